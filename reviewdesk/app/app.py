@@ -43,6 +43,7 @@ from reviewdesk.app.controllers.requests import (
     TagsForm,
     TakeLines,
     TakeSelection,
+    TeamForm,
     UseOwnTheme,
     UseTheme,
 )
@@ -76,6 +77,7 @@ _DIALOGS: Mapping[type[object], str] = {
     PaceForm: "pace.PaceScreen",
     ExplainForm: "explain.ExplainScreen",
     PanelsForm: "panels.PanelsScreen",
+    TeamForm: "team.TeamScreen",
 }
 """The screens behind the review and the dialogs of the forms, which are loaded when opened."""
 

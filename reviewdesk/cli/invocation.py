@@ -12,6 +12,7 @@ import click
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
+    from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.settings import Settings, Share
 
 _NUMBER = r"[-+]?[0-9]*\.?[0-9]+"
@@ -40,6 +41,21 @@ def desk_path() -> Path | None:
     """Return the desk that the options or the settings name; ``None`` is the user's own."""
     named = current_settings().desk
     return Path(named) if named else None
+
+
+def with_double(desk: OpenFile, settings: Settings, given: Share | None) -> Settings:
+    """Return the settings with the share of items that two people label on a desk.
+
+    The option goes before the setting, and that before what was said for the desk last.
+    """
+    from dataclasses import replace
+
+    from reviewdesk.desk.team.double import double_share
+    from reviewdesk.settings import DEFAULT, Share
+
+    if given is None and settings.source("double") != DEFAULT:
+        given = settings.double
+    return replace(settings, double=Share(double_share(desk, given)))
 
 
 def models_of(texts: Iterable[str]) -> dict[str, str]:
@@ -82,12 +98,12 @@ def bytes_of(text: str) -> int:
     return int(match[1]) << " KMG".index(match[2].upper() or " ") * 10
 
 
-def share_of(text: str | None) -> Share | None:
-    """Parse a share such as ``5%`` or ``0.05``."""
+def share_of(option: str, text: str | None) -> Share | None:
+    """Parse the share of an option, such as ``5%`` or ``0.05``."""
     from reviewdesk.settings import Share
 
     try:
         return None if text is None else Share(text)
     except ValueError:
         hint = "Write 5% or 0.05; 0 gives none."
-        raise UsageError(f"--repeat: {text!r} is not a share from 0 to 1", hint) from None
+        raise UsageError(f"--{option}: {text!r} is not a share from 0 to 1", hint) from None

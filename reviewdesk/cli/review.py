@@ -145,12 +145,13 @@ def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
 )
 @click.option("--blind/--open", "blind", default=None, help="Hide or show the panel's answers.")
 @click.option("--repeat", metavar="SHARE", help="Blind: label about 5% of items twice, unmarked.")
+@click.option("--double", metavar="SHARE", help="Ask two people about 20% of items, on this desk.")
 @run_option
 @loading_options
 @shared_options
 def open_(
     *, files: tuple[str, ...], filter_: str | None, order: str | None, blind: bool | None,
-    repeat: str | None, run_name: str | None, **given: Any,
+    repeat: str | None, double: str | None, run_name: str | None, **given: Any,
 ) -> None:  # fmt: skip
     """Load reports and review the first, on the screen.
 
@@ -158,14 +159,14 @@ def open_(
     so that it can be piped; on one that cannot move its cursor (TERM=dumb) too.
     """
     _one_stdin(files)
-    share = invocation.share_of(repeat)
+    twice, second = invocation.share_of("repeat", repeat), invocation.share_of("double", double)
     on_screen = is_on_screen()
     with open_desk(on_screen=on_screen) as desk:
         loaded = [_load(desk, file, given) for file in files]
         for made in loaded:
             _say_loaded(made, labels=not on_screen and not given["import_labels"])
         run = desk.run(run_name) if run_name or not loaded else loaded[0].run
-        review_run(desk, run, filter_, order, blind=blind, repeat=share)
+        review_run(desk, run, filter_, order, blind=blind, repeat=twice, double=second)
 
 
 def is_on_screen() -> bool:
@@ -186,6 +187,7 @@ def review_run(
     *,
     blind: bool | None = None,
     repeat: Share | None = None,
+    double: Share | None = None,
 ) -> None:
     """Review a run where its reviewer left it, changed by the options; off a terminal, print it."""
     from dataclasses import replace
@@ -193,7 +195,7 @@ def review_run(
     from reviewdesk.cli.terminal import named_keys, opening_line
     from reviewdesk.domain.records import View
 
-    settings = current_settings()
+    settings = invocation.with_double(desk, current_settings(), double)
     desk.opened(run)
     kept = desk.view(run)
     view = kept or View(blind=settings.blind)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from reviewdesk.desk.review import edits, items, undo
 from reviewdesk.desk.review import queue as queues
 from reviewdesk.desk.review.edits import Edit
+from reviewdesk.desk.team.withheld import WithheldLabels
 from reviewdesk.domain.records import (
     Calibration,
     Event,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from reviewdesk.reports.bytes.source import Source
 
 Clock = Callable[[], datetime]
+_NONE: Mapping[int, bool | None] = {}
 
 
 def now() -> datetime:
@@ -96,8 +98,9 @@ class Desk:
         except BaseException:
             self.conn.close()
             raise
-        self._seen = (data_version(self.conn), events.newest_key(self.conn))
-        self.columns = queues.HeldColumns()
+        self.double: float | None = None
+        self._seen = data_version(self.conn), events.newest_key(self.conn)
+        self.columns, self.apart = queues.HeldColumns(), WithheldLabels(self)
         self._labels: tuple[tuple[int, int], RunLabels] | None = None
 
     @staticmethod
@@ -109,7 +112,7 @@ class Desk:
         """Open a second connection to the same desk file, for a worker thread."""
         still_there(self.conn, self.path)
         found = Desk(self.path, self.reviewer, self.clock, Access.SHARED)
-        found.columns = self.columns
+        found.columns, found.double = self.columns, self.double
         return found
 
     def close(self) -> None:
@@ -173,36 +176,35 @@ class Desk:
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
         """Return the queue rows of these verdicts, in the order of the keys."""
-        return queue.rows(self.conn, keys, self.reviewer)
+        return queue.rows(self.conn, keys, self.reviewer, self.apart.now)
 
     def progress(self, run: Run, keys: Sequence[int] | None = None) -> Progress:
         """Count how many verdicts are labelled, and how many remain in a queue or in the run."""
-        return self._labels_of(run).progress(keys)
+        return self._labels_of(run).progress(keys, self.apart.waiting(run))
 
     def decided(self, run: Run) -> Container[int]:
         """Return the keys of the run's verdicts that have a label at this moment."""
-        return self._labels_of(run).decided()
+        return self._labels_of(run).decided(self.apart.waiting(run))
 
     def next_undecided(
-        self, run: Run, keys: array[int], after: int, again: Mapping[int, bool | None] | None = None
+        self, run: Run, keys: array[int], after: int, again: Mapping[int, bool | None] = _NONE
     ) -> int | None:
         """Return the position in ``keys`` of the next undecided verdict, or ``None``.
 
         The search starts after position ``after`` and wraps around; deferred verdicts come last.
         ``again``: those that wait for a second label (True if deferred), or are left out (None).
         """
-        return self._labels_of(run).next_undecided(keys, after, again or {})
+        waiting = dict.fromkeys(self.apart.waiting(run), False)
+        return self._labels_of(run).next_undecided(keys, after, {**waiting, **again})
 
     def _labels_of(self, run: Run) -> RunLabels:
         """Return which verdicts of a run are labelled, up to date with the last write."""
         state = self.conn.total_changes, data_version(self.conn)
-        held = None if self._labels is None else self._labels[1]
-        if held is None or held.run.key != run.key:
-            held = RunLabels(self.conn, run, self.reviewer)
-        elif self._labels is not None and self._labels[0] != state:
-            held.read(self.conn)
-        self._labels = state, held
-        return held
+        if self._labels is None or self._labels[1].run.key != run.key:
+            self._labels = state, RunLabels(self.conn, run, self.reviewer)
+        elif self._labels[0] != state:
+            self._labels = state, self._labels[1].read(self.conn)
+        return self._labels[1]
 
     def find(self, run: Run, verdict_id: str) -> int:
         """Return the key of the verdict with this id."""

@@ -17,6 +17,8 @@ class OpenFile(Protocol):
     reviewer: str
     read_only: bool
     """Whether the file or its folder may not be written, so that nothing can be saved."""
+    double: float | None
+    """The share of items that two people label; ``None`` if the labels of others are not hidden."""
 
     def at(self) -> str:
         """Return the clock's time as events store it."""

@@ -92,6 +92,15 @@ class QueueRow(Frozen):
     """Whether ``agreement`` and ``band`` are the report's or recomputed."""
     saving: bool = False
     """Whether what the reviewer did with the item waits to be saved; it is shown as if it were."""
+    labelled_by_other: bool = False
+    """Whether one other person labelled the item, whose label the reviewer may not see yet."""
+    open_with: str = ""
+    """The other reviewer who has the item open, if any."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether the item has a label, of which the reviewer may see what it is or not."""
+        return self.label is not None or self.labelled_by_other
 
 
 SUGGESTION = "suggest"

@@ -170,6 +170,13 @@ class Settings(Frozen):
             'a share such as "5%", or a number from 0 to 1',
         ),
     ] = _NONE
+    double: Annotated[
+        Share,
+        Setting(
+            "The share of items that two people label, for everybody on the desk; 0: none.",
+            'a share such as "20%", or a number from 0 to 1',
+        ),
+    ] = _NONE
     hundreds: Annotated[
         bool,
         Setting(

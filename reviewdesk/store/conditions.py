@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
 from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld
 from reviewdesk.domain.query.filter import FilterError, Term
 from reviewdesk.domain.query.words import BALLOTS
 from reviewdesk.domain.run.packing import seat_names
@@ -24,6 +25,8 @@ class FilterContext(Frozen):
     conn: sqlite3.Connection
     span: RunKeys
     reviewer: str
+    withheld: Withheld = NOTHING
+    """What others gave the items of which it is not told."""
     memo: dict[str, Any] = field(default_factory=dict)
     """What was read of the run before and cannot change."""
 
@@ -60,6 +63,14 @@ def _of_items(context: FilterContext, items: str, *values: Any) -> Iterable[int]
     return _keys(context, query, (*values, context.run))
 
 
+def _of_authors(context: FilterContext, pairs: str, *values: Any) -> Iterable[int]:
+    """Return the run's verdicts on the items of a query that also returns who gave what."""
+    found = context.conn.execute(pairs, values)
+    items = {row["item"] for row in found if context.withheld.shows(row["item"], row["author"])}
+    by_item = verdicts.keys_of_items(context.conn, context.run, items)
+    return (key for keys in by_item.values() for key in keys)
+
+
 def _text(context: FilterContext, term: Term) -> Iterable[int]:
     escaped = term.value.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
     query = rf"SELECT key FROM verdicts WHERE {_SPAN} AND {term.name} LIKE :text ESCAPE '\'"
@@ -73,7 +84,8 @@ def _words(context: FilterContext, term: Term) -> Iterable[int]:
             f"text~ needs the whole index, and {done:,} of {total:,} verdicts are in it",
             "Wait until it is complete.",
         )
-    return search.find(context.conn, context.run, term.value, context.reviewer, blind=False)
+    who = context.reviewer, context.withheld
+    return search.find(context.conn, context.run, term.value, *who, blind=False)
 
 
 def _rerun(context: FilterContext, _: Term) -> Iterable[int]:
@@ -90,12 +102,13 @@ def _tag(context: FilterContext, term: Term) -> Iterable[int]:
     marks = ", ".join("?" * len(equal))
     query = f"SELECT verdict FROM case_tags WHERE run = ? AND tag IN ({marks})"
     yield from _keys(context, query, (context.run, *equal))
-    yield from _of_items(context, f"SELECT item FROM item_tags WHERE tag IN ({marks})", *equal)
+    given = f"SELECT item, author FROM item_tags WHERE tag IN ({marks})"
+    yield from _of_authors(context, given, *equal)
 
 
 def _tagged(context: FilterContext, _: Term) -> Iterable[int]:
     yield from _keys(context, "SELECT verdict FROM case_tags WHERE run = ?", (context.run,))
-    yield from _of_items(context, "SELECT item FROM item_tags")
+    yield from _of_authors(context, "SELECT item, author FROM item_tags")
 
 
 def _juror(context: FilterContext, term: Term) -> Iterable[int]:
@@ -184,7 +197,7 @@ def _mark(context: FilterContext, _: Term) -> Iterable[int]:
 
 
 def _note(context: FilterContext, _: Term) -> Iterable[int]:
-    return (key for key, _, _ in search.notes(context.conn, context.run))
+    return (key for key, _, _ in search.notes(context.conn, context.run, context.withheld))
 
 
 def _deferred(context: FilterContext, _: Term) -> Iterable[int]:

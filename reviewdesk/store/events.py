@@ -317,7 +317,7 @@ def holds(conn: sqlite3.Connection, seen: Head) -> bool:
 
 
 def touched(conn: sqlite3.Connection, seen: Head, limit: int) -> set[bytes] | None:
-    """Return the items whose labels may have changed since ``seen``.
+    """Return the items whose labels, or what is told of them, may have changed since ``seen``.
 
     ``None`` if there are more than ``limit`` events or items.
     """
@@ -328,7 +328,7 @@ def touched(conn: sqlite3.Connection, seen: Head, limit: int) -> set[bytes] | No
         (seen.key, limit + 1),
     ).fetchall()
     for row in rows:
-        if row["kind"] == "label":
+        if row["kind"] in {"label", "adjudicate", "reveal"}:
             found.add(row["item"])
         elif row["target"] is not None:
             place = (row["desk"], row["reviewer"], row["target"])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     _Rows: TypeAlias = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 
-SCHEMA = 18
+SCHEMA = 19
 """The version of the schema that these statements read."""
 SECONDS = 0.05
 """How long all the statements together may take."""
@@ -40,7 +40,8 @@ class FirstRow:
         self.flags = Flag(flags)
         self.label: str | None = None
         self.tentative = self.deferred = self.marked = False
-        self.noted = self.noted_by_others = self.saving = False
+        self.noted = self.noted_by_others = self.saving = self.labelled_by_other = False
+        self.open_with = ""
 
 
 class FirstPage:
@@ -138,7 +139,7 @@ def _add_rows(
         # Not worth a wait: of very many labels the app tells it.
         end = monotonic() + SECONDS / 10
         conn.set_progress_handler(lambda: monotonic() > end, _STEPS)
-        page.done = _done(conn, run)
+        page.done = None if _double(conn) else _done(conn, run)
     except sqlite3.OperationalError:
         # Out of time: the page is shown with what was read.
         return
@@ -199,7 +200,7 @@ def _by_place(conn: sqlite3.Connection, run: int, order: str, start: int, most: 
 
 
 def _is_open(row: FirstRow) -> bool:
-    return row.label is None and not row.deferred
+    return row.label is None and not row.deferred and not row.labelled_by_other
 
 
 _ANY_LABEL = "SELECT 1 FROM label_events WHERE reviewer <> '@desk' LIMIT 1"
@@ -215,13 +216,14 @@ def _add_labels(conn: sqlite3.Connection, rows: Sequence[FirstRow], reviewer: st
     for row in rows:
         by_item.setdefault(row.item, []).append(row)
     found = conn.execute(
-        f"""SELECT item, kind, author, label, tentative, detail FROM standing_events
+        f"""SELECT item, kind, author, label, tentative, detail, reviewer FROM standing_events
             WHERE item IN ({", ".join("?" * len(by_item))}) ORDER BY key""",
         tuple(by_item),
     )
     labels: dict[bytes, dict[str, tuple[str, bool]]] = {}
     settled: dict[bytes, str] = {}
-    for item, kind, author, label, tentative, text in found:
+    brought: set[bytes] = set()
+    for item, kind, author, label, tentative, text, by in found:
         detail, own = json.loads(text), author == reviewer
         for row in by_item[item]:
             if kind == "adjudicate":
@@ -229,6 +231,7 @@ def _add_labels(conn: sqlite3.Connection, rows: Sequence[FirstRow], reviewer: st
             elif kind == "label":
                 labels.setdefault(item, {})[author] = label, bool(tentative)
                 row.deferred = row.deferred and not own
+                brought |= {item} if by == reviewer else set()
             elif own and kind == "defer":
                 row.deferred = author not in labels.get(item, {})
             elif own and kind == "mark":
@@ -241,6 +244,25 @@ def _add_labels(conn: sqlite3.Connection, rows: Sequence[FirstRow], reviewer: st
         for row in by_item[item]:
             row.label = settled.get(item, min(words) if len(words) == 1 else "disputed")
             row.tentative = any(unsure for _, unsure in given.values()) and item not in settled
+        if len(given) == 1 and reviewer not in given and not {item} & (settled.keys() | brought):
+            _withhold(conn, item, by_item[item])
+
+
+def _withhold(conn: sqlite3.Connection, item: bytes, rows: Sequence[FirstRow]) -> None:
+    """Tell nothing of what one other person gave an item; it may wait for a second opinion."""
+    from reviewdesk.domain.labels.second_opinions import is_double
+
+    waits = is_double(item, _double(conn))
+    for row in rows:
+        row.label, row.tentative, row.noted_by_others = None, False, False
+        row.labelled_by_other = not waits
+
+
+def _double(conn: sqlite3.Connection) -> float:
+    """Return the share of items that two people label on this desk."""
+    query = "SELECT value FROM kept_settings WHERE reviewer = '@desk' AND name = 'double'"
+    row = conn.execute(query).fetchone()
+    return float(row[0]) if row else 0.0
 
 
 def _done(conn: sqlite3.Connection, run: int) -> int:

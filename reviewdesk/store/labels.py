@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
+from reviewdesk.domain.labels.second_opinions import Withheld
 from reviewdesk.domain.records import TagCount, Truth
 from reviewdesk.frozen import Frozen
 from reviewdesk.store.rows import record, value
@@ -94,6 +95,15 @@ def tags_of_item(conn: sqlite3.Connection, item: bytes) -> dict[str, tuple[str, 
     return {author: tuple(tags) for author, tags in found.items()}
 
 
+def told_tags(conn: sqlite3.Connection, withheld: Withheld) -> dict[str, set[bytes]]:
+    """Return the items that carry each tag, without what others gave an item that is withheld."""
+    found: dict[str, set[bytes]] = {}
+    for row in conn.execute("SELECT item, author, tag FROM item_tags WHERE tag IS NOT NULL"):
+        if withheld.shows(row["item"], row["author"]):
+            found.setdefault(row["tag"], set()).add(row["item"])
+    return found
+
+
 def tag_counts(conn: sqlite3.Connection, run: int) -> list[TagCount]:
     """Count the items of a run that carry each tag, most used first."""
     rows = conn.execute(
@@ -117,9 +127,10 @@ def used_tags(conn: sqlite3.Connection, author: str | None = None) -> list[str]:
 
 def tags(conn: sqlite3.Connection, run: int) -> list[str | None]:
     """Return the tags of a run's report and all tags that reviewers gave in the desk."""
-    rows = conn.execute(
-        """SELECT DISTINCT tag FROM case_tags WHERE run = ?
-           UNION SELECT tag FROM tag_uses WHERE items > 0""",
-        (run,),
-    )
+    return [*case_tags(conn, run), *used_tags(conn)]
+
+
+def case_tags(conn: sqlite3.Connection, run: int) -> list[str | None]:
+    """Return the tags of a run's report."""
+    rows = conn.execute("SELECT DISTINCT tag FROM case_tags WHERE run = ?", (run,))
     return [row["tag"] for row in rows]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
+from typing import Self
 
 from reviewdesk.domain.query.places import members
 from reviewdesk.domain.records import Progress, Run, Truth
@@ -19,14 +20,17 @@ _FEW = 8
 
 
 class DecidedKeys(Frozen):
-    """The verdicts of a run that had a label at one moment, by key."""
+    """The verdicts of a run that had a label at one moment, by key, without those ``waiting``."""
 
     first: int
     marks: bytes
+    waiting: frozenset[int] = frozenset()
 
     def __contains__(self, key: object) -> bool:
         """Return True if the verdict with this key had a label."""
-        return isinstance(key, int) and self.marks[key - self.first] > 0
+        if not isinstance(key, int) or key in self.waiting:
+            return False
+        return self.marks[key - self.first] > 0
 
 
 class RunLabels:
@@ -48,8 +52,8 @@ class RunLabels:
         """Which verdicts are in the queue that was asked for last, and how many have no label."""
         self.read(conn)
 
-    def read(self, conn: sqlite3.Connection) -> None:
-        """Read what changed since the last time."""
+    def read(self, conn: sqlite3.Connection) -> Self:
+        """Read what changed since the last time; return the same labels."""
         ends = self._first // WINDOW, (self._first + self.run.verdicts) // WINDOW
         query = "SELECT window, marks FROM label_marks WHERE window BETWEEN ? AND ?"
         rows = {row[0]: row[1] for row in conn.execute(query, ends)}
@@ -65,6 +69,7 @@ class RunLabels:
                 self._follow(window, rows[window])
         self._held = rows
         self.put_off = _deferred_keys(conn, self.run.key, self._reviewer)
+        return self
 
     def _put(self, window: int, marks: bytes) -> None:
         """Replace the bytes of a window, which may begin or end in another run."""
@@ -84,16 +89,20 @@ class RunLabels:
                 if self._queue is not None and self._members[place]:
                     self._left += (not now) - (not was)
 
-    def decided(self) -> DecidedKeys:
-        """Return the verdicts that have a label at this moment."""
-        return DecidedKeys(self._first, bytes(self._marks))
+    def decided(self, waiting: frozenset[int] = frozenset()) -> DecidedKeys:
+        """Return the verdicts that have a label at this moment, without those ``waiting``."""
+        return DecidedKeys(self._first, bytes(self._marks), waiting)
 
-    def progress(self, keys: Sequence[int] | None = None) -> Progress:
+    def progress(
+        self, keys: Sequence[int] | None = None, waiting: Collection[int] = ()
+    ) -> Progress:
         """Count the labelled, flagged, audited, deferred, unsure and disputed verdicts.
 
         ``keys`` is the queue of which the verdicts without a label are counted; by default the run.
+        Those ``waiting`` for a second opinion count as if they had none.
         """
-        run, found = self.run, {byte: n for byte, n in self._counts.items() if byte}
+        held = Counter(self._marks[key - self._first] for key in waiting)
+        run, found = self.run, {byte: n for byte, n in (self._counts - held).items() if byte}
         truths = {truth: sum(n for b, n in found.items() if TRUTHS[b & TRUTH] is truth)
                   for truth in (Truth.UNSURE, Truth.DISPUTED)}  # fmt: skip
         labelled = sum(found.values())
@@ -109,15 +118,16 @@ class RunLabels:
             disputed=truths[Truth.DISPUTED],
             left=run.verdicts - labelled
             if keys is None or len(keys) == run.verdicts
-            else self._left_of(keys),
+            else self._left_of(keys, waiting),
         )
 
-    def _left_of(self, keys: Sequence[int]) -> int:
+    def _left_of(self, keys: Sequence[int], waiting: Collection[int]) -> int:
         """Count the verdicts of a queue without a label; the same queue is counted only once."""
         if self._queue is not keys:
             self._queue = keys
             self._members, self._left = members(keys, self._first, self._marks)
-        return self._left
+        places = [key - self._first for key in waiting]
+        return self._left + sum(self._members[at] for at in places if self._marks[at])
 
     def next_undecided(
         self,

@@ -11,7 +11,8 @@ from typing import Any
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.jury.agreement import AgreementSource
 from reviewdesk.domain.labels.sampling import STRATA
-from reviewdesk.domain.query.columns import CODES, TYPES
+from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld
+from reviewdesk.domain.query.columns import CODES, NOT_TOLD, TYPES
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band
 from reviewdesk.frozen import Frozen
@@ -42,6 +43,7 @@ class _ReviewerItems(Frozen):
     marked: set[bytes]
     noted: Mapping[bytes, set[str]]
     reviewer: str
+    withheld: Withheld
 
 
 def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
@@ -65,8 +67,13 @@ def _noted(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, set[
     return found
 
 
-def rows(conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str) -> list[QueueRow]:
-    """Return the queue rows of the given verdicts, in the given order; unknown keys are skipped."""
+def rows(
+    conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str, withheld: Withheld = NOTHING
+) -> list[QueueRow]:
+    """Return the queue rows of the given verdicts, in the given order; unknown keys are skipped.
+
+    What others gave an item is left out of its row if it is ``withheld``.
+    """
     stored = in_pages(conn, "SELECT * FROM verdicts WHERE key IN (*)", wanted)
     found = {row["key"]: row for row in stored}
     items = [row["item"] for row in found.values()]
@@ -75,7 +82,7 @@ def rows(conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str) -> list
     marked = {row["item"] for row in in_pages(conn, query, items, reviewer)}
     query = "SELECT item FROM current_events WHERE slot = 'defer' AND author = ? AND item IN (*)"
     deferred = {row["item"] for row in in_pages(conn, query, items, reviewer)}
-    own = _ReviewerItems(deferred, marked, _noted(conn, items), reviewer)
+    own = _ReviewerItems(deferred, marked, _noted(conn, items), reviewer, withheld)
     return [
         _queue_row(found[key], truths.get(found[key]["item"]), own)
         for key in wanted
@@ -84,7 +91,9 @@ def rows(conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str) -> list
 
 
 def _queue_row(row: sqlite3.Row, mark: Mark | None, own: _ReviewerItems) -> QueueRow:
-    authors = own.noted.get(row["item"], set())
+    item, authors = row["item"], own.noted.get(row["item"], set())
+    if own.withheld.hides(item):
+        mark, authors = None, authors & {own.reviewer}
     return QueueRow(
         key=row["key"],
         id=row["id"],
@@ -102,6 +111,7 @@ def _queue_row(row: sqlite3.Row, mark: Mark | None, own: _ReviewerItems) -> Queu
         marked=row["item"] in own.marked,
         noted=own.reviewer in authors,
         noted_by_others=bool(authors - {own.reviewer}),
+        labelled_by_other=item in own.withheld.others,
         agreement_source=AgreementSource(row["agreement_source"]),
     )
 
@@ -292,12 +302,21 @@ def first_keys(
     return array("q", (row[0] for row in rows))
 
 
-def truths(conn: sqlite3.Connection, run: int) -> Iterable[tuple[int, str, bool]]:
-    """Return key, truth and whether it is tentative, of every verdict of a run with a label."""
+def truths(
+    conn: sqlite3.Connection, run: int, withheld: Withheld = NOTHING
+) -> Iterable[tuple[int, str, bool]]:
+    """Yield key, truth and whether it is tentative, of every verdict of a run with a label.
+
+    A label that is ``withheld`` is left out if the item waits for another, and else not told.
+    """
     rows = conn.execute(
-        """SELECT v.key, t.truth, t.tentative FROM truths t CROSS JOIN verdicts v
+        """SELECT v.key, t.truth, t.tentative, t.item FROM truths t CROSS JOIN verdicts v
            ON v.item = t.item AND v.run = ?""",
         (run,),
     )
     rows.row_factory = None
-    return rows
+    for key, truth, tentative, item in rows:
+        if item in withheld.others:
+            yield key, NOT_TOLD, False
+        elif item not in withheld.waiting:
+            yield key, truth, tentative

@@ -15,6 +15,7 @@ from reviewdesk.store.copies.backup import back_up
 from reviewdesk.store.label_state import LAYOUT, add_adjudications, rebuild
 from reviewdesk.store.load import orders
 from reviewdesk.store.load.archives import keep_archives
+from reviewdesk.store.team.claims import add_claims
 
 Migration = Callable[[sqlite3.Connection], None]
 RECORDED = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at TEXT NOT NULL)"
@@ -344,6 +345,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     keep_orders,
     add_adjudications,
     keep_archives,
+    add_claims,
 )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, stored_body
+from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld
 from reviewdesk.domain.query.search import SearchTerm, parse_search, spaced
 from reviewdesk.store.verdicts import first_key
 
@@ -61,14 +62,22 @@ def put(conn: sqlite3.Connection, run: int, start: int, batch: list[Texts]) -> N
 
 
 def find(
-    conn: sqlite3.Connection, run: int, text: str, reviewer: str, *, blind: bool
+    conn: sqlite3.Connection,
+    run: int,
+    text: str,
+    reviewer: str,
+    withheld: Withheld = NOTHING,
+    *,
+    blind: bool,
 ) -> array[int]:
     """Return the keys of a run's indexed verdicts whose texts or notes contain every search term.
 
-    ``blind`` leaves out the jurors' reasons and all notes but those of ``reviewer``.
+    ``blind`` leaves out the jurors' reasons and all notes but those of ``reviewer``; the notes of
+    others on what is ``withheld`` are left out in any case.
     """
     sought = parse_search(text)
-    noted = _keys_by_note(conn, run, sought, reviewer if blind else None)
+    kept = [one for one in notes(conn, run, withheld) if not blind or one[1] == reviewer]
+    noted = _keys_by_note(sought, kept)
     columns = _OPEN_COLUMNS if blind else COLUMNS
     if not any(noted):
         return array("q", _matches(conn, run, sought, columns))
@@ -79,16 +88,25 @@ def find(
     return array("q", set.intersection(*found))
 
 
-def notes(conn: sqlite3.Connection, run: int) -> list[tuple[int, str, str]]:
-    """Return verdict key, author and text of each author's newest standing note on each item."""
+def notes(
+    conn: sqlite3.Connection, run: int, withheld: Withheld = NOTHING
+) -> list[tuple[int, str, str]]:
+    """Return verdict key, author and text of each author's newest standing note on each item.
+
+    Those of others on what is ``withheld`` are left out.
+    """
     rows = conn.execute(
-        """SELECT v.key, c.author, e.detail FROM current_events c
+        """SELECT v.key, c.author, c.item, e.detail FROM current_events c
            CROSS JOIN label_events e ON e.key = c.key
            CROSS JOIN verdicts v ON v.item = c.item AND v.run = ?
            WHERE c.slot = 'note' AND c.label IS NULL""",
         (run,),
     )
-    found = [(row["key"], row["author"], json.loads(row["detail"])["note"]) for row in rows]
+    found = [
+        (row["key"], row["author"], json.loads(row["detail"])["note"])
+        for row in rows
+        if withheld.shows(row["item"], row["author"])
+    ]
     return [note for note in found if note[2]]
 
 
@@ -137,10 +155,9 @@ def _query(sought: tuple[SearchTerm, ...], columns: tuple[str, ...]) -> str:
 
 
 def _keys_by_note(
-    conn: sqlite3.Connection, run: int, sought: tuple[SearchTerm, ...], author: str | None
+    sought: tuple[SearchTerm, ...], kept: Sequence[tuple[int, str, str]]
 ) -> list[set[int]]:
     """Return for each search term the keys of verdicts whose notes match, by a temporary index."""
-    kept = [note for note in notes(conn, run) if author is None or note[1] == author]
     if not kept:
         return [set() for _ in sought]
     with closing(sqlite3.connect(":memory:")) as memory:

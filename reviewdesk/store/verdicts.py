@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -14,7 +14,7 @@ from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import NotFoundError
 from reviewdesk.frozen import Frozen
-from reviewdesk.store.rows import decision, value
+from reviewdesk.store.rows import decision, in_pages, value
 
 _WINDOW = 200
 _SEATS = 50
@@ -246,3 +246,14 @@ def keys_of_item(conn: sqlite3.Connection, run: int, item: bytes) -> dict[str, i
     """Return the verdicts of a run with this content: their keys by id."""
     rows = conn.execute("SELECT id, key FROM verdicts WHERE item = ? AND run = ?", (item, run))
     return {row["id"]: row["key"] for row in rows}
+
+
+def keys_of_items(
+    conn: sqlite3.Connection, run: int, items: Collection[bytes]
+) -> dict[bytes, list[int]]:
+    """Return the keys of the verdicts of a run on some items, by item."""
+    found: dict[bytes, list[int]] = {}
+    query = "SELECT item, key FROM verdicts WHERE run = ? AND item IN (*)"
+    for row in in_pages(conn, query, sorted(items), run):
+        found.setdefault(row["item"], []).append(row["key"])
+    return found

@@ -98,28 +98,40 @@ def _ranged(found: Ranged) -> tuple[Words, Words]:
     return number(found.value), Text(interval(found.low, found.high), Tone.MUTED)
 
 
-def disagreements(found: Sequence[Disagreement]) -> Document:
-    """Return the verdicts on which people differ, their labels side by side."""
+def whole(page: TeamPage, found: Sequence[Disagreement], *, blind: bool) -> Document:
+    """Return how the people of a run agree and work, and where they differ."""
+    differ = disagreements(found, blind=blind).sections if found else ()
+    return Document((*team(page).sections[:1], *differ, *team(page).sections[1:]))
+
+
+def disagreements(found: Sequence[Disagreement], *, blind: bool = False) -> Document:
+    """Return the verdicts on which people differ, their labels side by side.
+
+    A blind session is not told what the panel decided.
+    """
     if not found:
         text = "Nobody differs: every label of an item is the same."
         return Document((Section("Disagreements", (Paragraph(text, Tone.MUTED),)),))
     names = sorted({one.reviewer for item in found for one in item.opinions})
     heads = (Column("item", right=False), *(Column("", right=False) for _ in names))
-    people = Row(("", *(outside(name, 24, Tone.STRONG) for name in names), "", ""))
-    columns = (*heads, Column("panel", right=False), Column("truth", right=False))
-    rows = (people, *(_row(item, names) for item in found))
+    panel = () if blind else (Column("panel", right=False),)
+    people = Row(
+        ("", *(outside(name, 24, Tone.STRONG) for name in names), *("" for _ in panel), "")
+    )
+    columns = (*heads, *panel, Column("truth", right=False))
+    rows = (people, *(_row(item, names, blind=blind) for item in found))
     open_ = sum(one.adjudication is None for one in found)
     note = f"{plural(open_, 'verdict')} to settle, {len(found) - open_:,} settled"
     return Document((Section("Disagreements", (Table(columns, rows),), note),))
 
 
-def _row(item: Disagreement, names: Sequence[str]) -> Row:
+def _row(item: Disagreement, names: Sequence[str], *, blind: bool) -> Row:
     said = {one.reviewer: one for one in item.opinions}
     settled = item.adjudication
     cells: tuple[Words, ...] = (
         outside(item.id, 60),
         *(_label(said[name]) if name in said else NONE for name in names),
-        decision(item.decision),
+        *(() if blind else (decision(item.decision),)),
         NONE if settled is None else (_label(settled), " by ", outside(settled.reviewer, 24)),
     )
     every = (*item.opinions, *((settled,) if settled else ()))

@@ -41,6 +41,7 @@ TEXTS = {
 """The texts of a verdict's body, with their titles."""
 SIDE_NOTE = "pass = the rubric's claim holds for the first response"
 NO_RESPONSE = "no response: the report holds none"
+NOT_TOLD = "labelled by another reviewer: what they gave is shown once you label or reveal it"
 REASONS = "Reasons"
 FIGURES = frozenset({"Numbers", "What if", "Provenance"})
 """What of the jury folds: the jurors' reasons, and the sections of figures below them."""
@@ -187,6 +188,8 @@ def _hidden_count(text: str) -> int:
 
 def _label(item: Item) -> Words:
     label = item.row.label
+    if label is None and item.row.labelled_by_other:
+        return Text("labelled by another", Tone.MUTED)
     if label is None:
         return Text("no label", Tone.MUTED)
     return "label ", Text(
@@ -220,6 +223,8 @@ def review(item: Item, *, blind: bool) -> tuple[Section, ...]:
         blocks.append(Paragraph(_file_label(human), Tone.NOTE))
     # Re-runs have a section of their own.
     past = [one for one in item.history if one.kind not in RERUNS]
+    if item.row.labelled_by_other:
+        blocks.append(Paragraph(NOT_TOLD, Tone.NOTE))
     if shown := [_event(one) for one in past if not (blind and _shows_opinion(one))]:
         blocks.append(Facts(tuple(shown), column=18))
     if item.note:

@@ -14,6 +14,7 @@ from reviewdesk.app.controllers.rerun_history import NOTHING, RerunReader
 from reviewdesk.app.controllers.review_session import resumed
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.view import CalibrationState, Figures, Notice, Panes, RunsState
+from reviewdesk.app.controllers.work.claims import ItemClaims
 from reviewdesk.app.controllers.work.on_screen import SeenItems
 from reviewdesk.app.controllers.work.outbox import Outbox
 from reviewdesk.app.keys.user_keys import Keymap
@@ -68,6 +69,7 @@ class Core:
     ) -> None:  # fmt: skip
         """Open ``run`` where ``view`` left it; ``notice`` is the first text of the status line."""
         self.desk, self.settings, self.keys, self.clock = desk, settings, keys, clock
+        desk.double = settings.double
         self.jobs, self.guard, self.late, self.asking = Jobs(runner), self.new_guard(), 0.0, False
         self.page: PageController | None = None
         self._panes, self.reading, self.reruns = Panes(), ReadingOptions(), NOTHING
@@ -78,7 +80,8 @@ class Core:
         self.start = self.rows = self.seek = 0
         self.strip, self._reader, self.seen = LiveStrip(), RerunReader(), SeenItems()
         self.outbox = Outbox(desk, runner, self.follow, self.complain)
-        self.review, dropped = resumed(desk, run, view, settings, self.outbox)
+        given = desk, run, view, settings, self.outbox, ItemClaims(desk, runner, clock)
+        self.review, dropped = resumed(*given)
         self.notices = {REVIEW: Notice(dropped or opening_text(self.session, view, notice))}
         if desk.read_only:
             self.say(READ_ONLY, Tone.WARN)
@@ -101,8 +104,6 @@ class Core:
     def panes(self) -> Panes:
         """The panes; the jury has one while the panel's answer to an item may be seen."""
         return replace(self._panes, answer=self.session.answered)
-
-    # the status line
 
     @property
     def shown(self) -> object:
@@ -194,8 +195,6 @@ class Core:
         self.recalibrate()
         self.show(keep=True, rows=True)
 
-    # the figures
-
     def mark(self, text: str) -> None:
         """Show the saved mark ``text`` only when the figures that count the saved event arrive."""
         self.saved, self._unmarked = "", text
@@ -240,7 +239,8 @@ class Core:
         blind = self.session.view.blind
         view = self.desk.view(run) or View(blind=blind)
         self.outbox.keep("opened", lambda desk: desk.opened(run))
-        self.review, notice = resumed(self.desk, run, view, self.settings, self.outbox, self.review)
+        given = self.desk, run, view, self.settings, self.outbox, self.review.claims, self.review
+        self.review, notice = resumed(*given)
         if view.blind is not blind:
             notice = f"{'blind' if view.blind else 'open'}, as this run was left"
         self.index()

@@ -198,6 +198,7 @@ class DeskController:
         self._core.requests.append(Close())
         # Both are a convenience: failing to save them must not keep the app open.
         self._core.safely(self._core.review.save)
+        self._core.safely(self._core.review.claims.release)
         self._core.safely(self.preferences.close)
         self._core.outbox.stop()
 

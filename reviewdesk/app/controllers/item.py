@@ -187,7 +187,8 @@ class ItemController:
 
     def _reveal(self) -> None:
         core, item = self._core, self._core.session.item
-        if item is None or not core.session.hidden:
+        other = item is not None and item.row.labelled_by_other
+        if item is None or not (core.session.hidden or other):
             core.say_here("Nothing is hidden here.")
             return
         key, at = item.row.key, core.desk.clock()
@@ -200,7 +201,8 @@ class ItemController:
             Write(Edit("reveal", key), name=name, item=item, stands=False, shown=shown, at=at)
         )
         core.review.refresh()
-        core.say_here("revealed: a label on this item is not blind", Tone.NOTE)
+        what = " and what another gave it" * other
+        core.say_here(f"revealed{what}: a label on this item is not blind", Tone.NOTE)
         core.show(keep=True, rows=True)
 
     def _history(self) -> None:

@@ -29,6 +29,7 @@ UNDO = "undoing"
 RERUN, PACE, BACKUP = "asking", "pace", "backup"
 PREPARING, UNFINISHED, FLIPS = "preparing", "unfinished re-runs", "flip rates"
 QUEUE, COLUMNS, SEARCH, SAVING = "queue", "columns", "search", "saving"
+CLAIMS, TEAM = "claims", "agreement"
 
 Report = Callable[[object], bool]
 """Takes news of a job from its thread; returns False once the job shall stop."""

@@ -150,13 +150,24 @@ class PanelsForm(Frozen):
     blind: bool
 
 
+class TeamForm(Frozen):
+    """Shows how far the reviewers of a run agree; the answer is True if the disputed are wanted.
+
+    ``disputed`` counts the verdicts on which people differ and that nobody adjudicated.
+    """
+
+    run: str
+    document: Document
+    disputed: int
+
+
 class HelpForm(Frozen):
     """Shows the keys that work now; the answer is the action to carry out or ``None``."""
 
 
 Form: TypeAlias = (
     "PromptForm | QuestionForm | OrderForm | ChoiceForm | NoteForm | TagsForm | HistoryForm"
-    " | DiffForm | PanelsForm | PaceForm | ExplainForm | HelpForm | RerunForm"
+    " | DiffForm | PanelsForm | PaceForm | TeamForm | ExplainForm | HelpForm | RerunForm"
 )
 
 

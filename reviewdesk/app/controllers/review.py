@@ -20,13 +20,15 @@ from reviewdesk.app.controllers.requests import MOVES, Ask, Request
 from reviewdesk.app.controllers.rerun import RerunController
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.view import Panes, ViewState
+from reviewdesk.app.controllers.work.open_items import ClaimController
 from reviewdesk.app.controllers.work.pace import PaceController
 from reviewdesk.app.controllers.work.queue_reader import QueueReader
 from reviewdesk.app.controllers.work.selection import SelectionController
+from reviewdesk.app.controllers.work.team import TeamController
 from reviewdesk.app.controllers.work.unsaved import LastWrites, offer_unsaved
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
 from reviewdesk.app.keys.user_keys import Keymap
-from reviewdesk.domain.records import Item, QueueRow, Run, View
+from reviewdesk.domain.records import Item, QueueRow, Run, Truth, View
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings
 from reviewdesk.views.document import Tone
@@ -64,16 +66,18 @@ class ReviewController:
         """
         self.core = core = Core(desk, run, view, settings, keys, runner, clock, notice)
         self._pages, self.saw, self.stop_jobs = pages, core.seen.saw, core.jobs.stop
-        self._reader = QueueReader(core)
+        self._reader, self._claims = QueueReader(core), ClaimController(core)
         self.queue = QueueController(core, self._reader)
         item, self.rerun = ItemController(core, self.queue.use), RerunController(core)
         annotations = AnnotationController(core)
         reading, pace = ReadingController(core, pages), PaceController(core)
+        team = TeamController(core, self.queue.use)
         self.labels = SelectionController(core, pace.labelled, annotations.labelled_fail)
         self.panes = PaneController(core, reading.verbs["jury.reasons"])
-        commands = self.queue.commands | annotations.commands | self.rerun.commands | pace.commands
+        commands = self.queue.commands | annotations.commands | self.rerun.commands
+        commands |= pace.commands | team.commands
         self.desk = DeskController(core, self.choose, commands, colourless=colourless)
-        self._verbs = self.queue.verbs | item.verbs | annotations.verbs | reading.verbs
+        self._verbs = self.queue.verbs | item.verbs | annotations.verbs | reading.verbs | team.verbs
         self._verbs |= self.rerun.verbs | pace.verbs | self.labels.verbs | self.panes.verbs
         self._on_every_screen, self.close = self.desk.verbs, self.desk.close
         self.end, self.flush = self.desk.end, LastWrites(core).flush
@@ -112,6 +116,7 @@ class ReviewController:
     def take(self) -> tuple[Request, ...]:
         """Return the requests since the last call, in order; read the queue that is wanted."""
         self._reader.follow()
+        self.core.safely(self._claims.follow)
         taken = tuple(self.core.requests)
         self.core.requests.clear()
         return taken
@@ -129,7 +134,7 @@ class ReviewController:
             return
         if name not in _WHEN_TINY and self._reader.holds(name, late):
             return
-        core.late = late
+        core.late, core.review.claims.pressed = late, True
         core.safely(self._do, name)
 
     def _do(self, name: str) -> None:
@@ -232,14 +237,8 @@ class ReviewController:
 
     def poll(self) -> None:
         """Follow what other processes wrote to the desk, and store what was chosen."""
-        core = self.core
         self.desk.preferences.keep()
-        core.outbox.resume()
-        try:
-            if core.desk.changed():
-                core.follow()
-        except ReviewDeskError as error:
-            core.complain(error, where=REVIEW)
+        self._claims.poll()
 
 
 def _runs(core: Core) -> RunsController | None:
@@ -265,7 +264,7 @@ def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object
     has_item, open_item = item is not None, item is not None and not session.hidden
     first: dict[str, object] = {
         **_label_hints(len(session.chosen), has_item and panes.readable),
-        "reveal": has_item and session.hidden,
+        "reveal": item is not None and (session.hidden or item.row.labelled_by_other),
         "deeper": panes.beside(1) or (open_item and "reasons"),
         "jury.figures": open_item and (panes.current == "jury" or not panes.alone),
         "text.next": pages > 1,
@@ -276,7 +275,7 @@ def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object
     # What one most likely wants: to go on from a decided item, to look around a finished queue.
     if item is None:
         first = dict.fromkeys(("screen.calibration", "filter", "back"), True) | first
-    elif item.row.label is not None:
+    elif item.row.decided:
         first = {"next": True, **first}
     return first | {
         name: word
@@ -291,6 +290,7 @@ def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object
             "mark": has_item,
             "order": True,
             "history": has_item,
+            "adjudicate": item is not None and item.row.label is Truth.DISPUTED,
             **dict.fromkeys(("diff", "rerun"), open_item),
             **dict.fromkeys(("command", "back"), True),
             "copy.json": has_item,

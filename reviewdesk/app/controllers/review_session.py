@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.session import Page, Session, effective_order
+from reviewdesk.app.controllers.work.claims import ItemClaims
 from reviewdesk.app.controllers.work.outbox import Outbox
 from reviewdesk.app.controllers.work.repeats import Repeats
 from reviewdesk.app.controllers.work.session_queue import SessionQueue
@@ -36,9 +37,10 @@ class ReviewSession(SessionQueue):
     def __init__(
         self, desk: Desk, run: Run, view: View, *, outbox: Outbox,
         feedback: Feedback = Feedback.AFTER, share: float = 0, earlier: ReviewSession | None = None,
+        claims: ItemClaims | None = None,
     ) -> None:  # fmt: skip
         """Open the queue where ``view`` left it; ``earlier`` is the session with another run."""
-        super().__init__(desk, run, view, feedback, share, outbox, earlier)
+        super().__init__(desk, run, view, feedback, share, outbox, earlier, claims)
         self._trail: list[int] = []
         self._unfiltered: str | None = None
         """The verdict that was shown before the queue was filtered."""
@@ -98,8 +100,8 @@ class ReviewSession(SessionQueue):
         start, key = -1, _find(self.desk, session, verdict_id)
         index = None if key is None else place_of(session.keys, key)
         if key is not None and (index is not None or not session.whole):
-            row = self.repeats.rows(self.desk.rows([key]))[0]
-            if stay or row.label is None:
+            row = self.rows([key])[0]
+            if stay or not (row.decided or row.open_with):
                 self.show_key(key, index)
                 if index is None:
                     self._wait(partial(self._land, verdict_id, stay=stay))
@@ -110,7 +112,7 @@ class ReviewSession(SessionQueue):
             return
         found = self._next_undecided(start)
         if found is not None:
-            self.show(found)
+            self.claims.offer(self.show(found))
         elif not session.whole:
             self._read_on(partial(self._land, verdict_id, stay=stay))
         elif stay and session.view.filter:
@@ -133,10 +135,11 @@ class ReviewSession(SessionQueue):
         self.session = replace(self.session, item=None, index=None, page=Page.READING)
         self._wait(land)
 
-    def show(self, index: int, *, trail: bool = True) -> None:
-        """Make the queue's item at ``index`` the current one."""
+    def show(self, index: int, *, trail: bool = True) -> int:
+        """Make the queue's item at ``index`` the current one; return its key."""
         index = max(0, min(index, len(self.session.keys) - 1))
-        self.show_key(self.session.keys[index], index, trail=trail)
+        self.show_key(key := self.session.keys[index], index, trail=trail)
+        return key
 
     def show_key(self, key: int, index: int | None, *, trail: bool = True) -> None:
         """Make a verdict the current one; ``index`` is its place in the queue, ``None`` outside."""
@@ -145,6 +148,7 @@ class ReviewSession(SessionQueue):
         if trail and old is not None and old.row.key != key:
             self._trail = [*self._trail[-BACKLOG:], old.row.key]
         self.session = replace(self.session, index=index, item=item, page=Page.ITEM)
+        self.claims.offered = None
         self.exposure.opened(self.session)
 
     def step(self, by: int) -> bool:
@@ -182,7 +186,7 @@ class ReviewSession(SessionQueue):
         if found is None:
             self._finish(self.session.index or 0)
             return False
-        self.show(found)
+        self.claims.offer(self.show(found))
         return True
 
     def _finish(self, index: int) -> None:
@@ -212,7 +216,7 @@ class ReviewSession(SessionQueue):
         if item is not None:
             item = self.item(item.row.key)
         self.session = replace(session, item=item, progress=self.progress())
-        # Another reviewer's label may have ended what a blind session hid of the item.
+        # Labels of two others may have ended what a blind session hid of the item.
         self.exposure.opened(self.session)
 
     def view(self) -> View:
@@ -252,13 +256,15 @@ def resumed(
     view: View,
     settings: Settings,
     outbox: Outbox,
+    claims: ItemClaims,
     earlier: ReviewSession | None = None,
 ) -> tuple[ReviewSession, str]:
     """Open a session; drop a filter or order that cannot be parsed, and return a notice of that."""
     feedback, share = settings.feedback, settings.repeat
     opened = partial(
-        ReviewSession, desk, run, outbox=outbox, feedback=feedback, share=share, earlier=earlier
-    )
+        ReviewSession, desk, run, outbox=outbox, feedback=feedback, share=share, earlier=earlier,
+        claims=claims,
+    )  # fmt: skip
     try:
         return opened(view), ""
     except UsageError as error:

@@ -35,6 +35,7 @@ LABEL, MOVE, QUEUE, ITEM, SCREENS, DESK = "Label", "Move", "Queue", "Item", "Scr
 
 _TYPED = "it takes an argument: the command line asks for it"
 _PACE = "it comes by itself after each hundred labels; the palette and :pace are enough"
+_TEAM = "for those who work with others: the palette and :team are enough"
 _SHOWN = "f in the dialog of R turns to what the filter shows; the palette and :rerun shown too"
 _SELDOM = "chosen seldom: the palette and :theme are enough"
 
@@ -55,6 +56,7 @@ _LABELS = (
 _ITEM = (
     Action("note", ITEM, "Write a note", "c", REVIEW, "note"),
     Action("tags", ITEM, "Tag what went wrong", "t", REVIEW, "tags"),
+    Action("adjudicate", ITEM, "Settle what people differ on", "a", REVIEW, "adjudicate"),
     Action("reveal", ITEM, "Reveal the panel's answer (blind)", "r", REVIEW, "reveal"),
     Action(
         "note.labelled", ITEM, "Write a note on the item just labelled", "C", REVIEW, "note on last"
@@ -160,6 +162,7 @@ _DESK = (
         "kept.forget", DESK, "Forget what this desk keeps of the screen", why="chosen once a year"
     ),
     Action("pace", DESK, "Your pace and agreement with yourself", where=REVIEW, why=_PACE),
+    Action("team", DESK, "How far the reviewers agree, and where not", where=REVIEW, why=_TEAM),
     Action("redraw", DESK, "Draw the whole screen again", "ctrl+l"),
     Action("stop", DESK, "Stop what runs in the background", "ctrl+x"),
     Action("copy", DESK, "Copy the selected text", "ctrl+c"),

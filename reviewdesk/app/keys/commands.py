@@ -44,6 +44,7 @@ COMMANDS = {
             "ask again, or about all shown: juror NAME, missing or panel; a panel file",
         ),
         Command("pace", "", "your pace, your agreement with yourself, what the last labels moved"),
+        Command("team", "", "how far the reviewers of the run agree, and where they differ"),
         Command("queue", "", "the queue"),
         Command("item", "", "the item"),
         Command("cal", "", "calibration"),

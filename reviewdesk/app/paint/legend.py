@@ -12,7 +12,9 @@ from reviewdesk.app.paint.row import (
     DEFERRED,
     LABELS,
     LOUD,
+    NOT_TOLD,
     NOTED,
+    OPEN_WITH,
     TENTATIVE,
     UNSAVED,
 )
@@ -113,6 +115,8 @@ def _labels() -> Iterable[tuple[Piece, str]]:
         if truth in {Truth.PASS, Truth.FAIL}:
             yield (f"{mark}{TENTATIVE}", ink), f"{text}, tentative"
     yield DEFERRED, "deferred"
+    yield NOT_TOLD, "labelled by another, told once you label or reveal it"
+    yield OPEN_WITH, "open with another reviewer"
 
 
 def _flags() -> Iterable[tuple[Piece, str]]:

@@ -33,6 +33,8 @@ LABELS: dict[str | None, tuple[str, str]] = {
     "disputed": ("!", Ink.WARN),
     None: ("·", Ink.MUTED),
 }
+NOT_TOLD = ("✓", Ink.MUTED)
+OPEN_WITH = ("@", Ink.NOTE)
 MARKED, NOTED, CHOSEN = "*", "¶", "+"
 DEFERRED = ("z", Ink.NOTE)
 TENTATIVE = "?"
@@ -51,9 +53,13 @@ LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE 
 def label_mark(row: Row) -> Piece:
     """Return the label as up to three characters: ``·`` none, ``p?`` tentative, ``z`` deferred.
 
+    ``✓`` is the label of another, which is not told, and ``@`` no label, but open with another.
     Behind it a ``~`` says that it waits to be saved.
     """
-    mark, ink = DEFERRED if row.label is None and row.deferred else LABELS[row.label]
+    mark, ink = LABELS[row.label]
+    if row.label is None and (row.labelled_by_other or row.open_with or row.deferred):
+        open_ = OPEN_WITH if row.open_with else DEFERRED
+        mark, ink = NOT_TOLD if row.labelled_by_other else open_
     tentative = row.tentative and row.label in {"pass", "fail"}
     return f"{mark}{TENTATIVE * tentative}{UNSAVED * row.saving}", ink
 

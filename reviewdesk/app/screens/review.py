@@ -254,6 +254,8 @@ def _title_notes(state: ViewState) -> dict[str, str]:
     alone = f"{where}  {inline(session.item.verdict.id, 60)}" if session.item else where
     # With the queue in view, its cursor already shows which item is current.
     notes = dict.fromkeys(PANES, alone if panes.alone else "")
+    if session.item and session.item.row.open_with:
+        notes["item"] += f"  open with {inline(session.item.row.open_with, 24)}"
     notes["queue"] = f"{where}{_pace_text(state.figures.pace)}"
     return {name: f"{note} · zoomed" if panes.zoomed else note for name, note in notes.items()}
 

@@ -44,6 +44,9 @@ def labelled_panels(desk: Desk, run: Run) -> Iterator[tuple[DatedTruth, Labelled
     """Yield the verdicts that people labelled pass or fail, in file order, each also as read."""
     filled = Policy.from_body(runs.options(desk.conn, run.key))
     policy = Policy.from_body(run.header.get("defaults")).over(filled)
+    waiting = desk.apart.waiting(run)
     for found in jurors.dated_truths(desk.conn, run.key):
+        if found.key in waiting:
+            continue
         body, deserved = stored_body(found.body), found.truth is Truth.PASS
         yield found, LabelledPanel(body, policy, found.decision, deserved=deserved)

@@ -8,6 +8,7 @@ from enum import Flag, auto
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.figures.ballots import labelled_panels
+from reviewdesk.desk.figures.label_rows import labelled
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.review.marks import tag_counts
 from reviewdesk.domain.gates.limits import default_checks
@@ -47,23 +48,23 @@ def calibration_page(
     from reviewdesk.store import figures
 
     with reading(desk.conn, desk.path):
-        labelled = figures.labelled(desk.conn, run.key)
+        labels = labelled(desk, run)
         totals = figures.run_figures(desk.conn, run.key)
         given = figures.blind_by_item(desk.conn)
         counted = count(panel for _, panel in labelled_panels(desk, run)) if jurors else None
         tags, speed = tuple(tag_counts(desk, run)), PaceReader().pace(desk, run)
-    made = make_rows(labelled, totals, source)
+    made = make_rows(labels, totals, source)
     found = summary.both_lines(made)
-    reached = strata([verdict.place for verdict in labelled], totals.sizes, totals.audits)
+    reached = strata([verdict.place for verdict in labels], totals.sizes, totals.audits)
     lacking = summary.described(made)
     page = CalibrationPage(
         calibration=found,
         split=summary.split(made, given),
-        alone=summary.alone(labelled, given, source, fits=FitScope.ALONE in fits),
+        alone=summary.alone(labels, given, source, fits=FitScope.ALONE in fits),
         gates=default_checks(found.headline),
         strata=reached,
         audit=audit(reached, summary.audited(made)),
-        counts=_counts(run, labelled),
+        counts=_counts(run, labels),
         honest=of_strata(made.pass_parts, lacking),
         accuracy=of_strata(made.right_parts, lacking),
         more=more(made.pass_parts, found.headline),

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.figures.ballots import labelled_panels, panels
+from reviewdesk.desk.figures.label_rows import labelled
 from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
 from reviewdesk.domain.jurors.accuracy import Counter, JurorCounts, trim_named
 from reviewdesk.domain.jurors.facts import (
@@ -136,7 +137,7 @@ def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _L
     labels = strata.Labels.of(
         now.key.tolist(),
         jurors.strata(desk.conn, run.key),
-        {one.key: one.place for one in figures.labelled(desk.conn, run.key)},
+        {one.key: one.place for one in labelled(desk, run)},
     )
     since = None if window is None else desk.clock() - timedelta(days=window)
     counter, leniency, recent, n = Counter(), LeniencyCounter(), [], 0

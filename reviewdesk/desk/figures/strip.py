@@ -76,30 +76,30 @@ class LiveStrip:
             return Strip(live.calibration(), live.alone(), pace, work.given)
 
     def _build(self, desk: Desk, run: Run, totals: RunFigures) -> LiveFigures:
+        from reviewdesk.desk.figures.label_rows import labelled
         from reviewdesk.domain.labels.strip import LiveFigures
-        from reviewdesk.store import figures
 
         self.rebuilt += 1
         live = LiveFigures(totals)
-        found = figures.labelled(desk.conn, run.key)
+        found = labelled(desk, run)
         # In file order, because the order of the draw depends on verdicts without a label.
         live.apply({one.key: one for one in sorted(found, key=lambda one: one.key)})
         return live
 
 
 def _identity(desk: Desk) -> tuple[str, str]:
-    return str(desk.path), desk.reviewer
+    return str(desk.path), f"{desk.double} {desk.reviewer}"
 
 
 def _update(desk: Desk, run: Run, totals: RunFigures, kept: _Snapshot) -> bool:
     """Update the kept figures; return False if they are not those of this run and log."""
-    from reviewdesk.store import figures
+    from reviewdesk.desk.figures.label_rows import labelled_now
 
     if (kept.desk, kept.run) != (_identity(desk), run.hash) or kept.live.figures != totals:
         return False
     items = touched(desk.conn, kept.seen, MANY) if holds(desk.conn, kept.seen) else None
     if items is None:
         return False
-    for item in items:
-        kept.live.apply(figures.labelled_now(desk.conn, run.key, item))
+    for changes in labelled_now(desk, run, items):
+        kept.live.apply(changes)
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.figures.label_rows import labelled
 from reviewdesk.domain.jurors.panels import PanelComparison
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import UsageError
@@ -31,7 +32,10 @@ def panel_comparison(desk: Desk, first: Run, second: Run) -> PanelComparison:
             for one, two in ((first, second), (second, first))
         )
         sides = _common_items(desk, first, here), _common_items(desk, second, there)
-    cells = Counter((row.here, row.there, row.truth) for row in here)
+        waiting = desk.apart.waiting(first)
+    cells = Counter(
+        (row.here, row.there, None if row.key in waiting else row.truth) for row in here
+    )
     return compare_panels(*sides, cells)
 
 
@@ -39,11 +43,11 @@ def _common_items(desk: Desk, run: Run, found: Sequence[Counterpart]) -> CommonI
     """Return both panels' decisions on a run's verdicts, with the run's labels."""
     from reviewdesk.domain.jurors.strata import Labels
     from reviewdesk.domain.jurors.two_panels import CommonItems
-    from reviewdesk.store import figures, jurors
+    from reviewdesk.store import jurors
 
     strata = jurors.strata(desk.conn, run.key)
     first = verdicts.first_key(desk.conn, run.key)
-    placed = {one.key: one.place for one in figures.labelled(desk.conn, run.key)}
+    placed = {one.key: one.place for one in labelled(desk, run)}
     labels = Labels.of(range(first, first + len(strata)), strata, placed)
     decisions = {row.key - first: (row.here, row.there) for row in found}
     return CommonItems.of(run.name, run.hash, labels, decisions)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.figures.ballots import every_ballot, panels
+from reviewdesk.desk.figures.label_rows import labelled
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names
@@ -38,7 +39,7 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
 
     columns = panels(desk, run)
     with reading(desk.conn, desk.path):
-        labelled = figures.labelled(desk.conn, run.key)
+        labels = labelled(desk, run)
         totals = figures.run_figures(desk.conn, run.key)
         archive = archives.stats(desk.conn, run.key)
     if archive is None:
@@ -52,12 +53,12 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
         variants = whole(busiest)
     known_jurors(names, variants, run.name)
     _kept_policies(known, variants, run.name)
-    found = summary.summarise(labelled, totals)
+    found = summary.summarise(labels, totals)
     return WhatIfTable(
         verdicts=standing.verdicts,
         design=found.design,
         standing=table.standing(standing, found.headline, found.confidence_source),
-        rows=table.results(columns, variants, table.truths(columns, labelled, totals), known),
+        rows=table.results(columns, variants, table.truths(columns, labels, totals), known),
         jurors=len(names),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.figures.label_rows import labelled
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.review.repeats import WorkLog
 from reviewdesk.domain.labels.coverage import RunRate, of_strata
@@ -38,19 +39,19 @@ def work_page(desk: Desk, run: Run, *, blind: bool = False) -> WorkPage:
     from reviewdesk.store import figures
 
     with reading(desk.conn, desk.path):
-        labelled = figures.labelled(desk.conn, run.key)
+        labels = labelled(desk, run)
         totals = figures.run_figures(desk.conn, run.key)
         log = WorkLog(desk, run)
         log.read()
         given, pairs = log.newest_labels(), log.pairs()
         timed = PaceReader().read(desk, run).timed()
     recent = set(given[-HUNDRED:])
-    past = [row for row in labelled if row.item not in recent]
+    past = [row for row in labels if row.item not in recent]
     find = _blind_figures if blind else _open_figures
-    before, after = find(past, totals), find(labelled, totals)
+    before, after = find(past, totals), find(labels, totals)
     found = agreements(pairs)
     if blind:
-        known = find(_prefix(labelled, desk.queue(run, "", MIXED)), totals)
+        known = find(_prefix(labels, desk.queue(run, "", MIXED)), totals)
     else:
         known = {name: one for name, one in after.items() if one[1] == _RUN}
     accuracy = known.get("accuracy")

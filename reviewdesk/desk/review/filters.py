@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.review.marks import known_tags
 from reviewdesk.domain.query.completion import Vocabulary
 from reviewdesk.domain.query.filter import expand_filter
 from reviewdesk.errors import NotFoundError, UsageError
@@ -64,7 +65,7 @@ def vocabulary(desk: Desk, run: Run) -> Vocabulary:
     """Return the names in the desk that a filter over ``run`` may use."""
     with explained(desk.path):
         return Vocabulary(
-            tags=_names(labels.tags(desk.conn, run.key)),
+            tags=_names([*labels.case_tags(desk.conn, run.key), *known_tags(desk)]),
             jurors=_names(jurors.names(desk.conn, run.key)),
             runs=tuple(one.name for one in reversed(desk.runs())),
             filters=saved(desk),

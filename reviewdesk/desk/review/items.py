@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from reviewdesk.desk.team.withheld import withheld
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.records import Event, Item, Run
@@ -28,11 +29,15 @@ def item(desk: OpenFile, key: int) -> Item:
     row = verdicts.by_key(desk.conn, key)
     run = runs.by_key(desk.conn, row["run"])
     verdict = _verdict(desk, row, run)
+    apart = withheld(desk, [row["item"]])
+    line = queue.rows(desk.conn, [key], desk.reviewer, apart)[0]
     past = events.history(desk.conn, row["item"])
     mine = [event for event in past if event.reviewer == desk.reviewer]
+    if desk.double is not None and line.label is None:
+        past = [one for one in past if _is_told(one, desk.reviewer, hidden=bool(apart))]
     by_author = labels.tags_of_item(desk.conn, row["item"])
     own = by_author.pop(desk.reviewer, ())
-    line = queue.rows(desk.conn, [key], desk.reviewer)[0]
+    others = {} if apart else by_author
     return Item(
         run=run,
         row=line,
@@ -45,9 +50,20 @@ def item(desk: OpenFile, key: int) -> Item:
         labelled_before=any(event.kind == "label" for event in mine),
         history=tuple(past),
         tags=own,
-        other_tags=tuple(dict.fromkeys(chain.from_iterable(by_author.values()))),
+        other_tags=tuple(dict.fromkeys(chain.from_iterable(others.values()))),
         marked=line.marked,
     )
+
+
+def _is_told(event: Event, reviewer: str, *, hidden: bool) -> bool:
+    """Return True if an event may be shown to a reviewer who has not labelled its item.
+
+    Labels of others are never told, not even those that were undone; where what they gave is
+    ``hidden``, notes, tags and marks are not either.
+    """
+    if event.reviewer == reviewer or event.kind.startswith("rerun"):
+        return True
+    return not hidden and event.kind in {"note", "tags", "mark", "defer"}
 
 
 def verdict_of(desk: OpenFile, key: int) -> Verdict:

@@ -8,6 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from reviewdesk.desk.open_file import OpenFile
+from reviewdesk.desk.team.withheld import withheld
+from reviewdesk.domain.labels.second_opinions import NOTHING
 from reviewdesk.domain.query.columns import LABELS
 from reviewdesk.domain.query.filter import Filter, parse_filter, parse_order
 from reviewdesk.domain.records import Run
@@ -62,7 +64,7 @@ class HeldColumns:
         if not LABELS.isdisjoint(names):
             newest = events.newest_key(desk.conn)
             if self._labelled != newest:
-                held.add_labels(queue.truths(desk.conn, run.key))
+                held.add_labels(queue.truths(desk.conn, run.key, withheld(desk)))
                 self._labelled = newest
         return held
 
@@ -77,6 +79,8 @@ class QueueFile(OpenFile, Protocol):
     columns: HeldColumns
 
 
+_GIVEN = frozenset({"tag", "state", "words"})
+"""The kinds of terms that read what people wrote: tags and notes."""
 PAGE = 256
 """The number of keys in a first page: more than the tallest screen shows."""
 
@@ -130,7 +134,9 @@ class _Query:
         from reviewdesk.domain.query.run_columns import RunFacts
 
         self._held = held = desk.columns.read(desk, run, columns_of(kept, order))
-        context = FilterContext(desk.conn, _place(held), desk.reviewer, held.memo)
+        given = any(term.kind in _GIVEN for term in kept.terms())
+        apart = withheld(desk) if given else NOTHING
+        context = FilterContext(desk.conn, _place(held), desk.reviewer, apart, held.memo)
         self._facts, self._order = RunFacts(held, partial(matching, context)), order
         self._mask = mask_of(self._facts, kept)
 

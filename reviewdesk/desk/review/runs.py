@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.team.withheld import withheld
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.run.details import (
@@ -15,7 +17,7 @@ from reviewdesk.domain.run.details import (
     StratumDraw,
 )
 from reviewdesk.domain.run.measures import RunAlphas
-from reviewdesk.store import labels, measures, runs
+from reviewdesk.store import labels, measures, queue, runs, verdicts
 from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
@@ -53,13 +55,22 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
                 for h, size, audit in runs.strata(desk.conn, run.key)
                 if size
             ),
-            labels=_label_counts(runs.truths(desk.conn, run.key)),
+            labels=_label_counts(_truths(desk, run)),
             desk=str(desk.path),
             head=desk.head(),
             alphas=measures.alphas(desk.conn, run.key).get(run.key, RunAlphas()),
             unlabelled=run.human_labels
             and run.human_labels - labels.count_human_labelled(desk.conn, run.key),
         )
+
+
+def _truths(desk: Desk, run: Run) -> Mapping[tuple[Truth, bool], int]:
+    """Count the labelled verdicts of a run without those that wait for a second opinion."""
+    found = Counter(runs.truths(desk.conn, run.key))
+    keys = verdicts.keys_of_items(desk.conn, run.key, withheld(desk).waiting)
+    for item, mark in queue.marks(desk.conn, list(keys)).items():
+        found[mark.truth, mark.tentative] -= len(keys[item])
+    return found
 
 
 def _label_counts(found: Mapping[tuple[Truth, bool], int]) -> LabelCounts:

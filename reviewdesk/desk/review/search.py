@@ -7,6 +7,7 @@ from collections.abc import Callable
 from time import sleep
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.team.withheld import withheld
 from reviewdesk.domain.query import search as language
 from reviewdesk.store import search
 from reviewdesk.store.connect import writing
@@ -49,11 +50,11 @@ def indexed(desk: Desk, run: Run) -> float:
 def find(desk: Desk, run: Run, text: str, *, blind: bool) -> array[int]:
     """Return the keys of the verdicts that contain every term of ``text``, in no given order.
 
-    With ``blind``, the jurors' reasons and the notes of others are not searched. An empty search
-    is an error.
+    With ``blind``, the jurors' reasons and the notes of others are not searched, nor ever those of
+    others on what is withheld. An empty search is an error.
     """
     with explained(desk.path):
-        return search.find(desk.conn, run.key, text, desk.reviewer, blind=blind)
+        return search.find(desk.conn, run.key, text, desk.reviewer, withheld(desk), blind=blind)
 
 
 def words(text: str) -> list[str]:

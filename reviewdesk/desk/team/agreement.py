@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.figures.label_rows import labelled
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.review.repeats import WorkLog
 from reviewdesk.domain.labels.repeats import self_agreement
@@ -34,38 +35,38 @@ _Given = dict[int, dict[str, str]]
 def team_page(desk: Desk, run: Run) -> TeamPage:
     """Compute how the people who labelled a run work, and how far they agree."""
     with reading(desk.conn, desk.path):
-        labelled = figures.labelled(desk.conn, run.key)
+        rows = labelled(desk, run)
         totals = figures.run_figures(desk.conn, run.key)
         given: _Given = {}
         for one in opinions.author_labels(desk.conn, run.key):
             given.setdefault(one.verdict, {})[one.author] = one.label
-        by_item = {row.item: given[row.key] for row in labelled}.values()
+        by_item = {row.item: given[row.key] for row in rows}.values()
         count = Counter(name for said in by_item for name in said)
         names = sorted({*count, *opinions.reviewers(desk.conn, run.hash)})
         members = tuple(_member(desk, run, name, count[name]) for name in names)
-        strata, drawn = _strata(labelled, totals, given, names)
+        strata, drawn = _strata(rows, totals, given, names)
         return TeamPage(
             members,
             rater_agreement(strata, names),
             items=sum(len(said) > 1 for said in by_item),
             drawn=drawn,
-            disputed=sum(row.place.truth is Truth.DISPUTED for row in labelled),
+            disputed=sum(row.place.truth is Truth.DISPUTED for row in rows),
             adjudicated=opinions.adjudicated(desk.conn, run.key),
         )
 
 
 def _strata(
-    labelled: Sequence[LabelledRow], totals: RunFigures, given: _Given, names: Sequence[str]
+    rows: Sequence[LabelledRow], totals: RunFigures, given: _Given, names: Sequence[str]
 ) -> tuple[list[RatedStratum], bool]:
     """Return the items by stratum if their labels were drawn; else all of them as one stratum.
 
     They stand for the decided verdicts of the run if each of its strata has an item with two labels
     in the labelled part of its draw.
     """
-    weighing = weigh([row.place for row in labelled], totals.sizes)
+    weighing = weigh([row.place for row in rows], totals.sizes)
     held: dict[int, dict[bytes, Labels]] = {h: {} for h in decided_strata(totals.sizes)}
     every: dict[bytes, Labels] = {}
-    for row, inside in zip(labelled, weighing.drawn, strict=True):
+    for row, inside in zip(rows, weighing.drawn, strict=True):
         found = every[row.item] = tuple(given[row.key].get(name) for name in names)
         if inside and row.place.stratum in held:
             held[row.place.stratum][row.item] = found

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from reviewdesk.domain.query.words import NUMBERS, UNANIMOUS
 
+NOT_TOLD = "not told"
+"""The truth of an item that one other person labelled, which the reviewer may not see yet."""
 CODES: Mapping[str, tuple[str, ...]] = {
     "decision": ("fail", "pass", "inconclusive", "error"),
     "band": ("high", "medium", "low"),
     "ours_band": ("high", "medium", "low"),
-    "truth": ("pass", "fail", "unsure", "disputed"),
+    "truth": ("pass", "fail", "unsure", "disputed", NOT_TOLD),
 }
 """The words of the coded columns; a code is the index of its word, and -1 is none."""
 PLACES = frozenset({"draw", "mix", "id"})

@@ -278,9 +278,12 @@ def test_the_queue_shows_whose_notes_there_are(tmp_path: Path) -> None:
         review.command("note")
         rows = review.desk.rows(keys)
         assert [row.noted for row in rows] == [True, False, False, False, False, False]
-        assert [row.noted_by_others for row in rows] == [False, True, True, False, False, False]
+        # What came with a label of another is told after a label of one's own.
+        assert [row.noted_by_others for row in rows] == [False, True, False, False, False, False]
         review.press("undo")
         assert review.desk.rows(keys)[3].noted
+        review.desk.label(keys[2], Truth.PASS)
+        assert review.desk.rows(keys)[2].noted_by_others
 
 
 def test_an_id_with_a_run_of_the_same_id_is_that_of_the_run(tmp_path: Path) -> None:

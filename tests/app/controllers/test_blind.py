@@ -110,17 +110,17 @@ def test_a_finished_filter_is_not_the_end(tmp_path: Path) -> None:
         assert review.session.hidden
 
 
-def test_an_item_that_another_label_opened_meanwhile_is_not_blind(tmp_path: Path) -> None:
+def test_an_item_that_another_labelled_meanwhile_stays_blind(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=View(blind=True)) as review:
         other = Desk.open(tmp_path / "d.db", reviewer="bob")
         other.label(review.item.row.key, Truth.PASS)
         other.close()
         review.controller.poll()
         review.after()
-        # The item is labelled, and so its panel's answer is on screen.
-        assert not review.session.hidden
+        # Neither the panel's answer nor the other label is told before one's own.
+        assert review.session.hidden
         review.press("label.fail")
-        assert [e.detail["blind"] for e in review.events() if e.author == "ann"] == [False]
+        assert [e.detail["blind"] for e in review.events() if e.author == "ann"] == [True]
 
 
 def test_what_an_agent_suggests_is_hidden_until_the_persons_own_label(tmp_path: Path) -> None:

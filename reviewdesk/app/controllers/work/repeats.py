@@ -74,7 +74,7 @@ class Repeats:
 
         It comes between two undecided items of a queue that does not tell what was labelled.
         """
-        if not self._share or item.row.label is not None:
+        if not self._share or item.row.decided:
             return None
         if session.index is None or session.hidden_query or not _neutral(session.view.filter):
             return None

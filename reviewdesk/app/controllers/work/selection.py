@@ -118,7 +118,7 @@ class SelectionController:
     def _question(self, name: str, keys: list[int]) -> QuestionForm:
         """Return what to ask before a label is given to many."""
         core = self._core
-        had = sum(row.label is not None for row in core.review.rows(keys))
+        had = sum(row.decided for row in core.review.rows(keys))
         unread = len(keys) - len(self._read.intersection(keys))
         reasons = (
             f"{had:,} of them have a label already." * bool(had),
@@ -147,7 +147,7 @@ class SelectionController:
         core.outbox.put(write)
         core.review.refresh()
         here = core.session.item
-        if here is None or here.row.key in keys or here.row.label is not None:
+        if here is None or here.row.key in keys or here.row.decided:
             core.review.next_undecided()
         core.recalibrate()
         core.show(rows=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.session import SearchHits, Session
+from reviewdesk.app.controllers.work.claims import ItemClaims
 from reviewdesk.app.controllers.work.exposure import Exposure
 from reviewdesk.app.controllers.work.outbox import Outbox, with_waiting
 from reviewdesk.app.controllers.work.repeats import Repeats
@@ -31,8 +32,10 @@ class SessionQueue:
         share: float,
         outbox: Outbox,
         earlier: SessionQueue | None,
+        claims: ItemClaims | None = None,
     ) -> None:
         """Start with an empty queue; ``earlier`` is the session with another run."""
+        self.claims = claims or ItemClaims(desk)
         self.desk, self.outbox = desk, outbox
         self._decided: Container[int] = frozenset()
         """The verdicts that had a label when the queue was read."""
@@ -49,11 +52,13 @@ class SessionQueue:
 
     def item(self, key: int) -> Item:
         """Return a verdict as the session shows it, with what is being saved of it."""
-        return self.outbox.overlay(self.repeats.item(self.desk.item(key)))
+        item = self.outbox.overlay(self.repeats.item(self.desk.item(key)))
+        return replace(item, row=self.claims.shown(item.row))
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
         """Return the queue rows of ``keys``."""
-        return with_waiting(self.repeats.rows(self.desk.rows(keys)), self.outbox.waiting)
+        rows = map(self.claims.shown, self.repeats.rows(self.desk.rows(keys)))
+        return with_waiting(list(rows), self.outbox.waiting)
 
     def _fill(self, keys: array[int], *, whole: bool) -> None:
         """Replace the first page of the queue by more of it, and take the steps that waited."""
@@ -109,17 +114,39 @@ class SessionQueue:
         In the first page of a queue it is ``None`` if only the whole queue can tell.
         """
         session = self.session
-        waiting = {**self.repeats.waiting, **dict.fromkeys(self.outbox.skips)}
+        # What others have open is read before the labels, as a label comes before it is given up.
+        self.claims.read(session.run)
+        skipped = dict.fromkeys((*self.claims.open_with, *self.outbox.skips))
+        waiting = {**self.repeats.waiting, **skipped}
+        onwards = after is None
         if after is None:
             if not session.whole and session.index is None:
                 return None
             after = -1 if session.index is None else session.index
         found = self.desk.next_undecided(session.run, session.keys, after, waiting)
+        if onwards and found is not None and self.claims.open_with:
+            held = self._held(waiting, session.keys[found])
+            found = found if held is None else held
         if session.whole or found is None:
             return found
         # Before the item, and among the deferred ones, comes only what is last of all.
         late = found <= after or self.desk.rows([session.keys[found]])[0].deferred
         return None if late else found
+
+    def _held(self, waiting: Mapping[int, bool | None], found: int) -> int | None:
+        """Return the place of the item that is held to come next, if it is still undecided.
+
+        An item that came back, which was ``found``, goes before it.
+        """
+        session, key = self.session, self.claims.next
+        here = None if session.item is None else session.item.row.key
+        if key is None or key in {found, here} or self.repeats.of(found) is not None:
+            return None
+        place = place_of(session.keys, key)
+        if place is None:
+            return None
+        nearest = self.desk.next_undecided(session.run, session.keys, place - 1, waiting)
+        return place if nearest == place else None
 
     def choose(self, keys: frozenset[int]) -> None:
         """Select verdicts, in place of those that are selected."""

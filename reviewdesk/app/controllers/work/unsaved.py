@@ -53,6 +53,7 @@ class LastWrites:
     def flush(self, seconds: float) -> Unsaved:
         """Try for so long to save what waits. Its edits are in a file until they are saved."""
         outbox = self._core.outbox
+        self._core.safely(self._core.review.claims.release)
         whole = outbox.drain(0)
         if not whole:
             self._keep()

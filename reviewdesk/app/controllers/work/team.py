@@ -1,0 +1,115 @@
+"""The controller of what several reviewers did: how far they agree, and what settles an item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from reviewdesk.app.controllers.core import READ_ONLY, Core
+from reviewdesk.app.controllers.jobs import TEAM, Job, Report
+from reviewdesk.app.controllers.requests import ChoiceForm, FieldInput, PromptForm, TeamForm
+from reviewdesk.app.controllers.work.outbox import Write
+from reviewdesk.app.later import Later
+from reviewdesk.domain.records import Item, Truth
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import ReviewDeskError
+from reviewdesk.views.document import Tone
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+    from reviewdesk.desk.team import adjudication, agreement
+    from reviewdesk.views import team as views
+else:
+    adjudication = Later("desk.team.adjudication")
+    agreement = Later("desk.team.agreement")
+    views = Later("views.team")
+
+_WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
+
+
+class TeamController:
+    """Shows how far the reviewers of a run agree, and adjudicates where they differ."""
+
+    def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
+        """Act on ``core``; ``use_filter`` shows the verdicts of a filter."""
+        self._core, self._use_filter = core, use_filter
+
+    @property
+    def verbs(self) -> dict[str, Callable[[], None]]:
+        """The methods that carry out this controller's actions, by action id."""
+        return {"adjudicate": self._adjudicate, "team": self._show}
+
+    @property
+    def commands(self) -> dict[str, Callable[[str], None]]:
+        """The methods that carry out this controller's commands, by command name."""
+        return {"team": lambda _: self._show()}
+
+    # what settles an item
+
+    def _adjudicate(self) -> None:
+        """Ask what an item deserved on which people differ, and why."""
+        core, item = self._core, self._core.item("adjudicate")
+        if item is None:
+            return
+        if core.desk.read_only:
+            core.say(READ_ONLY, Tone.FAIL)
+            return
+        said = adjudication.opinions(core.desk, item.row.key)
+        if len(set(said.values())) < 2:
+            core.say_here("nothing to adjudicate: no two people gave this item different labels")
+            return
+        name = show_line(item.verdict.id, 60)
+        given = ", ".join(f"{show_line(who, 24)} {_WORDS[word]}" for who, word in said.items())
+
+        def chosen(place: int | None) -> None:
+            if place is not None:
+                form = PromptForm("Why, for", hint="enter alone gives no reason", name=name)
+                core.ask(form, partial(self._settle, item, [*_WORDS][place]))
+
+        core.ask(ChoiceForm(f"What did {name} deserve? {given}", [*_WORDS.values()]), chosen)
+
+    def _settle(self, item: Item, truth: Truth, answer: FieldInput | None) -> None:
+        """Save an adjudication as one event, unless the reason was left with escape."""
+        core = self._core
+        if answer is None or not answer.given:
+            core.say_here("nothing was adjudicated")
+            return
+        act = adjudication.adjudication(core.desk, item.row.key, truth, answer.text or None)
+        name = f"adjudicate {_WORDS[truth]} {item.verdict.id}"
+
+        def saved(_event: object) -> None:
+            core.review.session = replace(core.session, progress=core.review.progress())
+            core.mark(f"saved ✓ {name}")
+            core.recalibrate()
+
+        core.outbox.put(Write(act, saved, name=name, item=item))
+        core.review.refresh()
+        core.show(keep=True, rows=True)
+        core.say(f"{name}: every label is kept; {core.keys.first('undo')} takes it back")
+
+    # how far people agree
+
+    def _show(self) -> None:
+        """Read the page in the background, and open it unless a dialog was opened meanwhile."""
+        core, session = self._core, self._core.session
+
+        def read(desk: Desk, _report: Report) -> TeamForm:
+            page = agreement.team_page(desk, session.run)
+            found = agreement.disagreements(desk, session.run)
+            document = views.whole(page, found, blind=session.view.blind)
+            return TeamForm(session.run.name, document, page.disputed)
+
+        def ended(found: object, error: ReviewDeskError | None) -> None:
+            if error is not None:
+                core.complain(error)
+            elif isinstance(found, TeamForm) and not core.asking:
+                core.ask(found, self._closed)
+
+        core.jobs.runner.start(Job(TEAM, read, ended, fault="no agreement"))
+
+    def _closed(self, wanted: bool | None) -> None:
+        """Show the verdicts on which people differ, if they are wanted."""
+        if wanted:
+            self._use_filter("label:disputed")

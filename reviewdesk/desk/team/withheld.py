@@ -1,0 +1,81 @@
+"""What a reviewer may not see yet: the one label that another person gave an item."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld, is_double
+from reviewdesk.store import verdicts
+from reviewdesk.store.events import Head, head, holds, touched
+from reviewdesk.store.team.lone_labels import lone_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from reviewdesk.desk.open_file import OpenFile
+    from reviewdesk.domain.records import Run
+
+_MANY = 500
+"""If the log touched more contents than this, all of them are read again."""
+
+
+def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld:
+    """Read what is withheld from the reviewer at this moment, of some items or of all."""
+    if desk.double is None:
+        return NOTHING
+    waiting, others = set(), set()
+    for item, revealed in lone_labels(desk.conn, desk.reviewer, items).items():
+        if is_double(item, desk.double):
+            waiting.add(item)
+        elif not revealed:
+            others.add(item)
+    return Withheld(desk.reviewer, waiting, others)
+
+
+class WithheldLabels:
+    """What is withheld from one reviewer, followed as the log grows.
+
+    Reading again costs as many steps as labels were added.
+    """
+
+    def __init__(self, desk: OpenFile) -> None:
+        """Start before the first event of ``desk``."""
+        self._desk = desk
+        self._seen: Head | None = None
+        self._double: float | None = None
+        self._waiting: set[bytes] = set()
+        self._others: set[bytes] = set()
+        self._run = 0
+        self._keys: dict[bytes, frozenset[int]] = {}
+        """The verdicts of the waiting items in the run that was asked for last."""
+
+    @property
+    def now(self) -> Withheld:
+        """What is withheld at this moment; nothing from the shell."""
+        desk = self._desk
+        if desk.double is None:
+            return NOTHING
+        newest = head(desk.conn)
+        if newest != self._seen or desk.double != self._double:
+            known = self._seen is not None and desk.double == self._double
+            items = None
+            if known and self._seen is not None and holds(desk.conn, self._seen):
+                items = touched(desk.conn, self._seen, _MANY)
+            found = withheld(desk, items)
+            for held, now in ((self._waiting, found.waiting), (self._others, found.others)):
+                held.difference_update(held.copy() if items is None else items)
+                held.update(now)
+            self._seen, self._double = newest, desk.double
+        return Withheld(desk.reviewer, self._waiting, self._others)
+
+    def waiting(self, run: Run) -> frozenset[int]:
+        """Return the verdicts of a run, by key, that wait for the reviewer's second opinion."""
+        waiting = self.now.waiting
+        if not waiting:
+            return frozenset()
+        if self._run != run.key:
+            self._run, self._keys = run.key, {}
+        if missing := waiting - self._keys.keys():
+            found = verdicts.keys_of_items(self._desk.conn, run.key, missing)
+            self._keys |= {item: frozenset(found.get(item, ())) for item in missing}
+        return frozenset().union(*(self._keys[item] for item in waiting))

@@ -1,0 +1,158 @@
+"""Claims: what one reviewer has open, the others on the desk skip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from reviewdesk.app.controllers.jobs import CLAIMS
+from reviewdesk.desk import Desk
+from reviewdesk.desk.team import claims
+from reviewdesk.domain.records import Truth, View
+from tests.app.reviewkit import Review, reviewing
+
+FILE = View(order="file")
+
+
+@dataclass
+class Hands:
+    """Two reviews on one desk, and the time of both."""
+
+    ann: Review
+    bob: Review
+    time: datetime
+
+    def pass_by(self, minutes: float) -> None:
+        self.time += timedelta(minutes=minutes)
+        for review in (self.ann, self.bob):
+            review.clock.wait(60 * minutes)
+
+
+@contextmanager
+def both(path: Path, count: int = 6) -> Iterator[Hands]:
+    with reviewing(path, count, view=FILE) as ann:
+        desk = Desk.open(ann.desk.path, reviewer="bob")
+        hands = Hands(ann, Review(desk, desk.run(), view=FILE), datetime(2026, 1, 2, tzinfo=UTC))
+        ann.desk.clock = desk.clock = lambda: hands.time
+        yield hands
+        desk.close()
+
+
+def open_items(review: Review) -> set[str]:
+    """The ids of what a reviewer holds, by the table of the desk."""
+    rows = review.desk.conn.execute(
+        """SELECT v.id FROM claims c JOIN verdicts v ON v.item = c.item WHERE c.reviewer = ?""",
+        (review.desk.reviewer,),
+    )
+    return {row["id"] for row in rows}
+
+
+def test_the_open_item_and_the_next_are_held(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        assert open_items(review) == {"item/001", "item/002"}
+        review.press("label.pass")
+        assert review.current == "item/002"
+        assert open_items(review) == {"item/002", "item/003"}
+        review.press("next")
+        assert open_items(review) == {"item/003", "item/004"}
+        review.press("quit")
+        assert open_items(review) == set()
+
+
+def test_others_skip_what_is_held_and_see_with_whom(tmp_path: Path) -> None:
+    with both(tmp_path) as hands:
+        bob = hands.bob
+        assert bob.current == "item/003"
+        rows = bob.controller.rows(list(bob.session.keys))
+        assert [row.open_with for row in rows] == ["ann", "ann", "", "", "", ""]
+        hands.ann.press("label.pass")
+        assert hands.ann.current == "item/002"
+        hands.ann.press("label.pass")
+        # Bob holds the third and the fourth.
+        assert hands.ann.current == "item/005"
+        bob.press("label.fail")
+        assert bob.current == "item/004"
+        bob.press("label.fail")
+        assert bob.session.item is None
+        assert "ann" in bob.notice
+        hands.ann.press("quit")
+        bob.press("next")
+        assert bob.current == "item/005"
+
+
+def test_a_held_item_can_be_labelled_on_purpose(tmp_path: Path) -> None:
+    with both(tmp_path) as hands:
+        bob = hands.bob
+        bob.command("go item/001")
+        bob.controller.poll()
+        bob.after()
+        assert bob.current == "item/001"
+        assert "ann has this item open" in bob.notice
+        assert bob.item.row.open_with == "ann"
+        bob.press("label.fail")
+        hands.ann.press("label.pass")
+        found = hands.ann.desk.item(hands.ann.session.keys[0])
+        assert {(e.author, e.label) for e in found.history} == {
+            ("ann", Truth.PASS), ("bob", Truth.FAIL)
+        }  # fmt: skip
+
+
+def test_of_two_at_once_one_goes_on(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as ann:
+        ann.desk.conn.execute("DELETE FROM claims")
+        desk = Desk.open(ann.desk.path, reviewer="bob")
+        bob = Review(desk, desk.run(), view=FILE, begun=False)
+        bob.controller.begin(160, 48)
+        bob.quietly()
+        assert bob.current == "item/001"
+        with_bob = claims.claim(ann.desk, {bytes.fromhex(ann.item.item_hash)})
+        assert len(with_bob) == 1
+        bob.finish(CLAIMS)
+        assert bob.current == "item/002"
+        assert "item/001 is open with ann" in bob.notice
+        desk.close()
+
+
+def test_a_claim_ends_by_itself_and_a_key_renews_it(tmp_path: Path) -> None:
+    with both(tmp_path) as hands:
+        hands.pass_by(6)
+        hands.ann.press("mark")
+        hands.pass_by(6)
+        hands.bob.press("next", "next", "next", "next")
+        # Twelve minutes after the first claim, six after a key: still with ann.
+        assert hands.bob.current == "item/003"
+        hands.pass_by(5)
+        hands.bob.press("next", "next", "next", "next")
+        assert hands.bob.current == "item/001"
+
+
+def test_held_keys_write_little_and_a_step_is_claimed_when_it_rests(tmp_path: Path) -> None:
+    with reviewing(tmp_path, 40, view=FILE) as review:
+        before = review.runner.started.count(CLAIMS)
+        for _ in range(30):
+            review.press("item.next", wait=0.03)
+        assert review.runner.started.count(CLAIMS) == before
+        for _ in range(30):
+            review.press("next", wait=0.03)
+        assert review.runner.started.count(CLAIMS) - before <= 9
+        review.press(*["item.previous"] * 9)
+        assert review.current is not None
+        assert review.current not in open_items(review)
+        review.clock.wait(1)
+        review.controller.poll()
+        review.after()
+        assert review.current in open_items(review)
+
+
+def test_a_read_only_desk_claims_nothing(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE, begun=False) as review:
+        review.desk.read_only = True
+        review.controller.begin(160, 48)
+        review.controller.settle()
+        review.after()
+        review.press("next", "quit")
+        assert CLAIMS not in review.runner.started
+        assert open_items(review) == set()

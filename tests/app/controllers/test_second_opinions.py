@@ -1,0 +1,116 @@
+"""What another labelled: asked for again, or decided, and told only after one's own label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reviewdesk.desk import Desk
+from reviewdesk.desk.review.filters import vocabulary
+from reviewdesk.domain.records import Truth, View
+from reviewdesk.settings import Settings, Share
+from tests.app.reviewkit import Review, reviewing
+
+FILE = View(order="file")
+
+
+@contextmanager
+def beside(review: Review) -> Iterator[Desk]:
+    """The desk as bob has it; what he did is followed."""
+    bob = Desk.open(review.desk.path, reviewer="bob")
+    yield bob
+    bob.close()
+    review.controller.poll()
+    review.after()
+
+
+def keys_of(review: Review) -> list[int]:
+    return [*review.desk.queue(review.run, "", "file")]
+
+
+def test_an_item_for_two_stays_undecided_for_the_second(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE, settings=Settings(double=Share(1))) as review:
+        first = keys_of(review)[0]
+        with beside(review) as bob:
+            bob.label(first, Truth.FAIL, note="wrong date", tags=["dates"])
+        assert review.session.progress.labelled == 0
+        assert review.session.progress.left == 6
+        row = review.controller.rows([first])[0]
+        assert (row.label, row.decided, row.noted_by_others) == (None, False, False)
+        assert review.item.history == ()
+        assert review.item.other_tags == ()
+        assert "dates" not in vocabulary(review.desk, review.run).tags
+        assert [len(review.desk.queue(review.run, text)) for text in FOUND] == [6, 0, 0, 0, 0]
+        assert review.state.figures.calibration is not None
+        assert review.state.figures.calibration.labelled.n == 0
+        assert review.current == "item/001"
+        review.press("label.pass")
+        # Both labels are kept, told, and differ; the item is nobody's any more.
+        assert review.current == "item/002"
+        assert review.session.progress.labelled == 1
+        assert review.desk.rows([first])[0].label is Truth.DISPUTED
+        item = review.desk.item(first)
+        assert [(event.author, event.label) for event in item.history] == [
+            ("bob", Truth.FAIL), ("ann", Truth.PASS)
+        ]  # fmt: skip
+        assert item.other_tags == ("dates",)
+        assert [len(review.desk.queue(review.run, text)) for text in FOUND] == [5, 0, 1, 1, 1]
+
+
+FOUND = ("label:none", "label:fail", "label:disputed", "tag:dates", "note")
+
+
+def test_an_item_for_one_leaves_the_queue_of_the_others(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        second = keys_of(review)[1]
+        with beside(review) as bob:
+            bob.label(second, Truth.FAIL, note="wrong date", tags=["dates"])
+        assert review.session.progress.labelled == 1
+        row = review.controller.rows([second])[0]
+        assert (row.label, row.labelled_by_other, row.noted_by_others) == (None, True, False)
+        assert [len(review.desk.queue(review.run, text)) for text in FOUND] == [5, 0, 0, 0, 0]
+        review.press("label.pass")
+        assert review.current == "item/003"
+        review.press("item.previous")
+        assert not review.item.history
+        assert review.hint("reveal")
+        review.press("reveal")
+        assert review.item.row.label is Truth.FAIL
+        assert [event.author for event in review.item.history] == ["bob", "ann"]
+        assert [len(review.desk.queue(review.run, text)) for text in FOUND] == [4, 1, 0, 1, 1]
+        review.press("label.fail")
+        newest = review.desk.item(second).history[-1]
+        assert (newest.author, bool(newest.detail["revealed_at"])) == ("ann", True)
+
+
+def test_two_other_labels_are_told(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE, settings=Settings(double=Share(1))) as review:
+        first = keys_of(review)[0]
+        for name, truth in (("bob", Truth.PASS), ("cy", Truth.FAIL)):
+            other = Desk.open(review.desk.path, reviewer=name)
+            other.label(first, truth)
+            other.close()
+        review.controller.poll()
+        review.after()
+        assert review.item.row.label is Truth.DISPUTED
+        assert len(review.item.history) == 2
+
+
+def test_an_undone_label_of_another_is_not_told(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        with beside(review) as bob:
+            bob.label(keys_of(review)[0], Truth.FAIL)
+            bob.undo()
+        assert review.item.history == ()
+
+
+def test_the_shell_hides_nothing(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE, settings=Settings(double=Share(1))) as review:
+        first = keys_of(review)[0]
+        with beside(review) as bob:
+            bob.label(first, Truth.FAIL)
+        plain = Desk.open(review.desk.path, reviewer="ann")
+        assert plain.rows([first])[0].label is Truth.FAIL
+        assert plain.item(first).history
+        plain.close()
