@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from reviewdesk.errors import UsageError
@@ -30,7 +30,7 @@ def cluster(what: str, scheduler: str | None, workers: int | None = None) -> Ite
     ``what`` needs it, as the error says where the extra is missing.
 
     Raises:
-        UsageError: the extra is not installed, or no scheduler answers.
+        UsageError: the extra is not installed, no scheduler answers, or no worker starts.
     """
     try:
         import dask
@@ -63,21 +63,29 @@ def _local(workers: int) -> Iterator[Client]:
     """Start workers that only this process can use, without a dashboard."""
     from distributed import Client, LocalCluster
 
-    with (
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address=None,
-            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-            memory_limit=0,
-            # Others on this machine could otherwise have the workers do what they like.
-            security=True,
-            silence_logs=logging.CRITICAL,
-        ) as found,
-        Client(found, set_as_default=False, direct_to_workers=True) as client,
-    ):
-        yield client
+    with ExitStack() as opened:
+        try:
+            found = opened.enter_context(
+                LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address=None,
+                    scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                    memory_limit=0,
+                    # Others on this machine could otherwise have the workers do what they like.
+                    security=True,
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+            client = Client(found, set_as_default=False, direct_to_workers=True)
+        except (OSError, RuntimeError) as error:
+            raise UsageError(
+                "the workers of this machine did not start: a process of theirs was ended, or may "
+                "not listen",
+                "Start again, with fewer if memory is short.",
+            ) from error
+        yield opened.enter_context(client)
 
 
 def _quiet() -> None:

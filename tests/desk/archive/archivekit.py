@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from reviewdesk.desk.archive.kept import KeptPart
 from reviewdesk.scale.crew import Crew, Item, Lost, Task, Value
-from tests.helpers import verdict
+from tests.helpers import open_desk, verdict
 
 HEADER = {
     "schema": "reviewdesk.report/1",
@@ -52,6 +53,19 @@ def write_parts(folder: Path, bodies: Sequence[dict[str, Any]], count: int) -> l
         path.write_bytes(lines(bodies[part * size : (part + 1) * size]))
         paths.append(str(path))
     return paths
+
+
+def drawn(desk: Path) -> tuple[list[tuple[Any, ...]], list[str], list[tuple[Any, ...]]]:
+    """What is flagged or audited: by place in the queue, in blind order; and the strata."""
+    with closing(open_desk(desk)) as opened:
+        rows = opened.conn.execute(
+            "SELECT id, stratum, rank, audit, flags, body, mix FROM verdicts JOIN bodies "
+            "ON verdict = key WHERE stratum < 3 OR audit ORDER BY draw"
+        ).fetchall()
+        strata = opened.conn.execute("SELECT * FROM strata ORDER BY stratum").fetchall()
+    mixed = [row["id"] for row in sorted(rows, key=lambda row: row["mix"])]
+    found = [(*tuple(row)[:-2], json.loads(row["body"])) for row in rows]
+    return found, mixed, [tuple(row) for row in strata]
 
 
 class Here(Crew):

@@ -16,7 +16,7 @@ from reviewdesk.desk import LoadOptions
 from reviewdesk.desk.archive.archive import put_together
 from reviewdesk.domain.archive.result import Archived
 from reviewdesk.errors import UsageError
-from tests.desk.archive.archivekit import HEADER, Here, lines, verdicts, write_parts
+from tests.desk.archive.archivekit import HEADER, Here, drawn, lines, verdicts, write_parts
 from tests.helpers import load, open_desk, verdict
 
 WAVERING = verdicts(60)
@@ -40,19 +40,6 @@ def plain(desk: Path, bodies: Sequence[dict[str, Any]], **options: Any) -> None:
     """Load one report that holds all verdicts."""
     with closing(open_desk(desk)) as opened:
         load(opened, lines(bodies), "whole.jsonl", **options)
-
-
-def drawn(desk: Path) -> tuple[list[tuple[Any, ...]], list[str], list[tuple[Any, ...]]]:
-    """What is flagged or audited: by place in the queue, in blind order; and the strata."""
-    with closing(open_desk(desk)) as opened:
-        rows = opened.conn.execute(
-            "SELECT id, stratum, rank, audit, flags, body, mix FROM verdicts JOIN bodies "
-            "ON verdict = key WHERE stratum < 3 OR audit ORDER BY draw"
-        ).fetchall()
-        strata = opened.conn.execute("SELECT * FROM strata ORDER BY stratum").fetchall()
-    mixed = [row["id"] for row in sorted(rows, key=lambda row: row["mix"])]
-    found = [(*tuple(row)[:-2], json.loads(row["body"])) for row in rows]
-    return found, mixed, [tuple(row) for row in strata]
 
 
 @pytest.mark.parametrize("bodies", [WAVERING, CALM], ids=["recomputed", "stated"])

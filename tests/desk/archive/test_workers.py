@@ -1,0 +1,91 @@
+"""Archives that workers of this machine read: one of them is killed, and parts are in S3."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.desk import LoadOptions
+from reviewdesk.desk.archive.archive import put_together, workers_at
+from reviewdesk.domain.archive.result import Archived
+from reviewdesk.scale.crew import Crew
+from tests.desk.archive.archivekit import Here, drawn, verdicts, write_parts
+from tests.helpers import POSIX, open_desk
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("distributed")
+BODIES = verdicts(240, stated=True)
+
+
+def archive(
+    desk: Path, pattern: str, crew: Crew, told: Callable[[float, int], object] = lambda *_: None
+) -> Archived:
+    with closing(open_desk(desk)) as opened:
+        return put_together(opened, [pattern], LoadOptions(seed="s"), crew, told=told)
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> str:
+    write_parts(tmp_path / "parts", BODIES, 12)
+    return str(tmp_path / "parts" / "*.jsonl")
+
+
+def same(folder: Path, made: Archived, parts: str) -> bool:
+    """Whether an archive, in ``archive.db``, is the one that this process makes of the parts."""
+    here = archive(folder / "here.db", parts, Here())
+    assert (made.parts, made.bad) == (12, ())
+    return made.stats == here.stats and drawn(folder / "archive.db") == drawn(folder / "here.db")
+
+
+@POSIX
+@pytest.mark.parametrize("share", [0.2, 0.7], ids=["first reading", "second reading"])
+def test_a_part_whose_worker_is_killed_counts_once(
+    tmp_path: Path, parts: str, share: float
+) -> None:
+    with workers_at(None, 2) as crew:
+        killed: list[int] = []
+
+        def kill(done: float, _count: int) -> None:
+            if done >= share and not killed:
+                killed.extend(crew.client.run(os.getpid).values())
+                os.kill(killed[0], signal.SIGKILL)
+
+        made = archive(tmp_path / "archive.db", parts, crew, kill)
+        assert len(killed) == 2
+    assert same(tmp_path, made, parts)
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A client of an S3 server on this machine, which workers find by their environment."""
+    pytest.importorskip("s3fs")
+    server = pytest.importorskip("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        for name, value in {
+            "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+            "AWS_ACCESS_KEY_ID": "invented",
+            "AWS_SECRET_ACCESS_KEY": "invented",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }.items():
+            monkeypatch.setenv(name, value)
+        with closing(pytest.importorskip("boto3").client("s3")) as client:
+            yield client
+    finally:
+        server.stop()
+
+
+def test_parts_in_s3_are_those_of_a_folder(tmp_path: Path, parts: str, s3: Any) -> None:
+    s3.create_bucket(Bucket="evals")
+    for path in (tmp_path / "parts").iterdir():
+        s3.put_object(Bucket="evals", Key=f"2026/{path.name}", Body=path.read_bytes())
+    with workers_at(None, 1) as crew:
+        made = archive(tmp_path / "archive.db", "s3://evals/**/*.jsonl", crew)
+    assert same(tmp_path, made, parts)

@@ -1,0 +1,72 @@
+"""The command where workers cannot be had: the extra is missing, or their processes are ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.desk.archive.archivekit import verdicts, write_parts
+from tests.helpers import POSIX, ROOT, environment
+
+pytestmark = pytest.mark.slow
+
+_HIDDEN = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"dask", "distributed"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Hidden())
+from reviewdesk.cli import run
+sys.exit(run(sys.argv[1:]))
+"""
+_KILLS = """
+import os, signal, sys
+if any("multiprocessing.spawn" in word for word in sys.orig_argv):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def archive(folder: Path, *python: str, path: Path = ROOT) -> tuple[int, str, str, bool]:
+    """Put parts together; return the code, what was said, and whether there is a desk."""
+    parts = write_parts(folder / "parts", verdicts(4), 2)
+    new = folder / "new.db"
+    known = environment(folder / "desk.db")
+    done = subprocess.run(
+        [sys.executable, *python, "archive", *parts, "-o", new, "--workers", "2"],
+        env=known | {"PYTHONPATH": f"{path}{os.pathsep}{known['PYTHONPATH']}"}, cwd=ROOT,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr, new.exists()
+
+
+def test_without_the_extra_a_sentence_says_how_to_get_it(tmp_path: Path) -> None:
+    assert archive(tmp_path, "-c", _HIDDEN) == (
+        2,
+        "",
+        (
+            "archive needs a package that is not installed. "
+            "Add it with: pip install 'reviewdesk[scale]'\n"
+        ),
+        False,
+    )
+
+
+@POSIX
+def test_workers_that_are_killed_while_they_start_are_one_sentence(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(_KILLS)
+    assert archive(tmp_path, "-m", "reviewdesk", path=tmp_path / "site") == (
+        2,
+        "",
+        (
+            "the workers of this machine did not start: a process of theirs was ended, or may not "
+            "listen. Start again, with fewer if memory is short.\n"
+        ),
+        False,
+    )
