@@ -22,6 +22,9 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _PART = re.compile(r"\.reviewdesk-[0-9a-f]{16}\.part(-journal|-wal|-shm)?")
 _ABANDONED = 3600
 """Seconds after its last write in which an unfinished file counts as being written."""
+_DESK = b"RDK1"
+"""The application id of a desk, which stands in the header of its file."""
+_BESIDE = ("", "-wal", "-shm", "-journal")
 _UNNAMED = getattr(os, "O_TMPFILE", 0)
 
 
@@ -31,7 +34,8 @@ def whole_file(path: Path, *, replace: bool = False, private: bool = False) -> I
 
     Until then it has no name where the system knows unnamed files, else a random one, so that a
     kill leaves nothing under ``path``. ``replace`` allows an existing file or link of that name to
-    be replaced; a link's target is never touched, and the mode of a replaced file stays.
+    be replaced, but no desk and nothing beside one; a link's target is never touched, and the mode
+    of a replaced file stays.
     ``private`` makes the file readable by its owner only. A pipe or device is written straight.
 
     Raises:
@@ -43,6 +47,8 @@ def whole_file(path: Path, *, replace: bool = False, private: bool = False) -> I
             yield out
         return
     kept = _kept_mode(path, replace=replace)
+    if replace:
+        refuse_desk(path)
     kept = _PRIVATE if private else kept
     descriptor, part = _open_part(path.parent, _PRIVATE if private else _PUBLIC)
     try:
@@ -69,8 +75,11 @@ def whole_file(path: Path, *, replace: bool = False, private: bool = False) -> I
 def whole_path(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """Return an empty private file that takes the name ``path`` when the block ends well.
 
-    For what only writes to a file that it opens by name. Errors are those of ``whole_file``.
+    For what only writes to a file that it opens by name. Errors are those of ``whole_file``, but a
+    pipe or device is one too: it would be replaced by the file.
     """
+    if is_stream(path):
+        raise OSError(errno.EINVAL, "is a pipe or device", str(path))
     _kept_mode(path, replace=replace)
     _sweep(path.parent)
     part = _part_of(path.parent)
@@ -126,6 +135,22 @@ def _kept_mode(path: Path, *, replace: bool) -> int | None:
     if not replace:
         raise _taken(path)
     return stat.S_IMODE(found.st_mode) & 0o777 if stat.S_ISREG(found.st_mode) else None
+
+
+def refuse_desk(path: Path) -> None:
+    """Raise OSError if the name is that of a desk, or of a log that SQLite keeps beside one."""
+    for end in _BESIDE:
+        with suppress(OSError):
+            desk = path.with_name(path.name.removesuffix(end))
+            if desk.is_symlink() or not desk.is_file():
+                continue
+            with desk.open("rb") as file:
+                is_desk = file.read(72)[68:] == _DESK
+            if is_desk:
+                break
+    else:
+        return
+    raise OSError(errno.EPERM, "is a desk, or a file of one", str(path))
 
 
 def _taken(path: Path) -> FileExistsError:

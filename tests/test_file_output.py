@@ -13,6 +13,7 @@ import pytest
 
 from reviewdesk import file_output
 from reviewdesk.file_output import whole_file, whole_path
+from tests.helpers import open_desk
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
 
@@ -129,6 +130,26 @@ def test_a_pipe_is_written_straight(tmp_path: Path) -> None:
     put(pipe)
     assert reader.communicate()[0] == b"new"
     assert names(tmp_path) == ["pipe"]
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-journal"])
+def test_a_desk_and_what_is_beside_it_are_replaced_by_no_file(tmp_path: Path, end: str) -> None:
+    desk = tmp_path / "desk.db"
+    open_desk(desk).close()
+    target = Path(f"{desk}{end}")
+    target.touch()
+    before = target.read_bytes()
+    with pytest.raises(OSError, match="is a desk, or a file of one"):
+        put(target, replace=True)
+    assert target.read_bytes() == before
+
+
+def test_a_pipe_is_not_replaced_by_what_is_opened_by_name(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="is a pipe or device"), whole_path(pipe, replace=True):
+        pass
+    assert pipe.is_fifo()
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

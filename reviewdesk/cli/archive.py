@@ -82,7 +82,9 @@ def _target(output: Path | None, *, force: bool) -> Iterator[Desk]:
         with open_desk() as desk:
             yield desk
         return
+    from reviewdesk.desk.core import default_path
     from reviewdesk.desk.files import whole_desk
 
-    with whole_desk(output, force=force) as part, open_desk(part) as desk:
+    own = invocation.desk_path() or default_path()
+    with whole_desk(output, own, force=force) as part, open_desk(part) as desk:
         yield desk

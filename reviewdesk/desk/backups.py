@@ -23,7 +23,7 @@ from reviewdesk.frozen import Frozen
 from reviewdesk.store import audit, events, label_state, runs
 from reviewdesk.store.connect import connect, connect_read_only, fold, reading, writing
 from reviewdesk.store.copies import backup, repair
-from reviewdesk.store.copies.backup import back_up, copy_into, is_in_use
+from reviewdesk.store.copies.backup import back_up, copy_into, is_in_use, is_own_file
 from reviewdesk.store.explain import explained
 from reviewdesk.store.load import orders
 from reviewdesk.store.schema import MIGRATIONS, migrate
@@ -275,7 +275,7 @@ def repair_desk(
     """
     if not desk.is_file() or not desk.stat().st_size:
         raise DeskError(f"{desk}: there is nothing to repair", "Name a desk file with --desk.")
-    if target.exists() and desk.samefile(target):
+    if is_own_file(desk, target):
         raise UsageError(f"{target}: is the desk itself", "Name a new file with -o.")
     if not replaced and os.path.lexists(target):
         raise UsageError(f"{target}: is there already", "Replace it with --force, or name another.")

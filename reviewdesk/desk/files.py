@@ -14,6 +14,7 @@ from reviewdesk.desk.labels.rows import ConfusionCounts, ExportedRows, Resample,
 from reviewdesk.domain.records import Design, Loaded, Run
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.file_output import is_stream, whole_file, whole_path
+from reviewdesk.store.copies.backup import is_own_file
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -109,7 +110,7 @@ def write_run(
 
 def check_target(desk: Desk, path: Path, *, force: bool) -> None:
     """Raise UsageError if the file is the desk's own, or exists and is not to be replaced."""
-    if _is_of(desk.path, path):
+    if is_own_file(desk.path, path):
         raise UsageError(f"{path}: is the desk itself", "Name another file.")
     if not force and is_taken(path):
         raise _taken(path)
@@ -118,18 +119,6 @@ def check_target(desk: Desk, path: Path, *, force: bool) -> None:
 def is_taken(path: Path) -> bool:
     """Return True if writing to the path would replace a file or link that is there."""
     return os.path.lexists(path) and not is_stream(path)
-
-
-def _is_of(desk: Path, path: Path) -> bool:
-    """Return True if the path names the desk file or one that SQLite keeps beside it."""
-    for name in ("", "-wal", "-shm", "-journal"):
-        own = desk.with_name(desk.name + name)
-        try:
-            if path.resolve() == own.resolve() or path.samefile(own):
-                return True
-        except OSError:
-            continue
-    return False
 
 
 def _taken(path: Path) -> UsageError:
@@ -209,12 +198,15 @@ def _provenance(run: Run, design: Design, drawn: Resample | None) -> dict[str, A
 
 
 @contextmanager
-def whole_desk(path: Path, *, force: bool = False) -> Iterator[Path]:
+def whole_desk(path: Path, own: Path, *, force: bool = False) -> Iterator[Path]:
     """Return an empty file for a new desk, which has its name only when the block ends well.
 
     Raises:
-        UsageError: the name is taken and ``force`` is not given, or the file cannot be written.
+        UsageError: the name is one of the files of the user's ``own`` desk, or taken and ``force``
+            is not given, or the file cannot be written.
     """
+    if is_own_file(own, path):
+        raise UsageError(f"{path}: is the desk itself", "Name another file.")
     if not force and os.path.lexists(path):
         raise _taken(path)
     try:

@@ -52,7 +52,12 @@ def test_repair_and_restore_refuse_in_a_sentence(
 ) -> None:
     assert "there is nothing to repair" in cli("desk", "repair").err
     cli("ingest", write("report.json", numbered(6)))
-    assert "is the desk itself" in cli("desk", "repair", "--force", "-o", desk_path).err
+    more = write("more.json", numbered(2))
+    for end in ("", "-wal", "-journal"):
+        own = desk_path.with_name(desk_path.name + end)
+        assert "is the desk itself" in cli("desk", "repair", "--force", "-o", own).err
+        assert "is the desk itself" in cli("desk", "backup", own).err
+        assert "is the desk itself" in cli("archive", more, "--force", "-o", own).err
     no_desk = write("text.db", b"no desk" * 30)
     assert "not a desk file" in cli("desk", "restore", no_desk).err
     assert cli("desk", "restore", tmp_path / "nothing").code == 2

@@ -31,6 +31,7 @@ from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, BatchSummary, LiveProgress
 from reviewdesk.errors import Cancelled, CeilingError, UsageError
+from reviewdesk.file_output import refuse_desk
 from reviewdesk.frozen import Frozen
 from reviewdesk.live.batch import Batch, BatchProgress
 from reviewdesk.live.budget import Budget, Meter
@@ -193,6 +194,10 @@ def _check_output(path: Path, *, resume: bool, force: bool) -> None:
     replies = path.with_name(path.name + REPLIES)
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent}: is no folder", "Make it, or name another -o.")
+    try:
+        refuse_desk(path)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", "Name another -o.") from error
     begun = replies.exists() and replies.stat().st_size > 0
     if path.is_dir() or (os.path.lexists(path) and resume and not begun and not force):
         raise UsageError(f"{path}: is there, and is no report of this run", "Name another -o.")

@@ -25,6 +25,18 @@ _PAGE_SIZES = tuple(1 << power for power in range(9, 17))
 Told = Callable[[float, int], object]
 
 
+def is_own_file(desk: Path, path: Path) -> bool:
+    """Return True if the path names the desk file or one that SQLite keeps beside it."""
+    for name in ("", "-wal", "-shm", "-journal"):
+        own = desk.with_name(desk.name + name)
+        try:
+            if path.resolve() == own.resolve() or path.samefile(own):
+                return True
+        except OSError:
+            continue
+    return False
+
+
 def back_up(
     conn: sqlite3.Connection,
     desk: Path,
@@ -43,6 +55,8 @@ def back_up(
         DeskError: the target exists and is not to be replaced, its folder does not exist, or the
             copy is damaged.
     """
+    if is_own_file(desk, target):
+        raise DeskError(f"{target}: is the desk itself", "Name a new file.")
     if not replace and os.path.lexists(target):
         raise DeskError(f"{target}: is there already", "Name a new file.")
     if not target.parent.is_dir():

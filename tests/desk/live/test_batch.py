@@ -254,6 +254,16 @@ def test_what_is_there_is_not_written_over(room: Room, which: str) -> None:
     assert {file: file.read_bytes() for file in room.folder.iterdir()} == before
 
 
+def test_a_desk_is_not_written_over_and_nobody_is_asked(room: Room) -> None:
+    room.put()
+    desk = room.folder / "desk.db"
+    open_desk(desk).close()
+    before = desk.read_bytes()
+    with pytest.raises(UsageError, match="is a desk, or a file of one"):
+        judge_cases(replace(room.order(force=True), report=str(desk)), YES, world(silent()))
+    assert desk.read_bytes() == before
+
+
 def test_resume_does_not_write_over_what_is_no_report_of_this_run(room: Room) -> None:
     order = room.put().order(resume=True)
     before = Path(order.cases).read_bytes()
