@@ -1,0 +1,146 @@
+"""`archive` over workers of this machine beside `ingest` of the same verdicts in one file.
+
+Printed are whether the figures are equal, what a verdict costs in CPU, what a second worker saves,
+and the memory of the largest process at two sizes of parts. All processes of a command count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from benchmarks.scaling.measure import Spent
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMAND = (sys.executable, "-m", "reviewdesk")
+LARGER = 4
+"""How many times as large the larger parts are."""
+OWN = ("hash", "file", "loaded_at", "notes", "held")
+"""What tells an archive's entry in ``runs --json`` from that of a plain load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a command took, in seconds of the clock and by its processes."""
+
+    seconds: float
+    spent: Spent
+
+
+def timed(folder: Path, *words: str | Path) -> Done:
+    """Run a command of reviewdesk to its end."""
+    from benchmarks.scaling.measure import spent
+
+    began = perf_counter()
+    used = spent([*COMMAND, *words], folder)
+    return Done(perf_counter() - began, used)
+
+
+def write_parts(folder: Path, count: int, size: int) -> Path:
+    """Write so many verdicts as parts of ``size`` each, and return their folder."""
+    from benchmarks.scaling import inputs
+
+    head = {
+        "schema": "reviewdesk.report/1",
+        "report_id": "scale",
+        "defaults": {"threshold": inputs.THRESHOLD, "quorum": 0.5},
+    }
+    folder.mkdir()
+    verdicts = inputs.verdicts(count)
+    for number in range(-(-count // size)):
+        with (folder / f"part-{number:05d}.jsonl").open("w", encoding="utf-8") as file:
+            file.write(f"{json.dumps(head)}\n")
+            file.writelines(f"{line}\n" for line in islice(verdicts, size))
+    return folder
+
+
+def archived(folder: Path, parts: Path, workers: int) -> Done:
+    """Put parts together into a new desk, ``archive.db``."""
+    return timed(
+        folder, "archive", parts / "*.jsonl", "--seed", "s", "--workers", str(workers), "--force",
+        "-o", folder / "archive.db",
+    )  # fmt: skip
+
+
+def figures(folder: Path, desk: str) -> list[Any]:
+    """Return what a desk says of its run."""
+    from benchmarks.scaling.measure import environment
+
+    found = []
+    for command in ("runs", "calibrate", "whatif"):
+        done = subprocess.run(
+            [*COMMAND, command, "--json", "--desk", folder / desk],
+            env=environment(folder), cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
+            check=True,
+        )  # fmt: skip
+        found.append(json.loads(done.stdout))
+    for name in OWN:
+        found[0][0].pop(name, None)
+    return found
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Return True if two JSON values are equal but for the last digits, as of sums of sums."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(equal, one, other))
+    return bool(one == other)
+
+
+def measured(folder: Path, parts: int, size: int) -> None:
+    """Make the parts, and print a line for each question."""
+    from benchmarks.scaling.measure import in_mb
+
+    count = parts * size
+    (whole,) = write_parts(folder / "whole", count, count).iterdir()
+    small = write_parts(folder / "small", count, size)
+    large = write_parts(folder / "large", count, LARGER * size)
+    plain = timed(folder, "ingest", whole, "--seed", "s", "--desk", folder / "plain.db")
+    one = archived(folder, small, 1)
+    two = archived(folder, small, 2)
+    same = equal(figures(folder, "plain.db"), figures(folder, "archive.db"))
+    larger = archived(folder, large, 2)
+    print(f"{parts} parts of {size:,} verdicts; figures {'equal' if same else 'DIFFER'}")
+    for what, done in {"ingest": plain, "1 worker": one, "2 workers": two}.items():
+        ratio = done.spent.cpu / plain.spent.cpu
+        each = 1e6 * done.spent.cpu / count
+        print(
+            f"{what}: {done.seconds:.1f} s, {each:,.0f} us of CPU a verdict ({ratio:.2f}), "
+            f"largest process {in_mb(done.spent.memory)}"
+        )
+    print(f"1 to 2 workers: {one.seconds / two.seconds:.2f} times as fast")
+    at = f"{size:,} and {LARGER * size:,} verdicts"
+    print(
+        f"largest process at parts of {at}: "
+        f"{in_mb(two.spent.memory)} and {in_mb(larger.spent.memory)}"
+    )
+    if not same:
+        raise SystemExit(1)
+
+
+def main() -> None:
+    """Run it in a temporary folder."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--parts", type=int, default=64)
+    asked.add_argument("--size", type=int, default=2000, help="verdicts of a part")
+    given = asked.parse_args()
+    sys.path.insert(0, str(ROOT))
+    with tempfile.TemporaryDirectory() as folder:
+        measured(Path(folder), given.parts, given.size)
+
+
+if __name__ == "__main__":
+    main()
