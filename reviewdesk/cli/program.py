@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections import UserDict
 from importlib import import_module
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -77,6 +78,7 @@ def cli(*, debug: bool) -> None:
 
 def main() -> None:
     """Run a command, or answer a shell's request for completions, and exit with the exit code."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character gets an escape instead of a traceback.
@@ -94,6 +96,16 @@ def main() -> None:
         say(_REPORT.format(where=_issues_page()))
         code = ExitCode.FAULT
     sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Open the null device as every standard stream that the caller has closed.
+
+    Else the next file that is opened, such as the desk, would get its number, and what is printed.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _issues_page() -> str:

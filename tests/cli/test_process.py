@@ -121,6 +121,25 @@ def test_an_output_that_cannot_be_written(desk: Path) -> None:
 
 
 @POSIX
+@pytest.mark.parametrize(
+    ("closed", "words", "code"),
+    [("2>&-", "ingest r.json", 0), ("<&-", "ingest -", 2), (">&-", "ingest r.json", 0)],
+)
+def test_a_stream_that_the_caller_has_closed_is_no_fault(
+    desk: Path, tmp_path: Path, closed: str, words: str, code: int
+) -> None:
+    (tmp_path / "r.json").write_bytes(numbered(3))
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m reviewdesk {words} {closed}', sys.executable],
+        env=environment(desk),
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, len(done.stderr.splitlines())) == (code, code // 2)
+
+
+@POSIX
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
 def test_a_command_that_is_asked_to_end_says_so(desk: Path, name: str, code: int) -> None:
     with subprocess.Popen(
