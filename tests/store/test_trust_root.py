@@ -33,6 +33,7 @@ ATTACKS = {
     "stratum": ("UPDATE verdicts SET stratum = 1 WHERE key = 2", "loaded; stratum differs"),
     "draw": ("UPDATE verdicts SET draw = 9 - draw", "loaded; draw differs"),
     "packed": ("UPDATE packed SET votes = zeroblob(length(votes))", "packed votes differs"),
+    "place in an order": ("UPDATE orders SET first = 1 << 62", "its order draw is not that of"),
     "packed place": ("UPDATE packed SET first = 3", "its packed ballots are out of place"),
     "measures": ("UPDATE measures SET mass = 9", "counts, strata or figures differs"),
     "place": ("UPDATE verdicts SET pos = 8 - pos", "verdicts out of place"),
