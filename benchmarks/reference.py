@@ -61,6 +61,8 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
     for name, command in sorted(group.commands.items()):
+        if command.hidden:
+            continue
         if isinstance(command, click.Group):
             yield from _commands(command, f"{path} {name}")
             if not command.invoke_without_command:

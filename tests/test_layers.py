@@ -253,7 +253,7 @@ def test_a_statement_is_found(code: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 HEAVY = (
     "textual", "rich", "httpx", "httpcore", "numpy", "pydantic", "sqlite_utils", "tomllib",
-    "platformdirs", "yaml", "jsonschema",
+    "platformdirs", "yaml", "jsonschema", "aiohttp", "textual_serve",
 )  # fmt: skip
 
 _LOADS = """

@@ -82,42 +82,40 @@ _DIALOGS: Mapping[type[object], str] = {
 """The screens behind the review and the dialogs of the forms, which are loaded when opened."""
 
 
-class ReviewApp(ChangesApp, inherit_bindings=False):
-    """Review the runs of a desk until the reviewer closes it."""
+class ConsoleApp(ChangesApp, inherit_bindings=False):
+    """The app around a controller, which comes with the desk that is opened."""
 
     TITLE = "reviewdesk"
     BINDINGS: ClassVar[list[BindingType]] = [*app_bindings()]
     COMMANDS = {RegistryProvider}  # noqa: RUF012  (Textual declares it without ClassVar)
     lateness, rest = 0.0, 0.06
     fault: BaseException | None = None
+    runner: WorkerRunner
+    controller: ReviewController
     # A list wraps its lines to its width, which must not be zero on a very narrow terminal.
     CSS = f"OptionList, CommandList {{ min-width: 16; }}{STYLES}"
 
     def __init__(
         self,
-        desk: Desk,
-        run: Run,
-        *,
-        view: View,
         settings: Settings | None = None,
         clock: Callable[[], float] = time.monotonic,
         stamp: Callable[[events.Event], float] = attrgetter("time"),
-        notice: str | None = None,
+        *,
+        withheld: frozenset[str] = frozenset(),
     ) -> None:
-        """Open ``run`` where ``view`` left it.
-
-        ``clock`` returns monotonic seconds, for the label guard and for the delay of keys;
-        ``stamp`` returns the time of an event on the same clock.
-        """
+        """Take the settings; ``withheld`` are actions and commands that are not offered here."""
         self.inks: dict[str, Style] = {}
         self.started: Callable[[], None] = lambda: None
         super().__init__()
         self.error_console.quiet = True  # Textual's report of a fault shows values of variables.
         self.settings = settings or Settings()
-        self.keymap = checked(self.settings)
+        self.keymap = checked(self.settings).without(withheld)
         self.set_keymap(self.keymap.textual())
         self.ahead = TypeAhead(self, self.keymap, lambda: None if self.asking else self.top)
         self.clock, self._stamp = clock, stamp
+
+    def begin(self, desk: Desk, run: Run, view: View, notice: str = "") -> None:
+        """Open ``run`` where ``view`` left it, with a first text of the status line."""
         self.runner = WorkerRunner(self, desk)
         self.controller = ReviewController(
             desk,
@@ -126,23 +124,17 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
             settings=self.settings,
             keys=self.keymap,
             runner=self.runner,
-            clock=clock,
+            clock=self.clock,
             pages=pages,
-            notice=notice or "",
+            notice=notice,
             colourless=self.no_color,
         )
-        self._use_own_themes()
-
-    def get_default_screen(self) -> Screen[None]:
-        """Return the review screen, which stays at the bottom of the screen stack."""
-        return ReviewScreen(self)
+        self._use_own_themes(self.controller.core.settings)
 
     @property
     def review(self) -> ReviewScreen:
-        """The review screen, at the bottom of the screen stack."""
-        screen = self.screen_stack[0]
-        assert isinstance(screen, ReviewScreen)  # noqa: S101 - get_default_screen makes it
-        return screen
+        """The review screen, below all others of the desk."""
+        return next(s for s in self.screen_stack if isinstance(s, ReviewScreen))
 
     @property
     def top(self) -> DeskScreen:
@@ -200,7 +192,7 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
             case UseTheme(name):
                 self.theme = name
             case UseOwnTheme():
-                self._use_own_themes()
+                self._use_own_themes(self.controller.core.settings)
             case OpenPalette():
                 self.action_command_palette()
             case Redraw():
@@ -217,7 +209,8 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
     def likely(self) -> list[Action]:
         """Return every action, those first that one would want on the screen in view."""
         state = self.controller.state
-        return likely(state.hints, state.where)
+        found = likely(state.hints, state.where)
+        return [action for action in found if action.id not in self.keymap.withheld]
 
     def choose(self, name: str) -> None:
         """Carry out the action ``name``, chosen by name instead of by its key."""
@@ -237,11 +230,11 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
         """Return the filter that removes all colour if NO_COLOR is set, else Textual's filters."""
         return NO_COLOUR if self.no_color else super().get_line_filters()
 
-    def _use_own_themes(self) -> None:
+    def _use_own_themes(self, settings: Settings) -> None:
         """Use the theme that is kept or set or, if none is, one that the terminal can show."""
         for theme in OWN:
             self.register_theme(theme)
-        settings, able = self.controller.core.settings, fallback(self.console.color_system)
+        able = fallback(self.console.color_system)
         own = able if settings.source("theme") == DEFAULT else settings.theme
         self.theme = COLOURLESS.name if self.no_color else own
 
@@ -283,7 +276,35 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
             super().bell()
 
 
-def _dialog(app: ReviewApp, form: Form) -> Screen[Any]:
+class ReviewApp(ConsoleApp):
+    """Review the runs of a desk until the reviewer closes it."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        run: Run,
+        *,
+        view: View,
+        settings: Settings | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        stamp: Callable[[events.Event], float] = attrgetter("time"),
+        notice: str | None = None,
+        withheld: frozenset[str] = frozenset(),
+    ) -> None:
+        """Open ``run`` where ``view`` left it.
+
+        ``clock`` returns monotonic seconds, for the label guard and for the delay of keys;
+        ``stamp`` returns the time of an event on the same clock.
+        """
+        super().__init__(settings, clock, stamp, withheld=withheld)
+        self.begin(desk, run, view, notice or "")
+
+    def get_default_screen(self) -> Screen[None]:
+        """Return the review screen, which stays at the bottom of the screen stack."""
+        return ReviewScreen(self)
+
+
+def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
     """Return the dialog of a form."""
     match form:
         case HelpForm():

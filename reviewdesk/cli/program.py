@@ -33,8 +33,8 @@ _COMMANDS = """
 start.demo review.open_ review.ingest runs.runs review.queue review.show labels.label
 labels.undo labels.redo labels.defer labels.labels export.export filters.filters
 calibrate.calibrate calibrate.pace runs.compare gate.gate live.judge.judge whatif.whatif
-live.rerun.rerun live.panel.panel archive.archive mcp.mcp desk.desk config.config
-start.completion start.explain
+live.rerun.rerun live.panel.panel archive.archive servers.mcp.mcp servers.serve.serve
+servers.serve.console desk.desk config.config start.completion start.explain
 """
 """The places of the commands in ``cli``."""
 

@@ -75,6 +75,18 @@ def find(conn: sqlite3.Connection, name: str | None) -> Run:
     return found[0]
 
 
+def show_only(conn: sqlite3.Connection, run_hash: str) -> None:
+    """Hide all other runs, and what was done in them, from every statement of a connection."""
+    run = find(conn, run_hash)
+    # SQLite looks a name up among a connection's own views first. They take no bound values.
+    shown = {
+        "runs": f"key = {int(run.key)}",
+        "label_events": f"run = '{bytes.fromhex(run.hash).hex()}'",
+    }
+    for table, condition in shown.items():
+        conn.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE {condition}")
+
+
 UNANIMOUS = {
     # A single score also has a range of 0, but no variance and so no mass.
     "unanimous_scores": "(mass IS NOT NULL AND range = 0)",

@@ -19,7 +19,7 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
-from reviewdesk.app.app import ReviewApp
+from reviewdesk.app.app import ConsoleApp, ReviewApp
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.view import Panes
@@ -113,7 +113,7 @@ async def drained(app: App[None]) -> bool:
 class Stage:
     """A running app with what a test pokes at."""
 
-    def __init__(self, app: ReviewApp, pilot: Pilot[None], clock: Clock) -> None:
+    def __init__(self, app: ConsoleApp, pilot: Pilot[None], clock: Clock) -> None:
         self.app, self.pilot, self.clock = app, pilot, clock
 
     @property

@@ -26,7 +26,7 @@ def commands(group: click.Group, above: tuple[str, ...] = ()) -> Iterator[tuple[
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
             yield from commands(command, (*above, name))
-        else:
+        elif not command.hidden:
             yield (*above, name)
 
 

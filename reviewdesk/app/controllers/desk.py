@@ -21,6 +21,7 @@ from reviewdesk.app.controllers.requests import (
     TakeSelection,
     UseTheme,
 )
+from reviewdesk.app.keys.withheld import refuse_withheld
 from reviewdesk.app.later import Later
 from reviewdesk.app.preferences import PreferenceController
 from reviewdesk.app.theme.names import THEMES
@@ -229,6 +230,7 @@ class DeskController:
         typed, core = commands.parse_command(text), self._core
         core.calm()
         core.calm(REVIEW)
+        refuse_withheld(core.keys, typed.name)
         if typed.name not in commands.COMMANDS:
             self._choose(typed.name)
         elif (command := self._commands.get(typed.name)) is not None:

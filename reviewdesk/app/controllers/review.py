@@ -28,6 +28,7 @@ from reviewdesk.app.controllers.work.team import TeamController
 from reviewdesk.app.controllers.work.unsaved import LastWrites, offer_unsaved
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
 from reviewdesk.app.keys.user_keys import Keymap
+from reviewdesk.app.keys.withheld import allowed, offered
 from reviewdesk.domain.records import Item, QueueRow, Run, Truth, View
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings
@@ -100,7 +101,7 @@ class ReviewController:
             core.figures,
             core.reading,
             core.reruns,
-            self._hints() if core.page is None else core.page.hints(),
+            offered(core.keys, self._hints() if core.page is None else core.page.hints()),
             core.start,
             core.rows,
             core.seek,
@@ -138,7 +139,7 @@ class ReviewController:
         core.safely(self._do, name)
 
     def _do(self, name: str) -> None:
-        core, action = self.core, ACTIONS[name]
+        core, action = self.core, allowed(self.core.keys, name)
         if name in MOVES:
             core.requests.append(MOVES[name])
         elif (verb := self._on_every_screen.get(name)) is not None:

@@ -184,6 +184,13 @@ OPENS_TEXT = frozenset(
     }
 )  # fmt: skip
 """The actions that open a field: what is typed after their keys belongs to it."""
+OF_MACHINE = frozenset(
+    {"export", "open", "rerun", "rerun.shown", "run.load", "run.remove"}
+)  # fmt: skip
+"""The actions and commands that reach files or API keys of the machine, or hide a run from all.
+
+Whoever reviews in a browser sits elsewhere, and has none of them.
+"""
 GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith(("label.", "tentative.")))
 """The actions that give a label: chosen by name instead of by key, they ask for confirmation."""
 

@@ -49,6 +49,8 @@ class Keymap(Frozen):
     chosen: Mapping[str, tuple[str, ...]]
     """Textual's names of the keys in force, by action id; ``defaults`` are the registry's."""
     defaults: Mapping[str, tuple[str, ...]]
+    withheld: frozenset[str] = frozenset()
+    """The actions and commands that are not offered here."""
 
     @classmethod
     def of(
@@ -73,6 +75,11 @@ class Keymap(Frozen):
         chosen = {**defaults, **changed}
         _refuse_clashes(actions, chosen, tuple(changed), places)
         return cls(chosen, defaults)
+
+    def without(self, actions: frozenset[str]) -> Keymap:
+        """Return the keymap with no keys for these actions, which are withheld."""
+        kept = {name: () if name in actions else keys for name, keys in self.chosen.items()}
+        return Keymap(kept, self.defaults, actions)
 
     def keys(self, action: str) -> tuple[str, ...]:
         """Return Textual's names of an action's keys."""

@@ -28,7 +28,7 @@ ROWS = 5
 """The number of lines below the field, for completions or an error."""
 
 
-class _Field(Input):
+class Field(Input):
     """A field that draws no control characters, whatever was pasted into it."""
 
     def render_line(self, y: int) -> Strip:
@@ -70,7 +70,7 @@ class PromptField(Dialog[FieldInput]):
         """Show the rule of what may be typed, the field and help."""
         for rule in self.form.rule.splitlines():
             yield Bar(partial(_rule, rule))
-        yield _Field(self.form.value, select_on_focus=self.form.replaces)
+        yield Field(self.form.value, select_on_focus=self.form.replaces)
         yield Bar(self._help, id="help")
 
     def keys(self) -> Keys:

@@ -105,7 +105,8 @@ class ReviewScreen(DeskScreen):
     @property
     def abandoned(self) -> bool:
         """Whether the terminal is gone, so that no key can come any more."""
-        return not self.app.is_headless and not os.isatty(0)
+        remote = self.app.is_headless or self.app.is_web
+        return not remote and not os.isatty(0)
 
     def _poll(self) -> None:
         controller = self.front.controller

@@ -1,0 +1,51 @@
+"""The driver of a console whose terminal is in a browser, at the other end of two pipes."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import suppress
+from typing import Any, Protocol
+
+from textual.drivers.web_driver import WINDOWS, WebDriver
+
+
+class Leaves(Protocol):
+    """An app that saves its view when its terminal has gone."""
+
+    def hang_up(self) -> None:
+        """Close; may be called from any thread."""
+
+
+class BrowserDriver(WebDriver):
+    """Closes the app, so that it saves, when the pipe ends that its keys come by."""
+
+    def __init__(self, app: Any, **options: Any) -> None:
+        """Remember the app."""
+        super().__init__(app, **options)
+        self._leaves: Leaves = app
+
+    def start_application_mode(self) -> None:
+        """Begin, and leave the signals to the program: Textual's own end saves nothing."""
+        numbers = () if WINDOWS else (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.getsignal(number) for number in numbers}
+        super().start_application_mode()
+        for number, handler in before.items():
+            asyncio.get_running_loop().remove_signal_handler(number)
+            signal.signal(number, handler)
+
+    def run_input_thread(self) -> None:
+        """Read input until the app ends, or nobody is at the other end any more."""
+        super().run_input_thread()
+        if not self.exit_event.is_set():
+            self._leaves.hang_up()
+
+    def write(self, data: str) -> None:
+        """Send what is drawn, as long as somebody takes it."""
+        with suppress(BrokenPipeError):
+            super().write(data)
+
+    def write_meta(self, data: dict[str, object]) -> None:
+        """Send a message, as long as somebody takes it."""
+        with suppress(BrokenPipeError):
+            super().write_meta(data)

@@ -1,0 +1,1 @@
+"""Commands that serve a desk to others: people in browsers, and agents."""

@@ -1,0 +1,169 @@
+"""The console in a browser: the server, and the process that it starts for each page."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from reviewdesk.cli import completion
+from reviewdesk.cli.common import open_desk, put, say, shared_options
+from reviewdesk.cli.invocation import current_settings, desk_path
+from reviewdesk.errors import UsageError
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+    from reviewdesk.desk.review.opening import Opening
+    from reviewdesk.domain.records import Run
+    from reviewdesk.settings import Settings
+
+_EXTRA = "Install it: pip install 'reviewdesk[web]'."
+
+
+@click.command(epilog="Example: reviewdesk serve --run support-bot")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Listen at this address.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8765,
+    show_default=True,
+    help="Listen at this port; 0 takes any that is free.",
+)
+@click.option(
+    "--public-url",
+    "public",
+    metavar="URL",
+    multiple=True,
+    help="The address of a reverse proxy by which people come; may be repeated.",
+)
+@click.option(
+    "--max-visitors",
+    "most",
+    type=click.IntRange(1, 500),
+    default=8,
+    show_default=True,
+    help="So many consoles at a time.",
+)
+@click.option(
+    "--run", "run_name", metavar="RUN", shell_complete=completion.runs, help="The run to review."
+)
+@click.option(
+    "--read-only",
+    "shared",
+    metavar="RUN",
+    shell_complete=completion.runs,
+    help="Share this run alone, for reading.",
+)
+@shared_options
+def serve(
+    *, host: str, port: int, public: tuple[str, ...], most: int, run_name: str | None,
+    shared: str | None,
+) -> None:  # fmt: skip
+    """Serve the console to browsers, until ctrl+c.
+
+    It prints a link with a token: whoever has the link can review, under the name that they give.
+    Files and API keys of this machine are out of their reach.
+    """
+    if run_name and shared:
+        raise UsageError("--read-only names its run already", "Leave --run out.")
+    try:
+        from reviewdesk.web.server import Offer, serve
+        from reviewdesk.web.site import Site, is_loopback, public_origin
+    except ModuleNotFoundError as error:
+        raise UsageError(f"serve needs {error.name}, which is not installed", _EXTRA) from None
+    origins = tuple(map(public_origin, public))
+
+    def ready(site: Site) -> None:
+        put(site.link)
+        sys.stdout.flush()
+        if not (is_loopback(host) or any(one.startswith("https:") for one in origins)):
+            say(
+                "the network reads along: put a proxy with TLS before it, and name it: --public-url"
+            )
+        say(f"serving {what} for up to {most} consoles at a time; ctrl+c ends them and the server")
+
+    # The desk stays open, so that those who only read find its log.
+    with open_desk() as desk:
+        run = desk.run(shared or run_name)
+        what = f"{run.name}, for reading" if shared else f"{desk.path}"
+        offer = Offer(
+            _command(desk, run if shared or run_name else None, shared=bool(shared)), most
+        )
+        serve(lambda taken: Site(host, taken, origins), (host, port), offer, say, ready)
+        say(f"log head {desk.head()}")
+
+
+def _command(desk: Desk, run: Run | None, *, shared: bool) -> list[str]:
+    """Return what starts a console; nothing in it comes from a visitor."""
+    # -P: no module of the folder in which the server was started takes the place of one of ours.
+    words = [sys.executable, "-P", "-m", "reviewdesk", "--desk", str(desk.path.absolute())]
+    if shared:
+        words += ["--reviewer", desk.reviewer]
+    words += ["console", *([] if run is None else ["--run", run.hash])]
+    return [*words, *(["--read-only"] if shared else [])]
+
+
+@click.command(hidden=True)
+@click.option("--run", "run_name", metavar="HASH")
+@click.option("--read-only", "shared", is_flag=True)
+@shared_options
+def console(*, run_name: str | None, shared: bool) -> None:
+    """Run the app behind a page that `serve` has sent to a browser."""
+    os.environ.setdefault("TEXTUAL_FPS", "120")
+    sys.setswitchinterval(0.0005)
+    from reviewdesk.app.visitor import VisitorApp
+    from reviewdesk.cli import first_frame
+    from reviewdesk.cli.terminal import closing, named_keys
+
+    settings = current_settings()
+    named_keys(settings)
+    opening = _shared(run_name, settings) if shared else _door(run_name)
+    app = VisitorApp(opening, lambda name: _opened(name, run_name, settings), settings)
+    app.started = first_frame.keep_what_is_loaded
+    try:
+        with closing(app.action_close_desk, lambda _seconds: app.flush(5)):
+            app.run()
+    finally:
+        if app.opening is not None:
+            app.opening.desk.close()
+    if app.return_code:
+        raise app.fault or RuntimeError("the app broke off")
+
+
+def _door(run_name: str | None) -> str:
+    """Return the name of the run that waits behind the door."""
+    with open_desk() as desk:
+        return desk.run(run_name).name
+
+
+def _shared(run_name: str | None, settings: Settings) -> Opening:
+    """Open a run for reading, with the labels of whoever shares it."""
+    from reviewdesk.desk.review.opening import Opening
+    from reviewdesk.desk.shared import share
+    from reviewdesk.domain.records import View
+
+    desk = share(desk_path(), run_name or "", settings.reviewer or None)
+    return Opening(desk, desk.run(), View(), "")
+
+
+def _opened(typed: str, run_name: str | None, settings: Settings) -> Opening:
+    """Open the desk for a name that was typed, where its reviewer left the run."""
+    from reviewdesk.cli.terminal import named_keys, opening_line
+    from reviewdesk.desk import Desk
+    from reviewdesk.desk.review.opening import Opening
+    from reviewdesk.domain.records import View
+    from reviewdesk.domain.reviewer import reviewer_name
+
+    desk = Desk.open(desk_path(), reviewer=reviewer_name(typed))
+    try:
+        run = desk.run(run_name)
+        desk.opened(run)
+        kept = desk.view(run)
+    except BaseException:
+        desk.close()
+        raise
+    view = kept or View(blind=settings.blind)
+    notice = opening_line(kept, view, settings, named_keys(settings), asked=False)
+    return Opening(desk, run, view, notice or "")

@@ -1,0 +1,137 @@
+"""Who may come in: by which addresses, from which pages and with which token."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from reviewdesk.errors import UsageError
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_HINT = "Write it as https://desk.example.org."
+
+
+def _new_token() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def is_loopback(host: str) -> bool:
+    """Return True if only this machine reaches an address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_everywhere(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return host == ""
+
+
+def public_origin(url: str) -> str:
+    """Return the origin of the address by which people reach a server, as browsers write it.
+
+    Raises:
+        UsageError: it is not the address of a server's root.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise UsageError(f"--public-url: {url!r} is not an address", _HINT) from None
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or "@" in parts.netloc:
+        raise UsageError(f"--public-url: {url!r} is not an address", _HINT)
+    if parts.path not in {"", "/"} or parts.query or parts.fragment:
+        raise UsageError(
+            f"--public-url: {url!r} has a path", "Give the console a host name of its own."
+        )
+    return _origin(parts.scheme, parts.hostname, port)
+
+
+def _origin(scheme: str, host: str, port: int | None) -> str:
+    host = f"[{host}]" if ":" in host else host
+    if port in {None, _DEFAULT_PORTS[scheme]}:
+        return f"{scheme}://{host}"
+    return f"{scheme}://{host}:{port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a server listens, the origins by which people reach it, and the token that lets in."""
+
+    host: str
+    port: int
+    public: tuple[str, ...] = ()
+    token: str = field(default_factory=_new_token, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse to listen everywhere without a name: any page could then be made to lead here."""
+        if _is_everywhere(self.host) and not self.public:
+            raise UsageError(
+                f"--host {self.host}: listens at every address, and none of them is named",
+                "Name the one that people type: --public-url http://HOST:PORT.",
+            )
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The origins that are served, those of a reverse proxy first."""
+        names = ["localhost", "127.0.0.1", "::1"] if is_loopback(self.host) else [self.host]
+        if _is_everywhere(self.host):
+            names = []
+        names.sort(key=lambda name: name != self.host)
+        return (*self.public, *(_origin("http", name, self.port) for name in names))
+
+    @property
+    def link(self) -> str:
+        """The address with the token, which lets in whoever has it."""
+        return f"{self.origins[0]}/?token={self.token}"
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie that keeps the token; browsers share cookies among ports."""
+        return f"reviewdesk-{self.port}"
+
+    def origin_of(self, host: str | None) -> str | None:
+        """Return which origin a ``Host`` header names, ``None`` if that is not served here."""
+        named = (host or "").lower()
+        return next((one for one in self.origins if one.partition("://")[2] == named), None)
+
+    def may_connect(self, origin: str | None) -> bool:
+        """Return True if a page of this origin may open a console."""
+        return origin is not None and origin.lower() in self.origins
+
+    def lets_in(self, query: Sequence[str], cookies: Mapping[str, str]) -> bool:
+        """Return True for the token: in the address if one is given there, else in the cookie."""
+        given = query[-1] if query else cookies.get(self.cookie, "")
+        return secrets.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+
+
+def headers(origin: str | None) -> dict[str, str]:
+    """Return the headers of every answer: a page loads nothing from elsewhere, nor is framed."""
+    sockets = f" {'ws' + origin.removeprefix('http')}" if origin else ""
+    policy = {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        # The terminal of the page writes the sizes of its cells into style elements.
+        "style-src": "'self' 'unsafe-inline'",
+        "font-src": "'self'",
+        "img-src": "'self' data:",
+        "connect-src": f"'self'{sockets}",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    return {
+        "Cache-Control": "no-store",
+        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+    }

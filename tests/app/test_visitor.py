@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.app.screens.door import DoorDialog
+from reviewdesk.app.screens.review import ReviewScreen
+from reviewdesk.app.visitor import VisitorApp
+from reviewdesk.desk import Desk
+from reviewdesk.desk.review.opening import Opening
+from reviewdesk.desk.shared import share
+from reviewdesk.domain.records import Run, View
+from reviewdesk.domain.reviewer import reviewer_name
+from reviewdesk.errors import DeskError
+from reviewdesk.settings import Settings
+from tests.app.appkit import QuickPilot, Stage
+from tests.app.builders import WIDE, Clock, open_run, report, verdict
+
+
+class Visit(Stage):
+    """A console with a door."""
+
+    @property
+    def at_the_door(self) -> bool:
+        return isinstance(self.app.screen, DoorDialog)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    desk, found = open_run(tmp_path / "desk.db", report([verdict(1), verdict(2)]))
+    desk.close()
+    return found
+
+
+@asynccontextmanager
+async def visiting(path: Path, run: Run, *, shared: bool = False) -> AsyncIterator[Visit]:
+    """Run a console on a desk; one that only reads has no door."""
+    desks: list[Desk] = []
+
+    def enter(typed: str) -> Opening:
+        desks.append(Desk.open(path, reviewer=reviewer_name(typed)))
+        return Opening(desks[-1], run, View(), "welcome")
+
+    if shared:
+        desks.append(share(path, run.hash, "ann"))
+    opening = Opening(desks[0], run, View()) if shared else run.name
+    clock = Clock()
+    app = VisitorApp(opening, enter, Settings())
+    app.clock, app.rest = clock, 0
+    async with app.run_test(size=WIDE):
+        on = Visit(app, QuickPilot(app), clock)
+        await on.settle()
+        yield on
+    for desk in desks:
+        desk.close()
+
+
+async def test_whoever_comes_is_asked_for_a_name(tmp_path: Path, run: Run) -> None:
+    async with visiting(tmp_path / "desk.db", run) as on:
+        assert on.at_the_door
+        assert run.name in on.drawn()
+        for typed, refusal in {
+            "": "no name was typed",
+            "   ": "no name was typed",
+            "@desk": "begins with @",
+            "x" * 61: "up to 60 plain characters",
+            "a\u202eb": "up to 60 plain characters",
+        }.items():
+            on.app.screen.query_one("Input").value = typed  # type: ignore[attr-defined]
+            await on.pilot.press("enter")
+            assert on.at_the_door
+            assert refusal in on.drawn()
+        on.app.screen.query_one("Input").value = ""  # type: ignore[attr-defined]
+        # The keys of labels are letters here.
+        await on.pilot.press("p", "i", "p", "enter")
+        await on.settle()
+        assert isinstance(on.app.screen, ReviewScreen)
+        assert on.desk.reviewer == "pip"
+        assert "welcome" in on.drawn()
+
+
+async def test_the_review_behind_the_door_is_the_whole_one(tmp_path: Path, run: Run) -> None:
+    async with visiting(tmp_path / "desk.db", run) as on:
+        await on.pilot.press("b", "e", "a", "enter")
+        await on.settle()
+        await on.press("f4", "escape")
+        assert on.app.top is on.app.review
+        first = on.current
+        await on.press("p")
+        assert on.current != first
+        assert on.desk.progress(run).labelled == 1
+
+
+async def test_what_belongs_to_the_machine_is_withheld(tmp_path: Path, run: Run) -> None:
+    async with visiting(tmp_path / "desk.db", run) as on:
+        await on.pilot.press("b", "e", "a", "enter")
+        await on.settle()
+        for command in ("open /etc/passwd", f"export {tmp_path / 'out.csv'}", "rerun panel"):
+            on.run(command)
+            assert "not in a browser" in on.notice
+        assert not (tmp_path / "out.csv").exists()
+        await on.press("R")
+        assert on.app.screen is on.app.review
+        await on.press("f5", "a")
+        assert "Load a report" not in on.drawn()
+        await on.press("x")
+        assert len(on.desk.runs()) == 1
+        assert not {"rerun", "run.load", "run.remove", "export"} & {
+            action.id for action in on.app.likely()
+        }
+
+
+async def test_a_door_that_does_not_open_says_why() -> None:
+    def enter(_name: str) -> Opening:
+        raise DeskError("the desk is locked", "Try later.")
+
+    app = VisitorApp("run", enter, Settings())
+    async with app.run_test(size=WIDE):
+        on = Visit(app, QuickPilot(app), Clock())
+        await on.pilot.press("b", "enter")
+        assert "the desk is locked. Try later." in on.drawn()
+        assert on.at_the_door
+
+
+@pytest.mark.parametrize("key", ["ctrl+q", "hang up"])
+async def test_whoever_leaves_at_the_door_leaves_nothing(
+    key: str, tmp_path: Path, run: Run
+) -> None:
+    async with visiting(tmp_path / "desk.db", run) as on:
+        await on.pilot.press("ctrl+p")
+        assert on.at_the_door
+        if key == "ctrl+q":
+            await on.pilot.press(key)
+        else:
+            on.app.action_close_desk()
+        await on.pilot.pause()
+        assert not on.app.is_running
+        assert isinstance(on.app, VisitorApp)
+        assert on.app.flush(0) == []
+
+
+async def test_a_shared_run_has_no_door_and_takes_nothing(tmp_path: Path, run: Run) -> None:
+    async with visiting(tmp_path / "desk.db", run, shared=True) as on:
+        await on.settle()
+        assert on.app.screen is on.app.review
+        head = on.desk.head()
+        await on.press("p")
+        assert "read-only" in on.drawn()
+        for key in ("m", "s", "r"):
+            await on.press(key)
+        assert on.desk.head() == head

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pyte
+import pytest
+
+from reviewdesk.desk.review.history import session_history
+from tests.cli.conftest import Cli
+from tests.helpers import POSIX, ROOT, environment, load, numbered, open_desk
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--run", "run", "--read-only", "run"], "--read-only names its run already"),
+        (["--public-url", "desk"], "'desk' is not an address"),
+        (["--host", "0.0.0.0"], "none of them is named"),  # noqa: S104
+        (["--host", "no.such.host.invalid"], "cannot be listened at"),
+        (["--run", "none"], "no run 'none'"),
+        (["--port", "70000"], "70000"),
+    ],
+)
+def test_what_cannot_be_served_is_said(
+    options: list[str], said: str, cli: Cli, desk_path: Path
+) -> None:
+    pytest.importorskip("textual_serve")
+    with closing(open_desk(desk_path)) as desk:
+        load(desk, numbered(2))
+    done = cli("serve", *options)
+    assert done.code == 2
+    assert said in done.err
+    assert done.out == ""
+
+
+@pytest.mark.slow
+def test_without_the_extra_one_sentence_says_how_to_get_it(tmp_path: Path) -> None:
+    missing = tmp_path / "textual_serve"
+    missing.mkdir()
+    (missing / "__init__.py").write_text("raise ModuleNotFoundError(name='textual_serve')")
+    given = environment(tmp_path / "desk.db")
+    done = subprocess.run(
+        [sys.executable, "-m", "reviewdesk", "serve"],
+        env=given | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    missing_extra = "serve needs textual_serve, which is not installed"
+    assert done.stderr == f"{missing_extra}. Install it: pip install 'reviewdesk[web]'.\n"
+
+
+class Console:
+    """A console at the pipes by which a server speaks to it."""
+
+    def __init__(self, desk: Path, *options: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "reviewdesk", "console", *options],
+            env=environment(desk) | {
+                "TEXTUAL_DRIVER": "reviewdesk.app.terminal.browser:BrowserDriver",
+                "COLUMNS": "100", "ROWS": "30",
+            },
+            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        self.screen = pyte.Screen(100, 30)
+        self._changed = threading.Condition()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        stream, stdout = pyte.ByteStream(self.screen), self.process.stdout
+        assert stdout is not None
+        stdout.readline()
+        while head := stdout.read(5):
+            data = stdout.read(int.from_bytes(head[1:]))
+            with self._changed:
+                if head[:1] == b"D":
+                    stream.feed(data)
+                self._changed.notify_all()
+
+    def wait_for(self, words: str) -> None:
+        """Wait until the screen holds these words."""
+        assert self.shows(words, 60), self.text
+
+    def shows(self, words: str, seconds: float) -> bool:
+        """Return whether the screen holds these words within so many seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: words in self.text, seconds)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.screen.display)
+
+    def send(self, data: bytes, kind: bytes = b"D") -> None:
+        """Send a packet, as the server does."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(kind + len(data).to_bytes(4) + data)
+        self.process.stdin.flush()
+
+    def end(self) -> tuple[int, str]:
+        """Wait for the console's end: its exit code, and what it said."""
+        with self.process:
+            assert self.process.stderr is not None
+            said = self.process.stderr.read().decode()
+        return self.process.returncode, said
+
+
+@POSIX
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["pipe", "SIGHUP", "SIGTERM", "nonsense"])
+def test_a_console_whose_page_has_gone_saves_and_ends(end: str, tmp_path: Path) -> None:
+    path = tmp_path / "desk.db"
+    with closing(open_desk(path)) as desk:
+        run = load(desk, numbered(4))
+    console = Console(path)
+    console.wait_for("opens the desk")
+    console.send(b"bea")
+    console.wait_for(" bea ")
+    console.send(b"\r")
+    console.wait_for("0 of 4 done")
+    console.wait_for("? help")
+    # A label counts only when its item has been on screen for a moment.
+    while not console.shows("1 of 4 done", 1):
+        console.send(b"p")
+    console.send(json.dumps({"type": "resize", "width": 90, "height": 30}).encode(), b"M")
+    if end == "nonsense":
+        console.send(b"{", b"M")
+    elif end != "pipe":
+        console.process.send_signal(getattr(signal, end))
+    assert console.process.stdin is not None
+    if end == "pipe":
+        console.process.stdin.close()
+    code, said = console.end()
+    assert (code, said) == (0, "")
+    with closing(open_desk(path, "bea")) as desk:
+        given = [event.verdict for event in session_history(desk, run)]
+        assert given
+        view = desk.view(run)
+        assert view is not None
+        assert view.item not in {None, *given}
