@@ -277,7 +277,7 @@ def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object
     if item is None:
         first = dict.fromkeys(("screen.calibration", "filter", "back"), True) | first
     elif item.row.decided:
-        first = {"next": True, **first}
+        first = {"next": True, "adjudicate": item.row.label is Truth.DISPUTED, **first}
     return first | {
         name: word
         for name, word in {
@@ -291,7 +291,6 @@ def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object
             "mark": has_item,
             "order": True,
             "history": has_item,
-            "adjudicate": item is not None and item.row.label is Truth.DISPUTED,
             **dict.fromkeys(("diff", "rerun"), open_item),
             **dict.fromkeys(("command", "back"), True),
             "copy.json": has_item,

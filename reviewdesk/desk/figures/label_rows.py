@@ -21,7 +21,7 @@ def labelled(desk: OpenFile, run: Run) -> list[LabelledRow]:
     Those that wait for the reviewer's second opinion are left out: figures that count a label may
     tell what it is.
     """
-    waiting = withheld(desk).waiting
+    waiting = withheld(desk).waiting if desk.double else ()
     return [row for row in figures.labelled(desk.conn, run.key) if row.item not in waiting]
 
 
@@ -29,7 +29,7 @@ def labelled_now(
     desk: OpenFile, run: Run, items: Collection[bytes]
 ) -> Iterator[Mapping[int, LabelledRow | None]]:
     """Yield the run's verdicts on each item by key, ``None`` if it has no label to count."""
-    waiting = withheld(desk, items).waiting
+    waiting = withheld(desk, items).waiting if desk.double else ()
     for item in items:
         rows = figures.labelled_now(desk.conn, run.key, item)
         yield dict.fromkeys(rows) if item in waiting else rows

@@ -70,7 +70,7 @@ class WithheldLabels:
 
     def waiting(self, run: Run) -> frozenset[int]:
         """Return the verdicts of a run, by key, that wait for the reviewer's second opinion."""
-        waiting = self.now.waiting
+        waiting = self.now.waiting if self._desk.double else None
         if not waiting:
             return frozenset()
         if self._run != run.key:

@@ -90,7 +90,7 @@ def test_a_held_item_can_be_labelled_on_purpose(tmp_path: Path) -> None:
         bob.controller.poll()
         bob.after()
         assert bob.current == "item/001"
-        assert "ann has this item open" in bob.notice
+        assert "this item is open with ann" in bob.notice
         assert bob.item.row.open_with == "ann"
         bob.press("label.fail")
         hands.ann.press("label.pass")

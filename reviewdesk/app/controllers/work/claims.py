@@ -32,7 +32,7 @@ _PATIENCE = 1
 
 
 class Claimed(Frozen):
-    """What a job found: the item that was in view, if it was won, and the key of the next one."""
+    """What a job found: whether the item in view is the reviewer's, and the key of the next one."""
 
     open: bool
     next: int | None
@@ -114,7 +114,9 @@ class ItemClaims:
         else:
             place = session.run, session.keys, session.index
             held, key = claims.claim_next(desk, items, *place, skips)
-        return Claimed(item is None or item in held, key)
+        # Whoever had it before may have labelled it since it came into view.
+        won = item in held and session.item and not desk.rows([session.item.row.key])[0].decided
+        return Claimed(item is None or bool(won), key)
 
     def _ended(
         self, key: int | None, lost: Callable[[int], None], found: object,

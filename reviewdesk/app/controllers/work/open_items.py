@@ -48,17 +48,18 @@ class ClaimController:
             core.complain(error, where=REVIEW)
 
     def _lost(self, key: int) -> None:
-        """Go on to another item if the one that was offered is open with somebody else."""
+        """Go on to another item if somebody else has, or has labelled, the one that was offered."""
         core, held = self._core, self._core.review.claims
         held.read(core.session.run)
-        item, name = core.session.item, show_line(held.open_with.get(key, "somebody else"), 40)
+        item, name = core.session.item, held.open_with.get(key)
         if item is None or item.row.key != key:
             return
+        what = "was labelled meanwhile" if name is None else f"is open with {show_line(name, 40)}"
         if held.offered == key and not held.pressed and not core.asking and core.page is None:
             core.review.next_undecided()
             core.show(rows=True)
-            core.say_here(f"{show_line(item.verdict.id, 60)} is open with {name}: this is next")
+            core.say_here(f"{show_line(item.verdict.id, 60)} {what}: this is next")
             return
         core.review.refresh()
         core.show(keep=True, rows=True)
-        core.say_here(f"{name} has this item open too; both labels would be kept", Tone.NOTE)
+        core.say_here(f"this item {what}; both labels would be kept", Tone.NOTE)

@@ -1,0 +1,101 @@
+"""The page of the reviewers, and what settles an item on which they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from reviewdesk.app.controllers.requests import ChoiceForm, TeamForm
+from reviewdesk.cli.plain import document_text
+from reviewdesk.desk import Desk
+from reviewdesk.domain.records import Truth, View
+from tests.app.reviewkit import Review, reviewing
+
+FILE = View(order="file")
+_TRUTHS = Truth.FAIL, Truth.PASS
+
+
+@contextmanager
+def differing(path: Path, **more: Any) -> Iterator[Review]:
+    """A review after ann passed the first two items, of which bob failed the first."""
+    with reviewing(path, view=FILE, **more) as review:
+        bob = Desk.open(review.desk.path, reviewer="bob")
+        review.press("label.pass", "label.pass")
+        for key, truth in zip(bob.queue(bob.run(), "", "file")[:2], _TRUTHS, strict=True):
+            bob.label(key, truth)
+        bob.close()
+        review.controller.poll()
+        review.after()
+        review.command("go 1")
+        yield review
+
+
+def label(review: Review) -> Truth | None:
+    return review.item.row.label
+
+
+def test_an_adjudication_keeps_every_label_and_is_one_undo(tmp_path: Path) -> None:
+    with differing(tmp_path) as review:
+        assert label(review) is Truth.DISPUTED
+        assert review.hint("adjudicate")
+        review.press("adjudicate")
+        assert isinstance(review.dialog, ChoiceForm)
+        assert "ann pass, bob fail" in review.dialog.title
+        review.answer(1)
+        review.answer("too late")
+        assert label(review) is Truth.FAIL
+        assert "every label is kept" in review.notice
+        newest = review.item.history[-1]
+        assert (newest.kind, newest.label, newest.detail) == (
+            "adjudicate", Truth.FAIL, {"note": "too late"}
+        )  # fmt: skip
+        assert len(review.events()) == 4
+        assert review.session.progress.disputed == 0
+        review.press("undo")
+        assert label(review) is Truth.DISPUTED
+
+
+def test_a_dialog_left_adjudicates_nothing(tmp_path: Path) -> None:
+    with differing(tmp_path) as review:
+        review.press("adjudicate")
+        review.answer(None)
+        review.press("adjudicate")
+        review.answer(0)
+        review.leave()
+        assert review.item.row.label is Truth.DISPUTED
+        assert not review.events("adjudicate")
+
+
+def test_there_must_be_something_to_adjudicate(tmp_path: Path) -> None:
+    with differing(tmp_path) as review:
+        review.press("item.next", "adjudicate")
+        assert not review.dialogs
+        assert "nothing to adjudicate" in review.notice
+
+
+def test_the_page_leads_to_the_disputed(tmp_path: Path) -> None:
+    with differing(tmp_path) as review:
+        review.command("team")
+        form = review.dialog
+        assert isinstance(form, TeamForm)
+        assert form.disputed == 1
+        text = document_text(form.document)
+        assert "Krippendorff's alpha" in text
+        assert "panel" in text
+        review.answer(True)
+        assert review.session.view.filter == "label:disputed"
+        assert review.current == "item/001"
+
+
+def test_blind_the_page_tells_no_panel(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=View(order="file", blind=True)) as review:
+        review.press("label.pass")
+        bob = Desk.open(review.desk.path, reviewer="bob")
+        bob.label(bob.queue(bob.run(), "", "file")[0], Truth.FAIL)
+        bob.close()
+        review.command("team")
+        form = review.dialog
+        assert isinstance(form, TeamForm)
+        assert "panel" not in document_text(form.document)
