@@ -184,6 +184,7 @@ SHAPES = (
     ("explain", "explain ECE"),
     ("desk info", "desk info"),
     ("desk verify", "desk verify"),
+    ("desk merge", "desk merge OTHER"),
     ("desk repair", "desk repair"),
     ("config", "config"),
     (
@@ -210,6 +211,7 @@ _PREPARED = (
     "label support-bot:two-apologies pass",
     "--reviewer ben label support-bot:two-apologies pass",
     "filters save todo esc",
+    "desk backup OTHER",
 )
 
 
@@ -257,7 +259,8 @@ def _output(folder: str, line: str) -> str:
     Path(folder, "config.toml").touch()
     # What a command reads and writes beside the desk is in the folder too.
     words = [
-        f"{folder}/{word}" if word in {"PANEL", "REPORT", "NEW"} else word for word in line.split()
+        f"{folder}/{word}" if word in {"OTHER", "PANEL", "REPORT", "NEW"} else word
+        for word in line.split()
     ]
     done = CliRunner().invoke(cli, words, env=env, catch_exceptions=False)
     if done.exit_code:

@@ -15,7 +15,8 @@ ReviewDeskError
 ├── CeilingError          the next call might exceed the allowed cost
 ├── SettingsError         a setting or a key cannot be used; names where it was set
 ├── DeskError             the desk file cannot be used: read-only, corrupt, newer
-│   └── BusyError         another process held its write lock for too long
+│   ├── BusyError         another process held its write lock for too long
+│   └── ChainError        a chain of events from elsewhere is not as it was written
 └── Cancelled             a person stopped a long operation
 """
 
@@ -112,6 +113,16 @@ class DeskError(ReviewDeskError):
 
 class BusyError(DeskError):
     """Another process holds the write lock of the desk file. The same write may work later."""
+
+
+class ChainError(DeskError):
+    """A chain of another desk is not taken. It says whose it is, at which event, and why."""
+
+    def __init__(self, desk: str, reviewer: str, seq: int, problem: str, hint: str = "") -> None:
+        """Build the one-line form ``chain of REVIEWER on desk ID: event N: problem. hint``."""
+        self.desk, self.reviewer, self.seq, self.problem = desk, reviewer, seq, problem
+        event = f"event {seq}: " if seq else ""
+        super().__init__(f"chain of {reviewer} on desk {desk}: {event}{problem}", hint)
 
 
 class Cancelled(ReviewDeskError):

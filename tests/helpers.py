@@ -184,7 +184,7 @@ def drop_label_state(conn: sqlite3.Connection) -> None:
     if "archive" in {row["name"] for row in conn.execute("PRAGMA table_info(runs)")}:
         conn.execute("ALTER TABLE runs DROP COLUMN archive")
     conn.execute("DROP VIEW IF EXISTS replayed_events")
-    for name in ("current_events", "label_marks", "tag_uses"):
+    for name in ("current_events", "label_marks", "tag_uses", "event_places"):
         conn.execute(f"DROP TABLE IF EXISTS {name}")
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reviewdesk.cli import team
 from reviewdesk.cli.common import (
     ProgressLine,
     dump,
@@ -172,6 +173,9 @@ def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
             put(f"  {line}")
     if not found.ok:
         click.get_current_context().exit(ExitCode.FAILED)
+
+
+desk.add_command(team.merge)
 
 
 @desk.command(epilog="Example: reviewdesk desk query 'SELECT id FROM verdicts' --format csv")

@@ -1,6 +1,9 @@
-"""Several reviewers from the shell: how far they agree, where they differ, what settles it."""
+"""Several reviewers from the shell: how far they agree, what settles it, desks that are merged."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +19,11 @@ from reviewdesk.cli.common import (
     shared_options,
 )
 from reviewdesk.desk.review.named import named_verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reviewdesk.desk.team.merge import MergedChain
 
 
 @click.command(epilog="Example: reviewdesk labels agreement --run support-bot")
@@ -82,3 +90,31 @@ def adjudicate(
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
         report_event(desk, adjudication(desk, key, Truth(truth), note)(desk), as_json=as_json)
+
+
+@click.command(epilog="Example: reviewdesk desk merge ben.db")
+@click.argument("other", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@json_option
+@shared_options
+def merge(*, other: Path, as_json: bool) -> None:
+    """Take in what people did on the desk OTHER.
+
+    Each reviewer's labels, notes, tags and marks are held to their hashes first. Nothing is lost or
+    doubled, in whatever order desks are merged and however often. OTHER is only read.
+    """
+    from reviewdesk.desk.team.merge import merge as take
+    from reviewdesk.views.json.shape import shape
+
+    with open_desk() as desk:
+        found = take(desk, other)
+    if as_json:
+        put_json(shape(found, "new head chains"))
+        return
+    _tell(found.chains)
+    put(f"{found.new} events are new, head {found.head}")
+
+
+def _tell(chains: Sequence[MergedChain]) -> None:
+    for one in chains:
+        if one.new:
+            put(f"{one.reviewer} on desk {one.desk[:8]}: {one.new} of {one.events} events are new")

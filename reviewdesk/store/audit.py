@@ -12,12 +12,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.frozen import Frozen
 from reviewdesk.store import label_state, measures, reruns, runs, schema
 from reviewdesk.store.connect import connect_read_only
-from reviewdesk.store.events import desk_id, event_hash, of_desk
+from reviewdesk.store.events import desk_id, of_desk
 from reviewdesk.store.explain import explained
 from reviewdesk.store.load import orders
 from reviewdesk.store.load.hidden_runs import hidden_runs
@@ -27,7 +28,7 @@ from reviewdesk.store.verdicts import first_key
 
 Objects = dict[tuple[str, str], str | None]
 
-LAYOUT_HASH = "54dee88c9912ceacead0d334372312837814e13935a4c6fc0a69a7354453e87f"
+LAYOUT_HASH = "06b90a8b3ec9ed39f0b9f9449599300543e36f114371ed27359781a8784172f8"
 """The sha256 of the objects of a desk with every migration applied; a test says when it is old."""
 _OWN = ("sqlite_", "search_")
 """The beginnings of names that SQLite gives to tables of its own."""
@@ -231,10 +232,12 @@ def _kind_problems(conn: sqlite3.Connection) -> Iterator[str]:
 
 def _chain_problems(conn: sqlite3.Connection) -> list[str]:
     problems = []
-    ends: dict[tuple[str, str], tuple[int, str, int]] = {}
-    for row in conn.execute("SELECT * FROM label_events ORDER BY desk, reviewer, seq"):
+    ends: dict[tuple[str, str], tuple[int, str, int, int]] = {}
+    query = f"""SELECT e.*, {label_state.COUNTER} AS counter FROM label_events e
+                ORDER BY desk, reviewer, seq"""
+    for row in conn.execute(query):
         chain = (row["desk"], row["reviewer"])
-        seq, previous, key = ends.get(chain, (0, "", 0))
+        seq, previous, key, counter = ends.get(chain, (0, "", 0, 0))
         place = f"event {row['seq']} of {row['reviewer']}"
         if row["seq"] != seq + 1:
             problems.append(f"{place}: {row['seq'] - seq - 1} events before it are missing")
@@ -242,9 +245,11 @@ def _chain_problems(conn: sqlite3.Connection) -> list[str]:
             problems.append(f"{place}: does not follow the event before it")
         elif row["key"] <= key:
             problems.append(f"{place}: stands before the event that it follows")
+        elif row["counter"] <= counter:
+            problems.append(f"{place}: its counter does not follow that of the event before it")
         if event_hash(dict(row)) != row["hash"]:
             problems.append(f"{place}: was changed after it was written")
-        ends[chain] = (row["seq"], row["hash"], row["key"])
+        ends[chain] = (row["seq"], row["hash"], row["key"], row["counter"])
     return problems
 
 

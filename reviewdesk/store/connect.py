@@ -136,7 +136,9 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 
 
 @contextmanager
-def connect_read_only(path: Path) -> Iterator[sqlite3.Connection]:
+def connect_read_only(
+    path: Path, factory: type[sqlite3.Connection] = sqlite3.Connection
+) -> Iterator[sqlite3.Connection]:
     """Open a desk file so that no statement can write to it, and leave no file beside it.
 
     Raises:
@@ -145,7 +147,7 @@ def connect_read_only(path: Path) -> Iterator[sqlite3.Connection]:
     with explained(path):
         _refuse_other(path, missing=True)
         before, alone = _stamp(path), _is_alone(path)
-        conn = _open(path, read_only=True, factory=sqlite3.Connection)
+        conn = _open(path, read_only=True, factory=factory)
     try:
         yield conn
     finally:

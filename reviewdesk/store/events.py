@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Any
 
 from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING, ChainEvent, event_hash
 from reviewdesk.domain.records import Event, Truth
 from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import label_state
 from reviewdesk.store.rows import insert, record, value
 
-DESK = "@desk"
-"""The chain of what the desk itself did: runs that were loaded, removed or derived again, and
-re-runs. No reviewer's name begins with ``@``."""
-AGENT = "@agent"
-"""The chain of what programs suggest. Its events are no labels and stand beside all of them."""
-STANDING = ("label", "note", "defer", "tags", "mark", "repeat", "adjudicate")
-"""The kinds of event that stand until undone; the view ``standing_events`` selects the same."""
-
 _KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
-
-_HASHED = (
-    "desk", "reviewer", "seq", "kind", "at", "run", "verdict", "item", "label", "author",
-    "tentative", "detail", "action", "target", "prev_hash",
-)  # fmt: skip
 
 
 class NewEvent(Frozen):
@@ -68,10 +55,12 @@ def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> 
         (desk, reviewer),
     ).fetchone()
     seq, previous = (last["seq"], last["hash"]) if last else (0, "")
-    action = seq + 1
+    action, counter = seq + 1, label_state.highest(conn)
     written = []
     for entry in entries:
-        seq += 1
+        seq, detail = seq + 1, dict(entry.detail)
+        if counter is not None:
+            counter = detail["counter"] = counter + 1
         row = {
             "desk": desk,
             "reviewer": reviewer,
@@ -84,19 +73,19 @@ def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> 
             "label": None if entry.label is None else entry.label.value,
             "author": entry.author or reviewer,
             "tentative": int(entry.tentative),
-            "detail": canonical_json(dict(entry.detail)).decode(),
+            "detail": canonical_json(detail).decode(),
             "action": action,
             "target": entry.target,
             "prev_hash": previous,
         }
         previous = row["hash"] = event_hash(row)
         written.append(to_event({**row, "key": insert(conn, "label_events", row)}))
-    label_state.follow(conn, _changed(conn, desk, reviewer, entries))
+    label_state.follow(conn, changed_items(conn, desk, reviewer, entries))
     return written
 
 
-def _changed(
-    conn: sqlite3.Connection, desk: str, reviewer: str, entries: list[NewEvent]
+def changed_items(
+    conn: sqlite3.Connection, desk: str, reviewer: str, entries: Sequence[NewEvent | ChainEvent]
 ) -> set[bytes]:
     """Return the items whose state some events of a reviewer change."""
     found = {e.item for e in entries if e.kind in STANDING and e.item is not None}
@@ -106,22 +95,16 @@ def _changed(
     return found
 
 
-def event_hash(row: Mapping[str, Any]) -> str:
-    """Return the sha256 of an event's content together with the hash of the event before it."""
-    content = {name: row[name] for name in _HASHED}
-    item = content["item"]
-    content["item"] = item.hex() if item is not None else None
-    return hashlib.sha256(canonical_json(content)).hexdigest()
-
-
 def to_event(row: Mapping[str, Any] | sqlite3.Row, *, undone: bool = False) -> Event:
-    """Build an event record from a stored row."""
+    """Build an event record from a stored row, without its counter, which is no fact of it."""
+    detail = json.loads(row["detail"])
+    detail.pop("counter", None)
     return record(
         Event,
         row,
         item_hash=row["item"].hex() if row["item"] is not None else None,
         label=Truth(row["label"]) if row["label"] else None,
-        detail=json.loads(row["detail"]),
+        detail=detail,
         tentative=bool(row["tentative"]),
         undone=undone,
     )
@@ -253,8 +236,12 @@ _EVENTS = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
 
 
 def history(conn: sqlite3.Connection, item: bytes) -> list[Event]:
-    """Return all events about an item, oldest first, each marked if it was undone."""
-    return _to_events(conn.execute(f"{_EVENTS} WHERE e.item = ? ORDER BY e.key", (item,)))
+    """Return all events about an item, oldest first, each marked if it was undone.
+
+    Those of several desks are in the order of their counters, which no clock has a part in.
+    """
+    order = f"{label_state.COUNTER}, e.desk, e.reviewer, e.seq"
+    return _to_events(conn.execute(f"{_EVENTS} WHERE e.item = ? ORDER BY {order}", (item,)))
 
 
 def newest(conn: sqlite3.Connection, reviewer: str, run: str | None, limit: int) -> list[Event]:
@@ -336,6 +323,40 @@ def touched(conn: sqlite3.Connection, seen: Head, limit: int) -> set[bytes] | No
         if len(found) > limit:
             return None
     return None if len(rows) > limit else found
+
+
+def add_counters(conn: sqlite3.Connection) -> None:
+    """Count events, so that those of several desks have an order that no clock has a part in.
+
+    The events that are there keep their hashes: their counters are their places in the log, which
+    one more event holds.
+    """
+    conn.execute(label_state.PLACES)
+    conn.execute("INSERT INTO event_places SELECT key, key FROM label_events")
+    if places := _places(conn, desk_id(conn)):
+        at = value(conn, "SELECT at FROM migrations WHERE name = 'add_counters'")
+        append(conn, DESK, [NewEvent(COUNTED, at, detail={"chains": places})])
+    label_state.order_by_counters(conn)
+    label_state.fill(conn)
+
+
+def _places(conn: sqlite3.Connection, desk: str) -> dict[str, dict[str, object]]:
+    """Return the present places of a desk's events in its log, as ``counted`` events hold them."""
+    found: dict[str, dict[str, object]] = {}
+    # Where one chain goes on without a gap in the keys, key and seq grow alike.
+    spans = conn.execute(
+        """SELECT reviewer, min(seq), min(key) FROM label_events WHERE desk = ?
+           GROUP BY reviewer, key - seq ORDER BY reviewer, min(seq)""",
+        (desk,),
+    )
+    places: dict[str, list[list[int]]] = {}
+    for reviewer, seq, key in spans:
+        places.setdefault(reviewer, []).append([seq, key])
+    last = "SELECT seq, hash FROM label_events WHERE desk = ? AND reviewer = ? ORDER BY seq DESC"
+    for reviewer, spans_of in places.items():
+        seq, end = conn.execute(f"{last} LIMIT 1", (desk, reviewer)).fetchone()
+        found[reviewer] = {"seq": seq, "hash": end, "places": spans_of}
+    return found
 
 
 def _items_of_action(

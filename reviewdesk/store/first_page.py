@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     _Rows: TypeAlias = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 
-SCHEMA = 19
+SCHEMA = 20
 """The version of the schema that these statements read."""
 SECONDS = 0.05
 """How long all the statements together may take."""
@@ -207,38 +207,38 @@ _ANY_LABEL = "SELECT 1 FROM label_events WHERE reviewer <> '@desk' LIMIT 1"
 
 
 def _add_labels(conn: sqlite3.Connection, rows: Sequence[FirstRow], reviewer: str) -> None:
-    """Add what stands in the log of each row's content: labels, notes, marks, deferrals."""
-    if conn.execute(_ANY_LABEL).fetchone() is None:
-        return
+    """Add what stands of each row's content: labels, notes, marks, deferrals."""
     import json
 
+    if conn.execute(_ANY_LABEL).fetchone() is None:
+        return
     by_item: dict[bytes, list[FirstRow]] = {}
     for row in rows:
         by_item.setdefault(row.item, []).append(row)
     found = conn.execute(
-        f"""SELECT item, kind, author, label, tentative, detail, reviewer FROM standing_events
-            WHERE item IN ({", ".join("?" * len(by_item))}) ORDER BY key""",
+        f"""SELECT c.item, c.slot, c.author, c.label, c.tentative, e.detail, e.reviewer
+            FROM current_events c CROSS JOIN label_events e ON e.key = c.key
+            WHERE c.item IN ({", ".join("?" * len(by_item))})""",
         tuple(by_item),
     )
     labels: dict[bytes, dict[str, tuple[str, bool]]] = {}
     settled: dict[bytes, str] = {}
     brought: set[bytes] = set()
-    for item, kind, author, label, tentative, text, by in found:
-        detail, own = json.loads(text), author == reviewer
+    for item, slot, author, label, tentative, text, by in found:
+        own = author == reviewer
+        if slot == "adjudication":
+            settled[item] = label
+        elif slot == "label":
+            labels.setdefault(item, {})[author] = label, bool(tentative)
+            brought |= {item} if by == reviewer else set()
         for row in by_item[item]:
-            if kind == "adjudicate":
-                settled[item] = label
-            elif kind == "label":
-                labels.setdefault(item, {})[author] = label, bool(tentative)
-                row.deferred = row.deferred and not own
-                brought |= {item} if by == reviewer else set()
-            elif own and kind == "defer":
-                row.deferred = author not in labels.get(item, {})
-            elif own and kind == "mark":
-                row.marked = bool(detail.get("on"))
-            if isinstance(note := detail.get("note"), str):
-                row.noted = bool(note) if own else row.noted
-                row.noted_by_others = bool(note) if not own else row.noted_by_others
+            row.deferred |= own and slot == "defer"
+            if own and slot == "mark":
+                row.marked = bool(json.loads(text).get("on"))
+            elif slot == "note":
+                written = bool(json.loads(text).get("note"))
+                row.noted |= written and own
+                row.noted_by_others |= written and not own
     for item, given in labels.items():
         words = {word for word, _ in given.values()}
         for row in by_item[item]:

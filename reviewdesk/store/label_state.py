@@ -1,21 +1,28 @@
 """The state of the labels at this moment, kept beside the log that it can be replayed from.
 
 ``current_events`` names the newest standing label, deferral, mark, tags and note of each item and
-person, and the newest adjudication of each item. ``label_marks`` holds one byte for each verdict,
-so that the labels of a run are read at once. ``tag_uses`` counts the items that carry each person's
-tags. They are brought up to date in the transaction that appends an event, and only for the items
-that it touches.
+person, and the newest adjudication of each item. The newest is the one with the highest counter: an
+event carries one more than the highest that its desk had seen, so that neither clocks nor the order
+in which desks are merged decide. Events from before counters have their place in their desk's log,
+which one event of the kind ``counted`` holds, and ``event_places`` by key.
+
+``label_marks`` holds one byte for each verdict, so that the labels of a run are read at once.
+``tag_uses`` counts the items that carry each person's tags. All are brought up to date in the
+transaction that appends an event, and only for the items that it touches.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 
+from reviewdesk.domain.labels.chain import COUNTED, DESK, Covered, covered
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Truth
-from reviewdesk.store.rows import in_pages
+from reviewdesk.store.rows import in_pages, value
 
 WINDOW = 4096
 """How many verdicts, by consecutive keys, share one row of ``label_marks``."""
@@ -117,7 +124,111 @@ _BYTES = f"""SELECT v.key, {TENTATIVE} * t.tentative | {UNSEEN} * (NOT t.seen)
        FROM truths t CROSS JOIN verdicts v ON v.item = t.item"""
 
 
+COUNTER = """coalesce(json_extract(e.detail, '$.counter'),
+                 (SELECT p.counter FROM event_places p WHERE p.key = e.key), 0)"""
+"""The counter of an event ``e``."""
+PLACES = """CREATE TABLE event_places (
+            key INTEGER PRIMARY KEY REFERENCES label_events(key), counter INTEGER NOT NULL)"""
+
+_ENDS = f"""WITH RECURSIVE desks(desk) AS (
+              SELECT min(desk) FROM label_events UNION ALL
+              SELECT (SELECT min(desk) FROM label_events WHERE desk > d.desk)
+              FROM desks d WHERE d.desk IS NOT NULL),
+            chains(desk, reviewer) AS (
+              SELECT desk, (SELECT min(reviewer) FROM label_events WHERE desk = d.desk)
+              FROM desks d WHERE desk IS NOT NULL UNION ALL
+              SELECT c.desk, (SELECT min(reviewer) FROM label_events
+                              WHERE desk = c.desk AND reviewer > c.reviewer)
+              FROM chains c WHERE c.reviewer IS NOT NULL)
+            SELECT max({COUNTER}) FROM chains c CROSS JOIN label_events e
+            ON e.desk = c.desk AND e.reviewer = c.reviewer
+               AND e.seq = (SELECT max(seq) FROM label_events
+                            WHERE desk = c.desk AND reviewer = c.reviewer)"""
+"""The highest counter: that of the last event of a chain. It jumps from chain to chain by index."""
+_FIRST = "iif(json_extract(e.detail, '$.imported'), 0, 1)"
+"""What a person did is before what a file says that they did: an import fills gaps, and gives way
+to what its author says on whichever desk."""
+# The id of a desk has one length and a desk gives a counter once, so that texts compare as the
+# counter, the desk and the reviewer would one after the other.
+_RANK = f"printf('%019d', {COUNTER}) || e.desk || e.reviewer"
+_PLACED = f"""max({_FIRST} || {_RANK}) AS place"""
+
+
+def _slot(name: str, where: str, values: str = "NULL AS label, 0 AS tentative, 1 AS seen") -> str:
+    return f"""SELECT item, '{name}' AS slot, author, key, {values}, {_PLACED}
+            FROM standing_events e WHERE {where} GROUP BY item, author"""
+
+
+_SEEN = "label, tentative, ifnull(json_extract(detail, '$.seen'), 1) AS seen"
+_DEFERRED = """kind = 'defer' AND NOT EXISTS (
+                SELECT 1 FROM standing_events l
+                WHERE l.item = e.item AND l.kind = 'label' AND l.author = e.author)"""
+_TAGGED = "kind IN ('tags', 'label') AND json_type(detail, '$.tags') = 'array'"
+_ORDERED = "CREATE VIEW replayed_events AS " + " UNION ALL ".join(
+    (
+        _slot("label", "kind = 'label'", _SEEN),
+        _slot("mark", "kind = 'mark'"),
+        _slot("defer", _DEFERRED),
+        _slot("tags", _TAGGED),
+        _slot("note", "json_type(detail, '$.note') = 'text'"),
+        f"""SELECT item, 'adjudication' AS slot, '' AS author, key, label, 0 AS tentative,
+                   1 AS seen, max({_RANK}) AS place
+            FROM standing_events e WHERE kind = 'adjudicate' GROUP BY item""",
+    )
+)
+
+
+def order_by_counters(conn: sqlite3.Connection) -> None:
+    """Let counters say which event of an item and person is the current one, and not the key."""
+    conn.execute("DROP VIEW replayed_events")
+    conn.execute(_ORDERED)
+
+
+def are_kept(conn: sqlite3.Connection) -> bool:
+    """Return True unless an older version made the desk and a migration is on the way."""
+    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'event_places'"
+    return conn.execute(query).fetchone() is not None
+
+
+def highest(conn: sqlite3.Connection) -> int | None:
+    """Return the highest counter of the log, which ends one of its chains; 0 if it is empty.
+
+    ``None`` if events carry no counters yet.
+    """
+    if not are_kept(conn):
+        return None
+    return int(value(conn, _ENDS) or 0)
+
+
+def coverage(conn: sqlite3.Connection, desk: str) -> Mapping[str, Covered]:
+    """Return which events of a desk have their counters from its event, by reviewer."""
+    query = """SELECT detail FROM label_events WHERE desk = ? AND reviewer = ? AND kind = ?
+               ORDER BY seq LIMIT 1"""
+    row = conn.execute(query, (desk, DESK, COUNTED)).fetchone()
+    return covered(json.loads(row[0])) if row else {}
+
+
+def _stated(conn: sqlite3.Connection) -> Iterator[tuple[int, int]]:
+    """Yield key and counter of each event that another event gives its counter."""
+    query = "SELECT desk FROM label_events WHERE reviewer = ? AND kind = ? GROUP BY desk"
+    for (desk,) in conn.execute(query, (DESK, COUNTED)).fetchall():
+        for reviewer, one in coverage(conn, desk).items():
+            rows = """SELECT key, ? + seq - ? FROM label_events
+                      WHERE desk = ? AND reviewer = ? AND seq >= ? AND seq < ?"""
+            starts = (*one.places, (one.seq + 1, 0))
+            for (start, counter), (end, _) in pairwise(starts):
+                found = conn.execute(rows, (counter, start, desk, reviewer, start, end))
+                yield from ((row[0], row[1]) for row in found)
+
+
 def rebuild(conn: sqlite3.Connection) -> None:
+    """Fill the tables of the current state, and the counters, from the log, whatever they held."""
+    conn.execute("DELETE FROM event_places")
+    conn.executemany("INSERT INTO event_places VALUES (?, ?)", sorted(_stated(conn)))
+    fill(conn)
+
+
+def fill(conn: sqlite3.Connection) -> None:
     """Fill the tables of the current state from the log, whatever they held."""
     for table in ("current_events", "label_marks", "tag_uses"):
         conn.execute(f"DELETE FROM {table}")
@@ -220,6 +331,9 @@ def _add_tags(conn: sqlite3.Connection, changes: Counter[tuple[str, str]]) -> No
 
 def problems(conn: sqlite3.Connection) -> Iterator[str]:
     """Say what of the current state differs from a replay of the log."""
+    places = {(row[0], row[1]) for row in conn.execute("SELECT key, counter FROM event_places")}
+    for key, _ in sorted(places ^ set(_stated(conn)))[:5]:
+        yield f"event_places: the counter of event {key} is not the one in the log"
     both = f"SELECT {_COLUMNS} FROM current_events", f"SELECT {_COLUMNS} FROM replayed_events"
     for one, other, what in ((*both, "is not in the log"), (*both[::-1], "is missing")):
         for row in conn.execute(f"{one} EXCEPT {other} LIMIT 5"):

@@ -12,6 +12,7 @@ from typing import Any
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.panel.rerun import flipped
 from reviewdesk.domain.records import Event
 from reviewdesk.domain.verdict import Decision, Generator, Policy, verdict_from_body
@@ -54,7 +55,7 @@ def cover(conn: sqlite3.Connection, plan: int, at: str, **more: Any) -> None:
     """Append the event that makes the log's head depend on a re-run and its replies."""
     run, verdict, detail = hashes(conn, plan)
     entry = NewEvent("rerun", at, run=run, verdict=verdict, detail={**detail, **more})
-    events.append(conn, events.DESK, [entry])
+    events.append(conn, DESK, [entry])
 
 
 class PlannedRerun(Frozen):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.audit.mismatches import Breach, kinds
+from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.run.details import DecisionCounts
 from reviewdesk.domain.run.packing import COLUMNS
@@ -224,7 +225,7 @@ def _set_removed(conn: sqlite3.Connection, run: int, removed_at: str | None, at:
         return
     conn.execute("UPDATE runs SET removed_at = ? WHERE key = ?", (removed_at, run))
     kind = "restored" if removed_at is None else "removed"
-    events.append(conn, events.DESK, [NewEvent(kind, at, run=run_hash)])
+    events.append(conn, DESK, [NewEvent(kind, at, run=run_hash)])
 
 
 _FACTS = (
@@ -331,7 +332,7 @@ def cover(
     """Append the event that makes the log's head depend on a run: its hashes and its row."""
     detail = {**about(conn, key), **hashes}
     entry = NewEvent(kind, at, run=by_key(conn, key).hash, detail=detail)
-    events.append(conn, events.DESK, [entry])
+    events.append(conn, DESK, [entry])
 
 
 def cover_old(conn: sqlite3.Connection, at: str) -> None:
@@ -345,7 +346,7 @@ def cover_old(conn: sqlite3.Connection, at: str) -> None:
             conn.execute("UPDATE runs SET content = ? WHERE key = ?", (hashes["content"], key))
         cover(conn, key, at, "run", hashes)
         if removed_at is not None:
-            events.append(conn, events.DESK, [NewEvent("removed", at, run=run_hash)])
+            events.append(conn, DESK, [NewEvent("removed", at, run=run_hash)])
 
 
 def cover_again(conn: sqlite3.Connection, key: int) -> None:

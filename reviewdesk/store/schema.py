@@ -12,7 +12,8 @@ from reviewdesk.errors import DeskError
 from reviewdesk.store import reruns, runs
 from reviewdesk.store.connect import APPLICATION_ID, refuse_read_only, writing
 from reviewdesk.store.copies.backup import back_up
-from reviewdesk.store.label_state import LAYOUT, add_adjudications, rebuild
+from reviewdesk.store.events import add_counters
+from reviewdesk.store.label_state import LAYOUT, add_adjudications, fill
 from reviewdesk.store.load import orders
 from reviewdesk.store.load.archives import keep_archives
 from reviewdesk.store.team.claims import add_claims
@@ -309,7 +310,7 @@ def add_loads(conn: sqlite3.Connection) -> None:
 def keep_label_state(conn: sqlite3.Connection) -> None:
     """Keep the current labels, tags and marks in tables, which the views over the log become."""
     _run(conn, *LAYOUT)
-    rebuild(conn)
+    fill(conn)
 
 
 def cover_runs(conn: sqlite3.Connection) -> None:
@@ -346,6 +347,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_adjudications,
     keep_archives,
     add_claims,
+    add_counters,
 )
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk.core import verify as verify_file
+from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import UsageError
 from reviewdesk.store.audit import Verification
-from reviewdesk.store.events import event_hash
 from reviewdesk.store.label_state import rebuild
 from tests.helpers import load, numbered, open_desk
 

@@ -45,7 +45,7 @@ def item(desk: OpenFile, key: int) -> Item:
         verdict=verdict,
         assessment=assess(verdict, escalation_stated=run.escalation_stated),
         same_content=verdicts.count_of_item(desk.conn, row["run"], row["item"]),
-        note=_note(mine),
+        note=labels.note(desk.conn, row["item"], desk.reviewer),
         revealed_at=next((event.at for event in mine if event.kind == "reveal"), None),
         labelled_before=any(event.kind == "label" for event in mine),
         history=tuple(past),
@@ -75,14 +75,6 @@ def verdict_of(desk: OpenFile, key: int) -> Verdict:
 def _verdict(desk: OpenFile, row: Mapping[str, Any], run: Run) -> Verdict:
     read = verdict_reader(run.header, json.loads(row["options"]))
     return read(stored_body(verdicts.body(desk.conn, row["key"])))
-
-
-def _note(mine: list[Event]) -> str | None:
-    """Return the newest note that was not undone, whether given alone or with a label."""
-    for event in reversed(mine):
-        if not event.undone and "note" in event.detail:
-            return event.detail["note"] or None
-    return None
 
 
 def ids_from(desk: OpenFile, run: Run | None, start: str) -> list[str]:

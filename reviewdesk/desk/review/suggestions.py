@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.review import items
+from reviewdesk.domain.labels.chain import AGENT
 from reviewdesk.domain.records import SUGGESTION, Event, Truth
 from reviewdesk.errors import UsageError
 from reviewdesk.store import events
@@ -42,4 +43,4 @@ def suggest(desk: OpenFile, key: int, truth: Truth, note: str | None, agent: str
     entry = NewEvent(SUGGESTION, desk.at(), label=truth, detail=detail)
     with writing(desk.conn, desk.path):
         _, placed = items.about(desk, key, entry)
-        return events.append(desk.conn, events.AGENT, [placed])[0]
+        return events.append(desk.conn, AGENT, [placed])[0]

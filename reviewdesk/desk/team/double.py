@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.store import reviewer
 from reviewdesk.store.connect import writing
-from reviewdesk.store.events import DESK
 from reviewdesk.store.explain import explained
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from pathlib import Path
 from time import sleep
 from typing import Any, BinaryIO
 
+from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.errors import Cancelled, DeskError
 from reviewdesk.file_output import whole_path
 from reviewdesk.store.connect import APPLICATION_ID
-from reviewdesk.store.events import event_hash
 from reviewdesk.store.explain import explained
 from reviewdesk.store.rows import value
 

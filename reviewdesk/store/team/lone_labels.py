@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable
 
-from reviewdesk.store.events import DESK
+from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.store.rows import in_pages
 
 

@@ -125,7 +125,7 @@ def older(path: Path) -> Iterator[tuple[Desk, dict[str, list[Any]]]]:
 
 def rows(found: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """What is compared: the day of a migration, the log and the order of writing are not."""
-    left = {"migrations", "label_events", "sqlite_sequence", "current_events"}
+    left = {"migrations", "label_events", "sqlite_sequence", "current_events", "event_places"}
     return {name: sorted(lines, key=repr) for name, lines in found.items() if name not in left}
 
 

@@ -1,0 +1,353 @@
+"""The events of a chain as they travel between desks, and what each of them is held to.
+
+A chain is what one reviewer did on one desk. Its events are numbered, each holds the hash of the
+one before it, and each carries a counter that is higher than any that its desk had seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from reviewdesk.domain.content import canonical_json
+from reviewdesk.frozen import Frozen
+
+DESK = "@desk"
+"""The chain of what the desk itself did: runs that were loaded, removed or derived again, and
+re-runs. No reviewer's name begins with ``@``."""
+AGENT = "@agent"
+"""The chain of what programs suggest. Its events are no labels and stand beside all of them."""
+STANDING = ("label", "note", "defer", "tags", "mark", "repeat", "adjudicate")
+"""The kinds of event that stand until undone; the view ``standing_events`` selects the same."""
+COUNTED = "counted"
+"""The kind of the event that gives a counter to each event from before events carried one."""
+
+_HASHED = (
+    "desk", "reviewer", "seq", "kind", "at", "run", "verdict", "item", "label", "author",
+    "tentative", "detail", "action", "target", "prev_hash",
+)  # fmt: skip
+_LEAP = 1 << 31
+"""The most by which a counter exceeds the one before it: as many events no team has ever made."""
+_LONGEST = 1 << 25
+_DESK_ID = re.compile(r"[0-9a-f]{32}")
+_HASH = re.compile(r"[0-9a-f]{64}")
+_KIND = re.compile(r"[a-z_]{1,40}")
+
+
+def event_hash(row: Mapping[str, Any]) -> str:
+    """Return the sha256 of an event's content together with the hash of the event before it."""
+    content = {name: row[name] for name in _HASHED}
+    item = content["item"]
+    content["item"] = item.hex() if item is not None else None
+    return hashlib.sha256(canonical_json(content)).hexdigest()
+
+
+class ChainEvent(Frozen):
+    """An event with its place in its chain, as the log stores it but for its key."""
+
+    desk: str
+    reviewer: str
+    seq: int
+    kind: str
+    at: str
+    run: str | None
+    verdict: str | None
+    item: bytes | None
+    label: str | None
+    author: str
+    tentative: int
+    detail: str
+    action: int
+    target: int | None
+    prev_hash: str
+    hash: str
+
+    def row(self) -> dict[str, Any]:
+        """Return the event as a row of the log."""
+        return {name: getattr(self, name) for name in COLUMNS}
+
+
+COLUMNS = ChainEvent.__struct_fields__
+"""The columns of the log but for its key."""
+
+
+class ChainProblem(ValueError):
+    """Something is wrong with an event of a chain; ``seq`` is 0 if it is not known which."""
+
+    def __init__(self, seq: int, text: str) -> None:
+        """Keep the number of the event apart from what is wrong with it."""
+        self.seq, self.text = seq, text
+        super().__init__(f"event {seq}: {text}" if seq else text)
+
+
+class Covered(Frozen):
+    """The events of a chain from before events carried counters, and the counters that they have.
+
+    They end with the event ``seq``, whose hash is ``hash``. Each of the ``places`` is the number of
+    an event and its counter; the events up to the next one are counted on from there.
+    """
+
+    seq: int
+    hash: str
+    places: tuple[tuple[int, int], ...]
+
+    def counter(self, seq: int) -> int:
+        """Return the counter of the event ``seq``, which must be one of those covered."""
+        start, first = max(place for place in self.places if place[0] <= seq)
+        return first + seq - start
+
+
+def covered(detail: Mapping[str, Any]) -> dict[str, Covered]:
+    """Read what an event of the kind ``counted`` covers, by reviewer.
+
+    Raises:
+        ValueError: it has another form.
+    """
+    try:
+        return {str(name): _covered_chain(one) for name, one in detail["chains"].items()}
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError("its counters are not rising") from error
+
+
+def _covered_chain(one: Mapping[str, Any]) -> Covered:
+    places = tuple((int(seq), int(counter)) for seq, counter in one["places"])
+    found = Covered(int(one["seq"]), str(one["hash"]), places)
+    for (start, counter), (end, following) in pairwise((*places, (found.seq + 1, _LEAP))):
+        if not (start < end and counter > 0 and counter + end - start <= following):
+            raise ValueError("its counters are not rising")
+    if places[0][0] != 1:
+        raise ValueError("its counters do not begin with the first event")
+    return found
+
+
+class ChainCheck:
+    """Holds the events of one chain, one after the other, to their hashes, order and counters."""
+
+    def __init__(self, desk: str, reviewer: str, older: Covered | None = None) -> None:
+        """Begin before the first event; ``older`` covers those that carry no counter."""
+        self._desk, self._reviewer, self.older = desk, reviewer, older
+        self.seq, self.hash, self.counter = 0, "", 0
+
+    def add(self, event: ChainEvent) -> int | None:
+        """Take the next event; return the counter that its desk gave it, None if it carries one.
+
+        Raises:
+            ChainProblem: the event is not the next one of this chain, or not as it was written.
+        """
+        if (event.desk, event.reviewer) != (self._desk, self._reviewer):
+            raise ChainProblem(event.seq, "belongs to another chain")
+        if event.seq != self.seq + 1:
+            raise ChainProblem(event.seq, f"stands in the place of event {self.seq + 1}")
+        if event_hash(event.row()) != event.hash:
+            raise ChainProblem(event.seq, "was changed after it was written")
+        if event.prev_hash != self.hash:
+            raise ChainProblem(event.seq, "does not follow the event before it")
+        detail = checked_detail(event)
+        counter = self._counter(event, detail)
+        if not self.counter < counter <= self.counter + _LEAP:
+            raise ChainProblem(event.seq, f"its counter {counter} does not follow {self.counter}")
+        self.seq, self.hash, self.counter = event.seq, event.hash, counter
+        return None if "counter" in detail else counter
+
+    def _counter(self, event: ChainEvent, detail: Mapping[str, Any]) -> int:
+        older, stated = self.older, detail.get("counter")
+        if older is None or event.seq > older.seq:
+            if stated is None:
+                more = "and the chain @desk of its desk covers no such event"
+                raise ChainProblem(event.seq, f"has no counter, {more}")
+            return int(stated)
+        if stated is not None:
+            raise ChainProblem(event.seq, "has a counter beside the one that its desk gave it")
+        if event.seq == older.seq and event.hash != older.hash:
+            raise ChainProblem(event.seq, "is not the event that its desk gave a counter")
+        return older.counter(event.seq)
+
+
+# What an event may hold. Nothing from another desk is kept unless it fits.
+
+_TEXT, _WHOLE = (str,), (int,)
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "desk": _TEXT, "reviewer": _TEXT, "seq": _WHOLE, "kind": _TEXT, "at": _TEXT,
+    "run": (str, type(None)), "verdict": (str, type(None)), "item": (bytes, type(None)),
+    "label": (str, type(None)), "author": _TEXT, "tentative": _WHOLE, "detail": _TEXT,
+    "action": _WHOLE, "target": (int, type(None)), "prev_hash": _TEXT, "hash": _TEXT,
+}  # fmt: skip
+_MOST = {"at": 40, "detail": _LONGEST}
+_DETAIL: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("counter", "count", "together", "of", "calls", "answered", "done", "left",
+                     "given_up", "first", "plan", "pid", "rules"), _WHOLE),
+    **dict.fromkeys(("note", "once", "import", "was", "name", "content", "batch"), _TEXT),
+    **dict.fromkeys(("on", "imported", "seen", "unseen", "stopped", "masked"), (bool,)),
+    **dict.fromkeys(("blind", "told"), (bool, type(None))),
+    **dict.fromkeys(("at", "revealed_at", "again"), (str, type(None))),
+    **dict.fromkeys(("kept", "flips", "columns", "chains"), (dict,)),
+    "hosts": (list,), "tags": (list, str), "added": (str, list),
+    "scope": _TEXT,
+}  # fmt: skip
+"""The types of the facts that are read again somewhere; others are kept as they are."""
+_NEEDS = {
+    "tags": ("tags",), "mark": ("on",), "note": ("note",), "undo": ("was", "count"),
+    "redo": ("was", "count"), COUNTED: ("chains",),
+}  # fmt: skip
+_LABELLED = ("label", "repeat", "adjudicate")
+
+
+def checked(values: Mapping[str, Any], seq: int) -> ChainEvent:
+    """Build an event from values that come from elsewhere; ``seq`` is the number expected.
+
+    Raises:
+        ChainProblem: a value is missing or of a wrong kind.
+    """
+    if values.keys() != _TYPES.keys():
+        raise ChainProblem(seq, "has other fields than an event")
+    for name, types in _TYPES.items():
+        value = values[name]
+        # The class itself is compared, because True is an int to isinstance.
+        if type(value) not in types or (
+            isinstance(value, str) and len(value) > _MOST.get(name, 100_000)
+        ):
+            raise ChainProblem(seq, f"its {name} is not one")
+    event = ChainEvent(**values)
+    for name, found in _wrong(event):
+        if found:
+            raise ChainProblem(seq, f"its {name} is not one")
+    return event
+
+
+def _wrong(event: ChainEvent) -> Iterator[tuple[str, bool]]:
+    """Yield the names of fields, each with True if its value is none that an event may have."""
+    own = event.reviewer in {DESK, AGENT}
+    yield "desk", not _DESK_ID.fullmatch(event.desk)
+    yield "reviewer", not event.reviewer or (event.reviewer.startswith("@") and not own)
+    yield "author", not event.author
+    yield "kind", not _KIND.fullmatch(event.kind) or (own and event.kind in STANDING)
+    yield "at", not _is_time(event.at)
+    yield "item", event.item is not None and len(event.item) != 32
+    yield "item", event.item is None and event.kind in STANDING
+    yield "label", event.label not in {None, "pass", "fail", "unsure"}
+    yield "label", event.label is None and event.kind in _LABELLED
+    yield "tentative", event.tentative not in {0, 1}
+    yield "seq", not 1 <= event.seq < 1 << 62
+    yield "action", not 1 <= event.action <= event.seq
+    yield "target", event.target is not None and not 1 <= event.target < event.seq
+    yield "target", (event.target is None) == (event.kind in {"undo", "redo"})
+    yield "hash", not _HASH.fullmatch(event.hash)
+    yield "prev_hash", bool(event.prev_hash) and not _HASH.fullmatch(event.prev_hash)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def checked_detail(event: ChainEvent) -> dict[str, Any]:
+    """Return the facts of an event; raise ChainProblem if one is of a wrong kind."""
+    detail = _object(event.detail, event.seq)
+    for name, value in detail.items():
+        if type(value) not in _DETAIL.get(name, (type(value),)):
+            raise ChainProblem(event.seq, f"its {name} is of a wrong kind")
+    texts = [*detail.get("tags", ()), *detail.get("hosts", ())]
+    wrong = not all(isinstance(text, str) for text in texts)
+    # The event of a run holds a hash of its tags under this name.
+    wrong = wrong or (event.kind in STANDING and isinstance(detail.get("tags"), str))
+    wrong = wrong or not all(type(n) is int for n in detail.get("flips", {}).values())
+    needed = _NEEDS.get(event.kind, ())
+    if event.kind == "rerun_ended" and "left" in detail and "given_up" not in detail:
+        needed = ("done", "flips")
+    if wrong or any(name not in detail for name in needed):
+        raise ChainProblem(event.seq, f"does not say what a {event.kind} says")
+    return detail
+
+
+def _object(text: str, seq: int) -> dict[str, Any]:
+    try:
+        found = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise ChainProblem(seq, "is not JSON") from error
+    if not isinstance(found, dict):
+        raise ChainProblem(seq, "is not an object")
+    return found
+
+
+def _refuse(text: str) -> float:
+    raise ValueError(text)
+
+
+# As files: a line of JSON for each event, after one that says whose they are.
+
+SCHEMA = "reviewdesk.chain/1"
+
+
+def header_line(desk: str, reviewer: str) -> bytes:
+    """Return the first line of a chain's file."""
+    return canonical_json({"schema": SCHEMA, "desk": desk, "reviewer": reviewer}) + b"\n"
+
+
+def event_line(event: ChainEvent) -> bytes:
+    """Return an event as one line."""
+    item = None if event.item is None else event.item.hex()
+    return canonical_json({**event.row(), "item": item}) + b"\n"
+
+
+def read_lines(data: bytes, desk: str, reviewer: str) -> Iterator[ChainEvent]:
+    """Yield the events of a chain's file, in its order.
+
+    Raises:
+        ChainProblem: the file is not that of this chain, is cut off, or a line is no event.
+    """
+    if not data.endswith(b"\n"):
+        raise ChainProblem(0, "the file is cut off in the middle of a line")
+    start = data.index(b"\n") + 1
+    head = _line(data[:start], 0)
+    if head != {"schema": SCHEMA, "desk": desk, "reviewer": reviewer}:
+        raise ChainProblem(0, f"the file does not begin as {SCHEMA} of this chain")
+    seq = 0
+    while start < len(data):
+        end, seq = data.index(b"\n", start) + 1, seq + 1
+        values = _line(data[start:end], seq)
+        item = values.get("item")
+        if item is not None:
+            if not isinstance(item, str) or not _HASH.fullmatch(item):
+                raise ChainProblem(seq, "its item is not one")
+            values["item"] = bytes.fromhex(item)
+        yield checked(values, seq)
+        start = end
+
+
+def _line(data: bytes, seq: int) -> dict[str, Any]:
+    if len(data) > 2 * _LONGEST:
+        raise ChainProblem(seq, "is too long")
+    try:
+        return _object(data.decode(), seq)
+    except UnicodeDecodeError as error:
+        raise ChainProblem(seq, "is not UTF-8") from error
+
+
+_PLAIN = re.compile(r"[a-z0-9_-]")
+_NAME = 150
+FILE = re.compile(r"[0-9a-f]{32}/by-[a-z0-9_%~-]{1,250}\.jsonl")
+"""What the name of a chain's file looks like, under the folder of all chains."""
+
+
+def file_name(desk: str, reviewer: str) -> str:
+    """Return the name of a chain's file: the id of its desk as a folder, and the reviewer.
+
+    Whatever a name holds, the file is in that folder, and two names are two files also where case
+    does not count.
+    """
+    text = _encoded(reviewer)
+    if len(text) > _NAME:
+        text = f"{text[:_NAME]}~{hashlib.sha256(reviewer.encode()).hexdigest()}"
+    return f"{desk}/by-{text}.jsonl"
+
+
+def _encoded(name: str) -> str:
+    quote: Callable[[str], str] = lambda char: "".join(f"%{byte:02x}" for byte in char.encode())  # noqa: E731
+    return "".join(char if _PLAIN.fullmatch(char) else quote(char) for char in name)

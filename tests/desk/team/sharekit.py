@@ -1,0 +1,107 @@
+"""Three desks that hold the same run, and what is compared between them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from reviewdesk.desk import Desk
+from reviewdesk.desk.labels.transfer import list_labels
+from reviewdesk.desk.review.edits import Edit
+from reviewdesk.desk.team.merge import merge
+from reviewdesk.domain.records import Truth
+from tests.helpers import Clock, load, mark, numbered, open_desk, tag
+
+NAMES = ("a", "b", "c")
+COUNT = 6
+FORTY_YEARS_BACK = datetime(1985, 1, 1, tzinfo=UTC)
+
+
+def make(folder: Path, *names: str) -> dict[str, Path]:
+    """Make desks, each with the run; the clock of the last one is wrong by forty years."""
+    paths = {name: folder / f"{name}.db" for name in names or NAMES}
+    for path in paths.values():
+        with closing(open_on(path, "ann")) as desk:
+            load(desk, numbered(COUNT))
+    return paths
+
+
+def open_on(path: Path, reviewer: str) -> Desk:
+    """Open a desk with the clock of its machine."""
+    clock = Clock(FORTY_YEARS_BACK) if path.stem == "c" else Clock()
+    return open_desk(path, reviewer, clock)
+
+
+def act(path: Path, reviewer: str, what: str, name: str, word: Truth) -> None:
+    """Let a reviewer do one thing."""
+    with closing(open_on(path, reviewer)) as desk:
+        key = desk.find(desk.run(), name)
+        if what == "label":
+            desk.label(key, word)
+        elif what == "note":
+            desk.note(key, f"{reviewer} says {word}")
+        elif what == "tag":
+            tag(desk, key, [word.value])
+        elif what == "mark":
+            mark(desk, key, word is Truth.PASS)
+        elif what == "defer":
+            desk.defer(key)
+        elif what == "settle":
+            # Also where labels do not differ yet, as those of other desks may.
+            Edit("adjudicate", key, label=word)(desk)
+        elif what == "undo":
+            desk.undo()
+        elif what == "redo":
+            desk.redo()
+
+
+def take(path: Path, other: Path) -> int:
+    """Merge one desk into another, and return how many events were new."""
+    with closing(open_on(path, "ann")) as desk:
+        return merge(desk, other).new
+
+
+def state(path: Path) -> dict[str, Any]:
+    """What a desk says of its labels, with events named as they are on every desk."""
+    with closing(open_on(path, "ann")) as desk:
+        run = desk.run()
+        assert desk.verify().problems == ()
+        rows = desk.conn.execute(
+            """SELECT c.item, c.slot, c.author, c.label, c.tentative, c.seen, e.desk, e.reviewer,
+                      e.seq FROM current_events c JOIN label_events e ON e.key = c.key
+               ORDER BY c.item, c.slot, c.author"""
+        )
+        return {
+            "head": desk.head(),
+            "current": [tuple(row) for row in rows],
+            "labels": sorted(map(json.dumps, list_labels(desk, run))),
+            "truths": [tuple(row) for row in desk.conn.execute("SELECT * FROM truths ORDER BY 1")],
+            "tags": [tuple(row) for row in desk.conn.execute("SELECT * FROM item_tags ORDER BY 1")],
+            "figures": repr(desk.calibration(run)),
+        }
+
+
+def current_labels(path: Path) -> dict[tuple[bytes, str], tuple[str, int]]:
+    """Work out each author's current labels from the rows of the log, in plain Python."""
+    with closing(sqlite3.connect(path)) as conn:
+        conn.row_factory = sqlite3.Row
+        rows = [dict(row) for row in conn.execute("SELECT * FROM label_events")]
+    turned: dict[tuple[str, str, int], tuple[int, str]] = {}
+    for row in rows:
+        if row["target"] is not None:
+            place = row["desk"], row["reviewer"], row["target"]
+            turned[place] = max(turned.get(place, (0, "")), (row["seq"], row["kind"]))
+    best: dict[tuple[bytes, str], tuple[tuple[int, str, str, int], str, int]] = {}
+    for row in rows:
+        undone = turned.get((row["desk"], row["reviewer"], row["action"]), (0, "redo"))[1] == "undo"
+        if row["kind"] != "label" or undone:
+            continue
+        counter = json.loads(row["detail"])["counter"]
+        rank = (counter, row["desk"], row["reviewer"], row["seq"])
+        one = (rank, row["label"], row["tentative"])
+        best[row["item"], row["author"]] = max(best.get((row["item"], row["author"]), one), one)
+    return {place: (label, tentative) for place, (_, label, tentative) in best.items()}
