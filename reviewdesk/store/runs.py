@@ -368,3 +368,17 @@ def cover_again(conn: sqlite3.Connection, key: int) -> None:
         hashes = {"content": content, "columns": found.columns(), "tags": tag_hash(conn, key)}
         at = value(conn, "SELECT strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')")
         cover(conn, key, at, "rules", {**hashes, "rules": RULES})
+
+
+def tag_verdicts(conn: sqlite3.Connection) -> None:
+    """Fill in the reports' tags from the bodies."""
+    # SQLite's JSON functions end a text at NUL, so Python parses the lists.
+    tagged = conn.execute(
+        """SELECT v.run, v.key, json_extract(b.body, '$.case.tags')
+           FROM verdicts v JOIN bodies b ON b.verdict = v.key
+           WHERE json_type(b.body, '$.case.tags') = 'array'"""
+    ).fetchall()
+    conn.executemany(
+        "INSERT OR IGNORE INTO case_tags VALUES (?, ?, ?)",
+        [(run, tag, key) for run, key, tags in tagged for tag in json.loads(tags)],
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import uuid
 from collections.abc import Callable
@@ -176,21 +175,7 @@ def add_search(conn: sqlite3.Connection) -> None:
             reviewer TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL,
             PRIMARY KEY (reviewer, name)) WITHOUT ROWID""",
     )
-    tag_verdicts(conn)
-
-
-def tag_verdicts(conn: sqlite3.Connection) -> None:
-    """Fill in the reports' tags from the bodies."""
-    # SQLite's JSON functions end a text at NUL, so Python parses the lists.
-    tagged = conn.execute(
-        """SELECT v.run, v.key, json_extract(b.body, '$.case.tags')
-           FROM verdicts v JOIN bodies b ON b.verdict = v.key
-           WHERE json_type(b.body, '$.case.tags') = 'array'"""
-    ).fetchall()
-    conn.executemany(
-        "INSERT OR IGNORE INTO case_tags VALUES (?, ?, ?)",
-        [(run, tag, key) for run, key, tags in tagged for tag in json.loads(tags)],
-    )
+    runs.tag_verdicts(conn)
 
 
 def add_measures(conn: sqlite3.Connection) -> None:

@@ -96,21 +96,18 @@ def judge(
     "reference", "tags", "checks", ...}, or - for stdin. Checks (exact, contains, regex, schema)
     come first: a case that fails one asks no juror. Nothing is sent before you agree.
 
-    Every reply is on disk, in REPORT.replies.jsonl, before it is used. A run that was stopped goes
-    on with --resume, which asks for whatever has no answer yet. Where more ballots are lost than
-    --max-failed allows, the exit code is 1; who abstains has answered.
+    Every reply is on disk, in REPORT.replies.jsonl, before it is used. --resume goes on with a run
+    that was stopped. Where more ballots are lost than --max-failed allows, the exit code is 1.
 
-    With --stop-when-decided, jurors are asked in their order, and the next one only while some
-    answer could turn the decision, which is that of the full panel. What was saved is printed.
+    With --stop-when-decided, the next juror is asked only while some answer could turn the
+    decision, which is that of the full panel. What was saved is printed.
 
     With --batch, OpenAI, Anthropic, Gemini and Mistral are asked by their batch interfaces, and the
     command ends; --resume fetches the answers, asks other jurors live, and writes the report.
-
     With --scheduler or --workers, the processes of a dask cluster make the calls, each with the
-    keys of its own environment. Rates, ceiling and replies stay with this command, for all of them.
+    keys of its own environment. Rates, ceiling and replies stay with this command.
 
-    --max-cost needs a price for each juror. It counts all that was spent on the report, and the
-    worst case of every open call, but not calls open when a run was killed.
+    --max-cost needs a price for each juror, and counts every open call at its worst case.
     """
     current_settings()  # they may name the keys
     if dry_run:

@@ -21,8 +21,7 @@ from typing import Any
 from reviewdesk.errors import DeskError
 from reviewdesk.store.copies.backup import UNREADABLE, Told, reading_copy, scan_events
 from reviewdesk.store.rows import value
-from reviewdesk.store.runs import content_hash
-from reviewdesk.store.schema import tag_verdicts
+from reviewdesk.store.runs import content_hash, tag_verdicts
 
 MADE = ("meta", "drafts", "seen", "filters", "kept_settings", "replies")
 """The tables, besides the log, of what people made and no report can bring back."""
