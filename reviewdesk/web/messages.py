@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+
+from reviewdesk.frozen import Frozen
 
 LARGEST = 1_000
 """The most columns or rows of a page that is believed."""
@@ -12,30 +13,26 @@ _SENSELESS = re.compile(r"\x1b\[[<=>?]?[\d;:]*\d{6}[\d;:]*[ -/]*[@-~]?")
 """A sequence with a number that no terminal sends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Frozen):
     """Keys, pastes and movements of the mouse, as a terminal sends them."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Resized:
+class Resized(Frozen):
     """The size of the page in characters."""
 
     width: int
     height: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pinged:
+class Pinged(Frozen):
     """A question whether the server is there, with a word to send back."""
 
     word: str
 
 
-@dataclass(frozen=True, slots=True)
-class Focused:
+class Focused(Frozen):
     """Whether the page has the focus."""
 
     has_it: bool

@@ -7,13 +7,13 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from aiohttp import WSMsgType, web
 from textual_serve.server import Server
 
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.system.signals import ENDING
 from reviewdesk.web.messages import Resized, size_of
 from reviewdesk.web.site import Site, headers
@@ -31,8 +31,7 @@ STRANGER = "A console is opened by its own page only.\n"
 FULL = "As many consoles are open as this server allows. Close one, or ask for --max-visitors.\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Frozen):
     """What a server offers: the command of a console, for so many visitors at a time."""
 
     command: Sequence[str]

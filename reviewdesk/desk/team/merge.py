@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,6 +21,7 @@ from reviewdesk.domain.labels.chain import (
 )
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ChainError, UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import label_state
 from reviewdesk.store.connect import refuse_read_only, writing
 from reviewdesk.store.load.hidden_runs import LockPace
@@ -36,8 +36,7 @@ _HINTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ArrivingChain:
+class ArrivingChain(Frozen):
     """A chain that comes from elsewhere; ``read`` yields its events anew at each call."""
 
     desk: str
@@ -45,8 +44,7 @@ class ArrivingChain:
     read: Callable[[], Iterator[ChainEvent]]
 
 
-@dataclass(frozen=True, slots=True)
-class MergedChain:
+class MergedChain(Frozen):
     """A chain that is here now, with the number of its events and of those that were new."""
 
     desk: str
@@ -55,8 +53,7 @@ class MergedChain:
     new: int
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Frozen):
     """The chains of another desk, and the head of the log that holds them."""
 
     chains: tuple[MergedChain, ...]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from reviewdesk.domain.labels.chain import COLUMNS, DESK, ChainEvent, ChainProblem, checked
 from reviewdesk.errors import DeskError
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import label_state
 from reviewdesk.store.audit import refuse_harmful
 from reviewdesk.store.connect import ExplainedConnection, connect_read_only
@@ -19,8 +19,7 @@ from reviewdesk.store.rows import insert, value
 from reviewdesk.store.schema import MIGRATIONS
 
 
-@dataclass(frozen=True, slots=True)
-class ChainEnd:
+class ChainEnd(Frozen):
     """How far a chain is here: the number and the hash of its last event."""
 
     desk: str
