@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,8 @@ def without_rights() -> Iterator[None]:
     if sys.platform == "win32" or os.geteuid() != 0:
         yield
         return
+    # Commands load it late, and with it modules of an interpreter that root alone may read.
+    import_module("reviewdesk.system.terminal")
     os.seteuid(NOBODY)
     try:
         if not os.access(ROOT / "reviewdesk", os.R_OK | os.X_OK, effective_ids=True):
