@@ -114,8 +114,9 @@ class ItemClaims:
         else:
             place = session.run, session.keys, session.index
             held, key = claims.claim_next(desk, items, *place, skips)
-        # Whoever had it before may have labelled it since it came into view.
-        won = item in held and session.item and not desk.rows([session.item.row.key])[0].decided
+        # Whoever had it before may have labelled it since it came into view. An item that the
+        # reviewer labelled has come back.
+        won = item in held and session.item and not _taken(desk, session.item.row.key)
         return Claimed(item is None or bool(won), key)
 
     def _ended(
@@ -147,3 +148,8 @@ def _open_item(session: Session) -> tuple[int, bytes | None]:
     if session.page is not Page.ITEM or item is None or item.row.decided:
         return session.run.key, None
     return session.run.key, bytes.fromhex(item.item_hash)
+
+
+def _taken(desk: Desk, key: int) -> bool:
+    """Return True if others decided an item that the reviewer has not labelled."""
+    return desk.rows([key])[0].decided and not desk.item(key).labelled_before
