@@ -185,6 +185,7 @@ SHAPES = (
     ("desk info", "desk info"),
     ("desk verify", "desk verify"),
     ("desk merge", "desk merge OTHER"),
+    ("desk sync", "desk sync PLACE"),
     ("desk repair", "desk repair"),
     ("config", "config"),
     (
@@ -259,7 +260,7 @@ def _output(folder: str, line: str) -> str:
     Path(folder, "config.toml").touch()
     # What a command reads and writes beside the desk is in the folder too.
     words = [
-        f"{folder}/{word}" if word in {"OTHER", "PANEL", "REPORT", "NEW"} else word
+        f"{folder}/{word}" if word in {"OTHER", "PANEL", "PLACE", "REPORT", "NEW"} else word
         for word in line.split()
     ]
     done = CliRunner().invoke(cli, words, env=env, catch_exceptions=False)

@@ -72,7 +72,7 @@ ALLOWED = {
     "live": {"domain", "errors", "live", "file_output", "system", "httpx", "httpcore", "h11"},
     "views": {"domain", "errors", "views"},
     "pages": {"domain", "errors", "pages", "views", "jinja2", "markupsafe"},
-    "remote": {"errors", "file_output", "fsspec"},
+    "remote": {"errors", "file_output", "fsspec", "remote"},
     "scale": {"domain", "errors", "remote", "scale", "dask", "distributed", "fsspec", "pyarrow"},
     "desk": {
         "domain", "reports", "store", "live", "views", "pages", "errors", "file_output", "desk",

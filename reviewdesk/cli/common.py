@@ -136,21 +136,21 @@ def chosen_run(desk: Desk, name: str | None) -> Run:
 class ProgressLine:
     """A progress line on stderr, drawn on a terminal only and at most ten times a second."""
 
-    def __init__(self, title: str) -> None:
-        """Store the title; nothing is drawn yet."""
+    def __init__(self, title: str, unit: str = "verdicts") -> None:
+        """Store the title and what is counted; nothing is drawn yet."""
         from time import monotonic
 
         from reviewdesk.domain.safetext import show_line
 
         self._title, self._clock, self._next = show_line(title, 200), monotonic, 0.0
-        self._shown = False
+        self._shown, self._unit = False, unit
 
     def __call__(self, share: float, count: int) -> bool:
         """Draw the line and return True, because only ctrl+c stops the work."""
         if sys.stderr.isatty() and self._clock() >= self._next:
             self._next = self._clock() + 0.1
             self._shown = True
-            click.echo(f"\r{self._title} {share:4.0%}  {count:,} verdicts", nl=False, err=True)
+            click.echo(f"\r{self._title} {share:4.0%}  {count:,} {self._unit}", nl=False, err=True)
         return True
 
     def done(self) -> None:

@@ -58,7 +58,12 @@ def info(*, as_json: bool) -> None:
         return
     facts.setdefault("backup", "none yet")
     loading = facts.pop("loading")
-    for name, value in [*facts.items(), *(("loading", one) for one in loading)]:
+    chains = [
+        f"{one['reviewer']} on desk {one['desk'][:8]}: {one['events']} events, head {one['hash']}"
+        for one in facts.pop("chains")
+    ]
+    more = *(("loading", one) for one in loading), *(("chain", one) for one in chains)
+    for name, value in [*facts.items(), *more]:
         put(f"{name:10} {value}")
 
 
@@ -176,6 +181,7 @@ def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
 
 
 desk.add_command(team.merge)
+desk.add_command(team.sync)
 
 
 @desk.command(epilog="Example: reviewdesk desk query 'SELECT id FROM verdicts' --format csv")

@@ -9,6 +9,7 @@ import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
+    ProgressLine,
     chosen_run,
     json_option,
     open_desk,
@@ -16,14 +17,17 @@ from reviewdesk.cli.common import (
     put_json,
     report_event,
     run_option,
+    say,
     shared_options,
 )
 from reviewdesk.desk.review.named import named_verdict
+from reviewdesk.errors import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reviewdesk.desk.team.merge import MergedChain
+    from reviewdesk.desk.team.sync import Synced
 
 
 @click.command(epilog="Example: reviewdesk labels agreement --run support-bot")
@@ -118,3 +122,56 @@ def _tell(chains: Sequence[MergedChain]) -> None:
     for one in chains:
         if one.new:
             put(f"{one.reviewer} on desk {one.desk[:8]}: {one.new} of {one.events} events are new")
+
+
+@click.command(epilog="Example: reviewdesk desk sync /mnt/team/labels")
+@click.argument("where")
+@click.option("--no-runs", is_flag=True, help="Leave out the runs; labels alone travel.")
+@click.option("--dry-run", is_flag=True, help="Say what would be exchanged, and write nothing.")
+@json_option
+@shared_options
+def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
+    """Exchange labels and runs with other desks through the place WHERE.
+
+    WHERE is a folder that all can reach. What each reviewer did on each desk is a file of its own
+    there, so nobody writes another's. What others wrote is held to its hashes before it is taken; a
+    file that was changed is refused by name, the rest goes on, and it ends with 1.
+    """
+    from reviewdesk.desk.team.places import place_at
+    from reviewdesk.desk.team.sync import SyncOptions
+    from reviewdesk.desk.team.sync import sync as exchange
+    from reviewdesk.views.json import team as shapes
+
+    bar = ProgressLine(f"syncing with {where}", "files")
+    with open_desk() as desk:
+        try:
+            options = SyncOptions(runs=not no_runs, dry=dry_run)
+            found = exchange(desk, place_at(where), options, bar)
+        finally:
+            bar.done()
+    if as_json:
+        put_json(shapes.synced(found))
+    else:
+        _tell_synced(found, dry=dry_run)
+    if found.refused:
+        click.get_current_context().exit(ExitCode.FAILED)
+
+
+def _tell_synced(found: Synced, *, dry: bool) -> None:
+    for chain in found.chains:
+        who = f"{chain.reviewer} on desk {chain.desk[:8]}"
+        if chain.taken:
+            put(f"{who}: {chain.taken} of {chain.events} events are new here")
+        if chain.sent:
+            put(f"{who}: {chain.sent} of {chain.events} events are new there")
+    for run in found.runs:
+        put(f"run {run.name}: {'taken' if run.taken else 'sent'}")
+    for note in found.notes:
+        say(note)
+    for one in found.refused:
+        say(f"{one.file}: {one.problem}. {one.hint}")
+    if not found.taken and not found.sent and not found.runs and not found.refused:
+        put(f"nothing new here or there, head {found.head}")
+        return
+    does = "would be taken and" if dry else "taken,"
+    put(f"{found.taken} events {does} {found.sent} sent, head {found.head}")

@@ -169,10 +169,12 @@ def write_new(
     made: str,
     read: Callable[[Ingest], ReadReport],
     progress: ProgressCall | None,
+    accept: Callable[[Run], object] = lambda _run: None,
 ) -> tuple[Run, bool]:
     """Write a new run out of sight and show it; False with it if another process has done that.
 
     A run that a load has left is gone on with if it was ``made`` from the same, else deleted.
+    ``accept`` may raise to refuse the run before anybody sees it.
     """
     hidden_runs.sweep_left(desk.conn, desk.path, new.hash, made)
     while (hidden := hidden_runs.claim(desk.conn, desk.path, new.hash, new.file, made)) is None:
@@ -189,7 +191,9 @@ def write_new(
         found = read(ingest)
         ingest.write_rows(found)
         with hold.step():
-            return runs.by_key(desk.conn, show(hold, ingest, found, desk.at())), True
+            run = runs.by_key(desk.conn, show(hold, ingest, found, desk.at()))
+            accept(run)
+            return run, True
 
 
 @contextmanager

@@ -11,7 +11,9 @@ from reviewdesk.desk.access import access
 from reviewdesk.desk.backups import newest
 from reviewdesk.desk.core import default_path
 from reviewdesk.store import sql as stored
+from reviewdesk.store.connect import reading
 from reviewdesk.store.sql import QueryRows
+from reviewdesk.store.team import chains
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -20,12 +22,20 @@ __all__ = ["QueryRows", "info", "query"]
 
 
 def info(desk: Desk) -> dict[str, Any]:
-    """Return where the desk and its newest backup are, what it holds, who reviews, and the head."""
+    """Return where the desk and its newest backup are, what it holds, who reviews, and the head.
+
+    Each chain of its log is named with the number of its events and the hash of the last.
+    """
     facts = stored.facts(desk.conn, desk.path)
     who = {"access": access(desk.path), "reviewer": desk.reviewer}
     backup = newest(desk.path)
     made = {} if backup is None else {"backup": str(backup.path), "backup_at": backup.at}
-    return {**facts, **who, **made, "head": desk.head()}
+    with reading(desk.conn, desk.path):
+        log = [
+            {"reviewer": one.reviewer, "desk": one.desk, "events": one.seq, "hash": one.hash}
+            for one in chains.ends(desk.conn)
+        ]
+        return {**facts, **who, **made, "head": desk.head(), "chains": log}
 
 
 def query(

@@ -19,6 +19,7 @@ from reviewdesk.domain.labels.chain import (
     checked_detail,
     covered,
 )
+from reviewdesk.domain.labels.chain_file import NEWER
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ChainError, UsageError
 from reviewdesk.frozen import Frozen
@@ -30,9 +31,12 @@ from reviewdesk.store.team import chains
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
+ASK = "Nothing of it was taken; ask for another copy."
+"""What to do about a chain that is not as it was written."""
 _FORKED = "is another event than the one here"
 _HINTS = {
     _FORKED: "One of both desks is a copy or an older backup that was written to, or was changed.",
+    NEWER: "Update reviewdesk.",
 }
 
 
@@ -187,6 +191,6 @@ def _named(arrival: ArrivingChain) -> Iterator[None]:
     try:
         yield
     except ChainProblem as wrong:
-        hint = _HINTS.get(wrong.text, "Nothing of it was taken; ask for another copy.")
+        hint = _HINTS.get(wrong.text, ASK)
         names = show_line(arrival.desk, 40), show_line(arrival.reviewer, 80)
         raise ChainError(*names, wrong.seq, wrong.text, hint) from wrong

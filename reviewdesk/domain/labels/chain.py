@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -33,9 +34,10 @@ _HASHED = (
 )  # fmt: skip
 _LEAP = 1 << 31
 """The most by which a counter exceeds the one before it: as many events no team has ever made."""
-_LONGEST = 1 << 25
+LONGEST = 1 << 25
+"""The most characters of an event's detail."""
 _DESK_ID = re.compile(r"[0-9a-f]{32}")
-_HASH = re.compile(r"[0-9a-f]{64}")
+HASH = re.compile(r"[0-9a-f]{64}")
 _KIND = re.compile(r"[a-z_]{1,40}")
 
 
@@ -177,7 +179,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "label": (str, type(None)), "author": _TEXT, "tentative": _WHOLE, "detail": _TEXT,
     "action": _WHOLE, "target": (int, type(None)), "prev_hash": _TEXT, "hash": _TEXT,
 }  # fmt: skip
-_MOST = {"at": 40, "detail": _LONGEST}
+_MOST = {"at": 40, "detail": LONGEST}
 _DETAIL: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("counter", "count", "together", "of", "calls", "answered", "done", "left",
                      "given_up", "first", "plan", "pid", "rules"), _WHOLE),
@@ -236,8 +238,8 @@ def _wrong(event: ChainEvent) -> Iterator[tuple[str, bool]]:
     yield "action", not 1 <= event.action <= event.seq
     yield "target", event.target is not None and not 1 <= event.target < event.seq
     yield "target", (event.target is None) == (event.kind in {"undo", "redo"})
-    yield "hash", not _HASH.fullmatch(event.hash)
-    yield "prev_hash", bool(event.prev_hash) and not _HASH.fullmatch(event.prev_hash)
+    yield "hash", not HASH.fullmatch(event.hash)
+    yield "prev_hash", bool(event.prev_hash) and not HASH.fullmatch(event.prev_hash)
 
 
 def _is_time(text: str) -> bool:
@@ -249,7 +251,7 @@ def _is_time(text: str) -> bool:
 
 def checked_detail(event: ChainEvent) -> dict[str, Any]:
     """Return the facts of an event; raise ChainProblem if one is of a wrong kind."""
-    detail = _object(event.detail, event.seq)
+    detail = json_object(event.detail, event.seq)
     for name, value in detail.items():
         if type(value) not in _DETAIL.get(name, (type(value),)):
             raise ChainProblem(event.seq, f"its {name} is of a wrong kind")
@@ -266,9 +268,12 @@ def checked_detail(event: ChainEvent) -> dict[str, Any]:
     return detail
 
 
-def _object(text: str, seq: int) -> dict[str, Any]:
+def json_object(text: str, seq: int) -> dict[str, Any]:
+    """Read an object of strict JSON; raise ChainProblem for the event ``seq`` if it is none."""
     try:
-        found = json.loads(text, parse_constant=_refuse)
+        found = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        if "\\u" in text:
+            canonical_json(found)  # half of a surrogate pair is no text
     except (ValueError, RecursionError) as error:
         raise ChainProblem(seq, "is not JSON") from error
     if not isinstance(found, dict):
@@ -280,74 +285,5 @@ def _refuse(text: str) -> float:
     raise ValueError(text)
 
 
-# As files: a line of JSON for each event, after one that says whose they are.
-
-SCHEMA = "reviewdesk.chain/1"
-
-
-def header_line(desk: str, reviewer: str) -> bytes:
-    """Return the first line of a chain's file."""
-    return canonical_json({"schema": SCHEMA, "desk": desk, "reviewer": reviewer}) + b"\n"
-
-
-def event_line(event: ChainEvent) -> bytes:
-    """Return an event as one line."""
-    item = None if event.item is None else event.item.hex()
-    return canonical_json({**event.row(), "item": item}) + b"\n"
-
-
-def read_lines(data: bytes, desk: str, reviewer: str) -> Iterator[ChainEvent]:
-    """Yield the events of a chain's file, in its order.
-
-    Raises:
-        ChainProblem: the file is not that of this chain, is cut off, or a line is no event.
-    """
-    if not data.endswith(b"\n"):
-        raise ChainProblem(0, "the file is cut off in the middle of a line")
-    start = data.index(b"\n") + 1
-    head = _line(data[:start], 0)
-    if head != {"schema": SCHEMA, "desk": desk, "reviewer": reviewer}:
-        raise ChainProblem(0, f"the file does not begin as {SCHEMA} of this chain")
-    seq = 0
-    while start < len(data):
-        end, seq = data.index(b"\n", start) + 1, seq + 1
-        values = _line(data[start:end], seq)
-        item = values.get("item")
-        if item is not None:
-            if not isinstance(item, str) or not _HASH.fullmatch(item):
-                raise ChainProblem(seq, "its item is not one")
-            values["item"] = bytes.fromhex(item)
-        yield checked(values, seq)
-        start = end
-
-
-def _line(data: bytes, seq: int) -> dict[str, Any]:
-    if len(data) > 2 * _LONGEST:
-        raise ChainProblem(seq, "is too long")
-    try:
-        return _object(data.decode(), seq)
-    except UnicodeDecodeError as error:
-        raise ChainProblem(seq, "is not UTF-8") from error
-
-
-_PLAIN = re.compile(r"[a-z0-9_-]")
-_NAME = 150
-FILE = re.compile(r"[0-9a-f]{32}/by-[a-z0-9_%~-]{1,250}\.jsonl")
-"""What the name of a chain's file looks like, under the folder of all chains."""
-
-
-def file_name(desk: str, reviewer: str) -> str:
-    """Return the name of a chain's file: the id of its desk as a folder, and the reviewer.
-
-    Whatever a name holds, the file is in that folder, and two names are two files also where case
-    does not count.
-    """
-    text = _encoded(reviewer)
-    if len(text) > _NAME:
-        text = f"{text[:_NAME]}~{hashlib.sha256(reviewer.encode()).hexdigest()}"
-    return f"{desk}/by-{text}.jsonl"
-
-
-def _encoded(name: str) -> str:
-    quote: Callable[[str], str] = lambda char: "".join(f"%{byte:02x}" for byte in char.encode())  # noqa: E731
-    return "".join(char if _PLAIN.fullmatch(char) else quote(char) for char in name)
+def _finite(text: str) -> float:
+    return found if math.isfinite(found := float(text)) else _refuse(text)

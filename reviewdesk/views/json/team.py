@@ -19,3 +19,8 @@ def disagreements(run: Run, found: Sequence[Disagreement]) -> list[dict[str, Any
     """Return the verdicts on which people differ."""
     keys = "id item_hash decision score opinions adjudication"
     return [{"run": run.name, **plain(shape(one, keys))} for one in found]
+
+
+def synced(found: Any) -> dict[str, Any]:
+    """Return what was exchanged with a shared place."""
+    return shape(found, "place taken sent head chains runs refused notes")

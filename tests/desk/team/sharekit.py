@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,9 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.transfer import list_labels
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.team.merge import merge
+from reviewdesk.desk.team.sync import Synced, SyncOptions, sync
 from reviewdesk.domain.records import Truth
+from reviewdesk.remote.place import SharedPlace
 from tests.helpers import Clock, load, mark, numbered, open_desk, tag
 
 NAMES = ("a", "b", "c")
@@ -105,3 +108,21 @@ def current_labels(path: Path) -> dict[tuple[bytes, str], tuple[str, int]]:
         one = (rank, row["label"], row["tentative"])
         best[row["item"], row["author"]] = max(best.get((row["item"], row["author"]), one), one)
     return {place: (label, tentative) for place, (_, label, tentative) in best.items()}
+
+
+def exchange(path: Path, place: SharedPlace, **options: bool) -> Synced:
+    """Sync a desk with a place."""
+    with closing(open_on(path, "ann")) as desk:
+        return sync(desk, place, SyncOptions(**options), lambda _share, _count: True)
+
+
+def until_quiet(desks: Mapping[str, Path], place: SharedPlace) -> None:
+    """Sync desks one after the other until nothing is new to any of them."""
+    while any(found.taken or found.sent or found.runs for found in _round(desks, place)):
+        pass
+
+
+def _round(desks: Mapping[str, Path], place: SharedPlace) -> list[Synced]:
+    found = [exchange(path, place) for path in desks.values()]
+    assert [one for each in found for one in each.refused] == []
+    return found

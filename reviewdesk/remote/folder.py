@@ -1,0 +1,117 @@
+"""A folder of this machine, or one that several machines mount, as a shared place."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from shutil import copyfileobj
+from typing import BinaryIO
+
+from reviewdesk.errors import DeskError, UsageError
+from reviewdesk.file_output import whole_file
+from reviewdesk.remote.place import BLOCK, PlaceProblem, SharedFile, copy_bounded, refuse_crowd
+
+_READ = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+"""A link is not followed, and opening a pipe does not wait for a writer."""
+_NO_FILE = "is a link, or no regular file, so it was not read"
+
+
+class FolderPlace:
+    """A folder as a shared place. Links inside it are neither followed nor replaced by folders."""
+
+    def __init__(self, path: Path) -> None:
+        """Take a folder, which is made by the first file if only it is missing.
+
+        Raises:
+            UsageError: there is no such folder, nor one to make it in.
+        """
+        self.address, self._root = str(path), path
+        if path.is_dir():
+            return
+        if os.path.lexists(path):
+            raise UsageError(f"{path}: is no folder", "Name the shared folder.")
+        if not path.parent.is_dir():
+            hint = "Check the path, and that the share is mounted."
+            raise UsageError(f"{path}: there is no folder {path.parent}", hint)
+
+    def entries(self, folder: str) -> Iterator[SharedFile]:
+        """Yield the files of a folder and of the folders in it."""
+        for count, entry in enumerate(self._walk(folder, deeper=1)):
+            refuse_crowd(self.address, count)
+            yield entry
+
+    def _walk(self, folder: str, deeper: int) -> Iterator[SharedFile]:
+        try:
+            self._refuse_links(folder)
+            with os.scandir(self._root / folder) as found:
+                for one in found:
+                    name = f"{folder}/{one.name}"
+                    if one.is_dir(follow_symlinks=False):
+                        if deeper:
+                            yield from self._walk(name, deeper - 1)
+                    elif one.is_file(follow_symlinks=False):
+                        yield SharedFile(name, one.stat(follow_symlinks=False).st_size)
+                    else:
+                        yield SharedFile(name, 0, _NO_FILE)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _failed(f"{self.address}/{folder}", error, "Check its permissions.") from error
+
+    def copy(self, name: str, into: BinaryIO, most: int) -> None:
+        """Copy the bytes of a regular file."""
+        try:
+            self._refuse_links(name.rpartition("/")[0])
+            with os.fdopen(os.open(self._root / name, _READ), "rb") as given:
+                if not stat.S_ISREG(os.fstat(given.fileno()).st_mode):
+                    raise PlaceProblem(_NO_FILE)
+                copy_bounded(given, into, most)
+        except OSError as error:
+            raise PlaceProblem(f"cannot be read: {_reason(error)}") from error
+
+    def put(self, name: str, given: BinaryIO) -> None:
+        """Write a file under a name of its own, and then give it this one."""
+        path = self._root / name
+        try:
+            self._root.mkdir(exist_ok=True)
+            self._make_folders(name.split("/")[:-1])
+            with whole_file(path, replace=True) as out:
+                copyfileobj(given, out, BLOCK)
+        except OSError as error:
+            hint = "Check free space and permissions; what was written before is there."
+            raise _failed(str(path), error, hint) from error
+
+    def _make_folders(self, names: list[str]) -> None:
+        """Make the folders of a file that are missing, as open to others as the place is."""
+        path, mode = self._root, stat.S_IMODE(self._root.stat().st_mode)
+        for name in names:
+            path /= name
+            with suppress(FileExistsError):
+                path.mkdir()
+                if os.name == "posix":
+                    path.chmod(mode)
+        self._refuse_links("/".join(names))
+
+    def _refuse_links(self, folder: str) -> None:
+        """Raise OSError if a folder is a link, which may lead anywhere."""
+        path = self._root
+        for name in folder.split("/"):
+            path /= name
+            if not stat.S_ISDIR(path.lstat().st_mode):
+                raise NotADirectoryError(None, "a folder was expected, and it is a link or file")
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()
+
+
+def _failed(what: str, error: OSError, hint: str) -> DeskError:
+    return DeskError(f"{what}: {_reason(error)}", hint)

@@ -1,0 +1,328 @@
+"""Desks that sync through a shared place hold the same; what is wrong there is refused by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.desk.core import verify
+from reviewdesk.desk.team.places import place_at
+from reviewdesk.desk.team.sync import Synced, SyncOptions, sync
+from reviewdesk.domain.labels.chain_file import ChainName, file_name
+from reviewdesk.domain.records import Truth
+from reviewdesk.errors import Cancelled, UsageError
+from reviewdesk.remote.folder import FolderPlace
+from reviewdesk.store.events import NewEvent, append
+from tests.desk.team.sharekit import (
+    NAMES,
+    act,
+    current_labels,
+    exchange,
+    make,
+    open_on,
+    state,
+    until_quiet,
+)
+from tests.desk.team.test_merge import ACTS, WEEK, copied, perform, three_labels
+from tests.helpers import POSIX
+
+PASS, FAIL = Truth.PASS, Truth.FAIL
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return make(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture
+def desks(made: dict[str, Path], tmp_path: Path) -> dict[str, Path]:
+    return copied(made, tmp_path / "desks")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> FolderPlace:
+    return FolderPlace(tmp_path / "place")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def id_of(path: Path) -> str:
+    with closing(sqlite3.connect(path)) as conn:
+        query = "SELECT value FROM meta WHERE key = 'desk_id'"
+        return str(conn.execute(query).fetchone()[0])
+
+
+def chain_path(place: FolderPlace, desk: Path, reviewer: str = "ann") -> Path:
+    name = file_name(ChainName(id_of(desk), reviewer))
+    return Path(place.address, "chains", name)
+
+
+@pytest.mark.parametrize("order", [*permutations(NAMES)][::3])
+def test_three_desks_hold_the_same_in_any_order_and_twice(
+    desks: dict[str, Path], place: FolderPlace, order: tuple[str, ...]
+) -> None:
+    perform(desks, WEEK)
+    until_quiet({name: desks[name] for name in order}, place)
+    before = files(Path(place.address))
+    for path in desks.values():
+        found = exchange(path, place)
+        assert (found.taken, found.sent, found.runs, found.refused) == (0, 0, (), ())
+    assert files(Path(place.address)) == before
+    found_states = [state(path) for path in desks.values()]
+    assert found_states[0] == found_states[1] == found_states[2]
+    # The first event of each desk is that of its run.
+    assert found_states[0]["head"].startswith(f"{3 + len(WEEK)}:")
+
+
+def test_a_week_later_each_has_what_the_others_did(
+    desks: dict[str, Path], place: FolderPlace
+) -> None:
+    for _ in range(2):
+        perform(desks, WEEK)
+        until_quiet(desks, place)
+    found = [state(path) for path in desks.values()]
+    assert found[0] == found[1] == found[2]
+    # The same tags given again are no event.
+    assert found[0]["head"].startswith(f"{3 + 2 * len(WEEK) - 1}:")
+    held = {(row[0], row[2]): row[3:5] for row in found[0]["current"] if row[1] == "label"}
+    assert held == current_labels(desks["a"])
+
+
+def test_a_desk_writes_its_own_chains_alone(desks: dict[str, Path], place: FolderPlace) -> None:
+    perform(desks, WEEK)
+    exchange(desks["a"], place)
+    first = files(Path(place.address))
+    exchange(desks["b"], place)
+    act(desks["b"], "ben", "label", "v5", PASS)
+    exchange(desks["b"], place)
+    after = files(Path(place.address))
+    assert {name: after[name] for name in first} == first
+    owners = {name.split("/")[1] for name in after if name.startswith("chains")}
+    assert owners == {id_of(desks["a"]), id_of(desks["b"])}
+
+
+def test_what_programs_suggest_travels_too(desks: dict[str, Path], place: FolderPlace) -> None:
+    with closing(open_on(desks["a"], "ann")) as desk:
+        desk.conn.execute("BEGIN IMMEDIATE")
+        entry = NewEvent("suggest", desk.at(), label=FAIL, author="helper", detail={"note": "n"})
+        append(desk.conn, "@agent", [entry])
+        desk.conn.execute("COMMIT")
+    exchange(desks["a"], place)
+    found = exchange(desks["b"], place)
+    assert "@agent" in {one.reviewer for one in found.chains if one.taken}
+    assert verify(desks["b"]).ok
+
+
+def test_a_desk_that_was_put_back_gets_its_own_later_events_again(
+    desks: dict[str, Path], place: FolderPlace, tmp_path: Path
+) -> None:
+    act(desks["a"], "ann", "label", "v0", PASS)
+    older = Path(shutil.copy(desks["a"], tmp_path / "older.db"))
+    act(desks["a"], "ann", "label", "v1", PASS)
+    exchange(desks["a"], place)
+    found = exchange(older, place)
+    assert (found.taken, found.sent) == (1, 0)
+    assert state(older) == state(desks["a"])
+
+
+def test_two_copies_of_a_desk_that_both_went_on_are_refused_and_none_is_overwritten(
+    desks: dict[str, Path], place: FolderPlace, tmp_path: Path
+) -> None:
+    act(desks["a"], "ann", "label", "v0", PASS)
+    copy = Path(shutil.copy(desks["a"], tmp_path / "copy.db"))
+    act(desks["a"], "ann", "label", "v1", PASS)
+    act(copy, "ann", "label", "v1", FAIL)
+    act(copy, "ann", "label", "v2", FAIL)
+    exchange(desks["a"], place)
+    before = files(Path(place.address))
+    found = exchange(copy, place)
+    (refused,) = found.refused
+    assert refused.file == f"chains/{file_name(ChainName(id_of(copy), 'ann'))}"
+    assert "event 2: is another event than the one here" in refused.problem
+    assert "is a copy or an older backup" in refused.hint
+    assert files(Path(place.address)) == before
+
+
+def test_a_dry_run_writes_nothing(desks: dict[str, Path], place: FolderPlace) -> None:
+    perform(desks, WEEK)
+    found = exchange(desks["a"], place, dry=True)
+    assert found.sent == len([one for one in WEEK if one[0] == "a"]) + 1
+    assert not Path(place.address).exists()
+    exchange(desks["a"], place)
+    before = state(desks["b"])
+    assert exchange(desks["b"], place, dry=True).taken == found.sent
+    assert state(desks["b"]) == before
+
+
+def test_a_sync_that_is_stopped_leaves_whole_chains(
+    desks: dict[str, Path], place: FolderPlace
+) -> None:
+    perform(desks, WEEK)
+    exchange(desks["a"], place)
+    with closing(open_on(desks["b"], "ben")) as desk, pytest.raises(Cancelled):
+        sync(desk, place, SyncOptions(), lambda share, _count: share == 0)
+    assert verify(desks["b"]).ok
+    until_quiet(desks, place)
+    assert state(desks["a"]) == state(desks["b"])
+
+
+# What is refused
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def edited(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b'"label":"pass"', b'"label":"fail"', 1))
+
+
+def no_json(path: Path) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], b"{\n", *lines[3:]]))
+
+
+def newer(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"reviewdesk.chain/1", b"reviewdesk.chain/2"))
+
+
+def renamed(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b'"reviewer":"ann"', b'"reviewer":"bob"', 1))
+
+
+def upwards(path: Path) -> None:
+    head, _, rest = path.read_bytes().partition(b"\n")
+    header = {**json.loads(head), "desk": "../../x"}
+    path.write_bytes(json.dumps(header).encode() + b"\n" + rest)
+
+
+def linked(path: Path) -> None:
+    elsewhere = path.with_name("kept")
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+
+
+def swollen(path: Path) -> None:
+    os.truncate(path, (1 << 30) + 1)
+
+
+def half_a_pair(path: Path) -> None:
+    line = path.read_bytes().splitlines()[0].replace(b'"ann"', b'"\\ud800"')
+    path.write_bytes(line + b"\n")
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+WRONG: dict[Callable[[Path], None], str] = {
+    cut: "event 3: the file is cut off in the middle of a line",
+    edited: "event 1: was changed after it was written",
+    no_json: "event 2: is not JSON",
+    newer: "the file was written by a newer reviewdesk",
+    renamed: "holds another chain than its name says",
+    upwards: "holds another chain than its name says",
+    linked: "is a link, or no regular file",
+    swollen: "is larger than its kind of file may be",
+    half_a_pair: "is not JSON",
+    empty: "the file is cut off",
+}
+
+
+@POSIX
+@pytest.mark.parametrize("spoil", WRONG, ids=lambda one: one.__name__)
+def test_a_wrong_file_is_refused_by_name_and_the_others_are_taken(
+    desks: dict[str, Path], place: FolderPlace, spoil: Callable[[Path], None]
+) -> None:
+    three_labels(desks["a"])
+    act(desks["b"], "ben", "label", "v0", FAIL)
+    for name in ("a", "b"):
+        exchange(desks[name], place)
+    path = chain_path(place, desks["a"])
+    spoil(path)
+    found = exchange(desks["c"], place)
+    (refused,) = found.refused
+    assert refused.file == str(path.relative_to(place.address))
+    assert WRONG[spoil] in refused.problem
+    assert refused.hint.startswith("Update" if spoil is newer else "Nothing of it was taken")
+    assert {one.reviewer for one in found.chains if one.taken} == {"@desk", "ben"}
+    assert verify(desks["c"]).ok
+    # Its own desk says so too, and writes it anew once it is deleted.
+    assert [one.file for one in exchange(desks["a"], place).refused] == [refused.file]
+    path.unlink()
+    assert exchange(desks["a"], place).sent == 3
+    assert exchange(desks["c"], place).taken == 3
+
+
+@POSIX
+def test_links_in_the_place_lead_nowhere(
+    desks: dict[str, Path], place: FolderPlace, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    folder = chain_path(place, desks["a"]).parent
+    folder.parent.mkdir(parents=True)
+    folder.symlink_to(elsewhere)
+    with pytest.raises(Exception, match="it is a link or file"):
+        exchange(desks["a"], place)
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_other_files_are_left_alone_and_named(desks: dict[str, Path], place: FolderPlace) -> None:
+    exchange(desks["a"], place)
+    other = chain_path(place, desks["a"], "ann (copy)").with_name("by-ann (copy).jsonl")
+    other.write_text("x")
+    other.with_name(".hidden").write_text("x")
+    found = exchange(desks["b"], place)
+    assert found.notes == (f"{other.relative_to(place.address)}: is no file of a desk, left alone",)
+
+
+def test_a_place_must_be_a_folder_that_can_be_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no folder"):
+        place_at(str(tmp_path / "not" / "there"))
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="is no folder"):
+        place_at(str(tmp_path / "file"))
+
+
+STEPS = st.lists(st.one_of(ACTS, st.sampled_from(NAMES)), max_size=25)
+
+
+@pytest.mark.slow
+@given(steps=STEPS)
+def test_whatever_was_done_and_synced_all_end_alike(
+    steps: list[tuple[str, ...] | str],
+    made: dict[str, Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("desks")
+    desks, place = copied(made, folder), FolderPlace(folder / "place")
+    synced: list[Synced] = []
+    for step in steps:
+        if isinstance(step, str):
+            synced.append(exchange(desks[step], place))
+        else:
+            name, reviewer, what, verdict, word = step
+            act(desks[name], reviewer, what, verdict, Truth(word))
+    assert [one.refused for one in synced if one.refused] == []
+    until_quiet(desks, place)
+    found = [state(path) for path in desks.values()]
+    assert found[0] == found[1] == found[2]
+    held = {(row[0], row[2]): row[3:5] for row in found[0]["current"] if row[1] == "label"}
+    assert held == current_labels(desks["a"])
+    with closing(sqlite3.connect(desks["a"])) as conn:
+        doubled = "SELECT hash FROM label_events GROUP BY hash HAVING count(*) > 1"
+        assert conn.execute(doubled).fetchall() == []
