@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.labels.draw import draw
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, make_rows
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict, Weighing, stratum, weigh
+from reviewdesk.domain.labels.weighed_rows import make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.correction import Cells, lang_reiczigel, wald

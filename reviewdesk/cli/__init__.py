@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -15,6 +16,8 @@ def main() -> None:
     """Run a command, and exit with its exit code."""
     from reviewdesk.cli import first_frame
 
+    # The threads of numpy's library wait for work by turning on a core; no sum here is for them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         first_frame.show(sys.argv[1:])
         from reviewdesk.cli.program import main as run_command

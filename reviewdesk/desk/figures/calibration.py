@@ -22,7 +22,8 @@ from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.labels.rows import LabelledRow, LabelledRows
+    from reviewdesk.domain.labels.rows import LabelledRow
+    from reviewdesk.domain.labels.weighed_rows import LabelledRows
 
 
 class FitScope(Flag):
@@ -44,7 +45,7 @@ def calibration_page(
 ) -> CalibrationPage:
     """Compute a run's calibration page; ``jurors`` reads ballots, ``fits`` selects resampling."""
     from reviewdesk.domain.labels import summary
-    from reviewdesk.domain.labels.rows import make_rows
+    from reviewdesk.domain.labels.weighed_rows import make_rows
     from reviewdesk.store import figures
 
     with reading(desk.conn, desk.path):

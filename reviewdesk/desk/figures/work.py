@@ -84,8 +84,8 @@ def _blind_figures(labelled: Sequence[LabelledRow], _totals: RunFigures) -> _Fig
 
 def _open_figures(labelled: Sequence[LabelledRow], totals: RunFigures) -> _Figures:
     """Return the figures of the run if the labels stand for it, else those of the labels."""
-    from reviewdesk.domain.labels.rows import make_rows
     from reviewdesk.domain.labels.summary import both_lines, described
+    from reviewdesk.domain.labels.weighed_rows import make_rows
 
     made = make_rows(labelled, totals)
     calibration, lacking = both_lines(made), described(made)

@@ -140,8 +140,8 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     rate in the suite replaces the run's.
     """
     from reviewdesk.domain.gates.such_items import share
-    from reviewdesk.domain.labels.rows import make_rows
     from reviewdesk.domain.labels.summary import both_lines, described
+    from reviewdesk.domain.labels.weighed_rows import make_rows
     from reviewdesk.domain.stats.fit import fit
     from reviewdesk.domain.stats.panel_intervals import panel_intervals
     from reviewdesk.reports.suites.suite import default_expectations
@@ -219,9 +219,9 @@ def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
 
 def _own_cells(found: _Labels) -> Reliability | None:
     """Return the labels' own confusion, or ``None`` if they do not state the decisions."""
-    from reviewdesk.domain.stats.calibration import Counters
+    from reviewdesk.domain.stats.calibration import counters_of
 
-    counters = Counters.of(found.rows)
+    counters = counters_of(found.rows)
     return Reliability.of(counters.counts[1:], counters.cells) if counters.decided else None
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.gates.calibration_targets import Reliability
-from reviewdesk.domain.labels.rows import LabelledRow, LabelledRows, make_rows
+from reviewdesk.domain.labels.rows import LabelledRow
 from reviewdesk.domain.labels.sampling import STRATA
+from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
 from reviewdesk.domain.records import Design, Run
-from reviewdesk.domain.stats.calibration import Counters, effective_sample_size
+from reviewdesk.domain.stats.calibration import counters_of, effective_sample_size
 from reviewdesk.domain.stats.resample import resample
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
@@ -115,7 +116,7 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
     made = _labelled_rows(desk, run, source)
     weighted = made.weighing.design.stands
     kept = _counted_places(made)
-    counters = Counters.of(made.headline)
+    counters = counters_of(made.headline)
     if not kept:
         raise UsageError("no label makes a row yet", "Label verdicts that passed or failed first.")
     head, rows = desk.head(), []

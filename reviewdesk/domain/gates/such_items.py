@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reviewdesk.domain.labels.rows import LabelledRow, LabelledRows, RunFigures
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, stratum, weigh
+from reviewdesk.domain.labels.weighed_rows import LabelledRows
 from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Bools, Floats, Rows
 from reviewdesk.domain.stats.correction import rate_or_zero

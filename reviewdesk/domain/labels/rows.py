@@ -1,24 +1,12 @@
-"""The labelled verdicts of a run, and the calibration rows that they give."""
+"""One labelled verdict of a run, and the calibration row that it gives; no numpy."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
 
-from reviewdesk.domain.labels.sampling import (
-    FIRST_REST,
-    LabelledVerdict,
-    Weighing,
-    decided_strata,
-    weigh,
-)
+from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.stats.calibration import CalibrationRow, Rows
-from reviewdesk.domain.stats.correction import CELLS, Cells
-from reviewdesk.domain.stats.figures import Part
-from reviewdesk.domain.stats.stratified import Voted, pass_part, right_part
+from reviewdesk.domain.stats.counters import CalibrationRow
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.frozen import Frozen, field
@@ -78,62 +66,6 @@ class RunFigures(Frozen):
         return self.passed / decided if decided else None
 
 
-@dataclass(frozen=True)
-class LabelledRows:
-    """The labelled verdicts of a run with their draw, and the rows that they give.
-
-    ``verdicts``, ``rows`` and ``weights`` are of those that give a row.
-    """
-
-    labelled: Sequence[LabelledRow]
-    figures: RunFigures
-    verdicts: list[LabelledRow]
-    rows: Rows
-    weights: list[float]
-    weighing: Weighing
-    source: str
-
-    @cached_property
-    def left_out(self) -> int:
-        """The number of verdicts that would give a row, but have no confidence from the source."""
-        return sum(verdict.decided for verdict in self.labelled) - len(self.verdicts)
-
-    @cached_property
-    def drawn(self) -> dict[int, bool]:
-        """Whether each label lies in its stratum's labelled prefix, by verdict key."""
-        return {v.key: at for v, at in zip(self.labelled, self.weighing.drawn, strict=True)}
-
-    @cached_property
-    def voted(self) -> tuple[Voted, ...]:
-        """The panel's decisions per decided stratum, with the labels that count."""
-        cells = Counter(
-            (verdict.place.stratum, verdict.cell)
-            for verdict, inside in zip(self.labelled, self.weighing.drawn, strict=True)
-            if inside and verdict.place.usable
-        )
-        made = []
-        for h in sorted(decided_strata(self.figures.sizes)):
-            size, found = self.figures.sizes[h], Cells(**{name: cells[h, name] for name in CELLS})
-            passes = size if h % FIRST_REST == 0 else 0
-            made.append(Voted(h, passes, size - passes, found, found))
-        return tuple(made)
-
-    @cached_property
-    def pass_parts(self) -> tuple[Part, ...]:
-        """Per decided stratum, how many of the labels that count say pass."""
-        return tuple(map(pass_part, self.voted))
-
-    @cached_property
-    def right_parts(self) -> tuple[Part, ...]:
-        """Per decided stratum, how many of the labels that count agree with the panel."""
-        return tuple(map(right_part, self.voted))
-
-    @cached_property
-    def headline(self) -> Rows:
-        """The rows behind the headline, weighted if the labels stand for the run."""
-        return self.rows.weighted(self.weights) if self.weighing.design.stands else self.rows
-
-
 def confidence(verdict: LabelledRow, source: str, *, scores_stated: bool) -> float | None:
     """Return how sure the panel is of its decision, by one declared mapping; ``None`` if unknown.
 
@@ -167,27 +99,3 @@ def row_of(verdict: LabelledRow, source: str, *, scores_stated: bool) -> Calibra
     if sure is None:
         return None
     return CalibrationRow(sure, verdict.correct, verdict.decision is Decision.PASS)
-
-
-def make_rows(
-    labelled: Sequence[LabelledRow], figures: RunFigures, source: str | None = None
-) -> LabelledRows:
-    """Build the rows behind every figure; ``source`` replaces the run's own confidence mapping."""
-    source = chosen_source(figures, source)
-    weighing = weigh([verdict.place for verdict in labelled], figures.sizes)
-    found = [row_of(one, source, scores_stated=figures.scores_stated) for one in labelled]
-    rows = [row for row in found if row is not None]
-    kept = [place for place, row in enumerate(found) if row is not None]
-    return LabelledRows(
-        labelled=labelled,
-        figures=figures,
-        verdicts=[labelled[place] for place in kept],
-        rows=Rows.of(
-            [row.confidence for row in rows],
-            [row.correct for row in rows],
-            passed=[row.passed for row in rows],
-        ),
-        weights=[weighing.weights[place] for place in kept],
-        weighing=weighing,
-        source=source,
-    )

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, chosen_source, row_of
+from reviewdesk.domain.labels.run_counters import RunCounters
 from reviewdesk.domain.labels.sampling import Prefix
-from reviewdesk.domain.labels.summary import RunCounters
 from reviewdesk.domain.records import Calibration, Metrics
-from reviewdesk.domain.stats.calibration import CalibrationRow, Counters
+from reviewdesk.domain.stats.counters import CalibrationRow, Counters
 from reviewdesk.domain.verdict import Decision
 
 Changes = Mapping[int, LabelledRow | None]

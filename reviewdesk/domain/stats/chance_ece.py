@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reviewdesk.domain.stats.calibration import BINS, Floats, Rows, bin_index, ece
+from reviewdesk.domain.stats.calibration import Floats, Rows, bin_index, ece
+from reviewdesk.domain.stats.counters import BINS
 from reviewdesk.domain.stats.figures import NullEce
 from reviewdesk.domain.stats.reliability import PLACES, weighted_rows
 from reviewdesk.domain.verdict import SLACK

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.stats.calibration import BINS, Floats, Rows, bin_index, brier
+from reviewdesk.domain.stats.calibration import Floats, Rows, bin_index, brier
+from reviewdesk.domain.stats.counters import BINS
 from reviewdesk.domain.stats.figures import Corp, Murphy
 from reviewdesk.domain.stats.reliability import PLACES, levels, weighted_rows
 from reviewdesk.frozen import Frozen

@@ -6,7 +6,13 @@ import math
 
 import numpy as np
 
-from reviewdesk.domain.stats.calibration import Bools, Counters, Floats, Rows, effective_sample_size
+from reviewdesk.domain.stats.calibration import (
+    Bools,
+    Floats,
+    Rows,
+    counters_of,
+    effective_sample_size,
+)
 from reviewdesk.domain.stats.chance_ece import null_ece
 from reviewdesk.domain.stats.corp import corp, murphy
 from reviewdesk.domain.stats.correction import Z
@@ -40,7 +46,7 @@ def fit(rows: Rows) -> Fit:
     resamples = min(RESAMPLES, max(FEWEST, REDRAWN // max(len(rows.confidence), 1)))
     return Fit(
         n=len(rows.confidence),
-        ece=Counters.of(rows).ece,
+        ece=counters_of(rows).ece,
         null=null_ece(rows),
         bins=reliability_bins(rows),
         corp=corp(rows),
@@ -83,7 +89,7 @@ def gap_interval(rows: Rows) -> Interval | None:
     ``None`` under two rows; zero width if all d are equal. Source: Cochran 1977, section 6.
     """
     rows = weighted_rows(rows)
-    mean, n = Counters.of(rows).gap, len(rows.weight)
+    mean, n = counters_of(rows).gap, len(rows.weight)
     if mean is None or n < 2:
         return None
     off = rows.weight * (rows.confidence - rows.correct - mean)

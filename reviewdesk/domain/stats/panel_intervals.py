@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from reviewdesk.domain.labels.rows import LabelledRows
+from reviewdesk.domain.labels.weighed_rows import LabelledRows
 from reviewdesk.domain.stats.calibration import Bools, Floats, Rows
 from reviewdesk.domain.stats.figures import Interval, PanelIntervals, Target
 from reviewdesk.domain.stats.fit import CHUNK, RESAMPLES, SEED, TAIL

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.stats.calibration import BINS, Floats, Rows, bin_index
+from reviewdesk.domain.stats.calibration import Floats, Rows, bin_index
+from reviewdesk.domain.stats.counters import BINS
 from reviewdesk.domain.stats.figures import Bin, LogLoss, ZTest
 from reviewdesk.domain.stats.rates import wilson
 

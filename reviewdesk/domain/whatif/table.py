@@ -24,7 +24,7 @@ from reviewdesk.domain.run.columns import (
     Ints,
     Small,
 )
-from reviewdesk.domain.stats.calibration import Counters, Rows
+from reviewdesk.domain.stats.calibration import Rows, counters_of
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.domain.whatif.bulk import Panels
 from reviewdesk.domain.whatif.policies import PolicyCounts, Result, Variant, most_seated
@@ -152,7 +152,7 @@ def _ballots(variant: Variant) -> Variant:
 def _result(panels: Panels, made: Small, found: PolicyCounts, labels: Truths) -> Result:
     # One mapping to a confidence serves all verdicts that the policy decides.
     source = SUPPORT if found.valued else VOTE_SHARE
-    figures = Counters.of(_rows(panels, found.variant, made, source, labels))
+    figures = counters_of(_rows(panels, found.variant, made, source, labels))
     return Result(
         variant=found.variant,
         flipped=found.flipped,

@@ -11,7 +11,7 @@ from reviewdesk.desk.figures.calibration import FitScope, calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.labels.coverage import RateMethod
-from reviewdesk.domain.labels.rows import make_rows
+from reviewdesk.domain.labels.weighed_rows import make_rows
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.stats.correction import rogan_gladen
 from reviewdesk.domain.stats.fit import fit

@@ -14,8 +14,9 @@ from reviewdesk.domain.labels.coverage import (
     of_strata,
     of_trusted,
 )
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, make_rows
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.weighed_rows import make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.domain.stats.figures import Part

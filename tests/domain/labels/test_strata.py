@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, make_rows
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh
 from reviewdesk.domain.labels.strata import Stratum, audit, strata, upper_bound
+from reviewdesk.domain.labels.weighed_rows import make_rows
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision
 

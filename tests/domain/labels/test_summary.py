@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, confidence, make_rows
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, confidence
+from reviewdesk.domain.labels.run_counters import ESCALATED_ONLY
 from reviewdesk.domain.labels.sampling import LabelledVerdict
-from reviewdesk.domain.labels.summary import ESCALATED_ONLY, alone, audited, split, summarise
+from reviewdesk.domain.labels.summary import alone, audited, split, summarise
+from reviewdesk.domain.labels.weighed_rows import make_rows
 from reviewdesk.domain.records import Calibration, Design, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError

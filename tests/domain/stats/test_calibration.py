@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.stats.calibration import (
-    Counters,
     Rows,
     accuracy,
     bin_index,
     brier,
+    counters_of,
     ece,
     effective_sample_size,
     measure,
@@ -43,13 +43,13 @@ def test_the_eight_documented_rows() -> None:
     # .0025 + .01 + .0324 + .2025 + .2704 + .0225 + .01 + .0025 = .5528; / 8.
     assert brier(EIGHT) == pytest.approx(0.0691, abs=1e-12)
     # Confidences sum to 4.04, four are right: (4.04 - 4) / 8.
-    assert Counters.of(EIGHT).gap == pytest.approx(0.005, abs=1e-12)
+    assert counters_of(EIGHT).gap == pytest.approx(0.005, abs=1e-12)
     assert accuracy(EIGHT) == 0.5
 
 
 def test_overconfidence_and_hedging() -> None:
     sure = Rows.of([1.0, 1.0], [True, False])
-    assert (ece(sure), brier(sure), Counters.of(sure).gap) == (0.5, 0.5, 0.5)
+    assert (ece(sure), brier(sure), counters_of(sure).gap) == (0.5, 0.5, 0.5)
     for correct in ([True, False], [True, True], [False, False]):
         assert brier(Rows.of([0.5, 0.5], correct)) == 0.25
     assert ece(Rows.of([0.5, 0.5], [True, False])) == 0.0
@@ -95,7 +95,7 @@ def test_metrics_against_exact_fractions(case: Case) -> None:
     total = sum(weight for _, _, weight, _ in case)
     if not case:
         assert ece(rows) == 0.0
-        assert brier(rows) is Counters.of(rows).gap is accuracy(rows) is None
+        assert brier(rows) is counters_of(rows).gap is accuracy(rows) is None
         return
     bins: dict[int, Fraction] = {}
     squares = signed = right = Fraction()
@@ -108,7 +108,7 @@ def test_metrics_against_exact_fractions(case: Case) -> None:
         right += weight * correct
     assert ece(rows) == pytest.approx(float(sum(map(abs, bins.values())) / total), abs=1e-9)
     assert brier(rows) == pytest.approx(float(squares / total), abs=1e-9)
-    assert Counters.of(rows).gap == pytest.approx(float(signed / total), abs=1e-9)
+    assert counters_of(rows).gap == pytest.approx(float(signed / total), abs=1e-9)
     assert accuracy(rows) == pytest.approx(float(right / total), abs=1e-9)
 
 
@@ -124,7 +124,7 @@ def test_a_weight_is_so_many_equal_rows(case: Case) -> None:
 @given(CASES.filter(bool))
 def test_bounds(case: Case) -> None:
     rows = _rows(case)
-    found, signed = ece(rows), Counters.of(rows).gap
+    found, signed = ece(rows), counters_of(rows).gap
     assert signed is not None
     # The bins' gaps add up to the whole's by the triangle inequality.
     assert abs(signed) <= found + 1e-12 <= 1 + 2e-12

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.records import Metrics
-from reviewdesk.domain.stats.calibration import CalibrationRow, Counters, Rows, measure
+from reviewdesk.domain.stats.calibration import Rows, measure
+from reviewdesk.domain.stats.counters import CalibrationRow, Counters
 
 ROWS = st.builds(
     CalibrationRow,

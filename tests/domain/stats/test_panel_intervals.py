@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, make_rows
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.weighed_rows import make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import Pair, Part, Target
 from reviewdesk.domain.stats.panel_intervals import panel_intervals

@@ -1,0 +1,175 @@
+"""Counts and sums over labelled rows, kept row by row without numpy, and figures from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from reviewdesk.domain.records import Metrics
+from reviewdesk.domain.stats.correction import CELLS, Cells
+from reviewdesk.frozen import Frozen
+
+BINS, EDGE = 10, 1e-9
+"""The bins of confidence, and the share of one by which a confidence may miss its lower edge."""
+
+
+class CalibrationRow(Frozen):
+    """One labelled verdict: the judge's confidence, whether it was right, whether it passed."""
+
+    confidence: float
+    correct: bool
+    passed: bool
+
+    @property
+    def cell(self) -> int:
+        """The row's cell of the confusion, as an index into ``CELLS``."""
+        return (0 if self.passed else 2) if self.correct else (3 if self.passed else 1)
+
+    @property
+    def bin(self) -> int:
+        """The row's bin of confidence: ten of equal width, ``min(floor(10c + 1e-9), 9)``."""
+        return min(math.floor(self.confidence * BINS + EDGE), BINS - 1)
+
+
+_MASS, _SQUARES, _OFF, _RIGHT, _LOSS, _CELLS = range(6)
+_BINS = _CELLS + len(CELLS)
+_PLACES = _BINS + BINS
+
+
+@dataclass(slots=True)
+class Counters:
+    """Counts and weighted sums over labelled rows, and the figures that follow from them.
+
+    ``calibration.counters_of`` fills them from columns, ``move`` row by row, ``blend`` from strata.
+    Every sum carries its rounding error, so that removing a row undoes what adding it did. A
+    stratum is counted at weight 1 and weighted by ``blend``, so that a label that changes the
+    weight of its whole stratum needs no pass over the stratum.
+    """
+
+    decided: bool = True
+    """Whether the rows say what the judge decided; without it there is no confusion."""
+    counts: list[int] = field(default_factory=lambda: [0] * (1 + len(CELLS)))
+    """The number of all rows, then of the rows in each cell."""
+    sums: list[float] = field(default_factory=lambda: [0.0] * _PLACES)
+    """Weights, squared weights, confidence less right, right, squared error, cells, bins.
+
+    A cell's sum is its weight, a bin's that of confidence less right.
+    """
+    errors: list[float] = field(default_factory=lambda: [0.0] * _PLACES)
+
+    @staticmethod
+    def blend(parts: Iterable[tuple[Counters, float]]) -> Counters:
+        """Return the counters of several sets of rows, each with its weights times its factor."""
+        made, columns = Counters(), []
+        for one, factor in parts:
+            made.counts = [a + b for a, b in zip(made.counts, one.counts, strict=True)]
+            column = [(s + e) * factor for s, e in zip(one.sums, one.errors, strict=True)]
+            column[_SQUARES] *= factor
+            columns.append(column)
+        if columns:
+            made.sums = [math.fsum(places) for places in zip(*columns, strict=True)]
+        return made
+
+    def move(self, row: CalibrationRow | None, sign: int = 1) -> None:
+        """Add a row at weight 1, or remove it with ``sign`` -1; ``None`` is no row."""
+        if row is None:
+            return
+        off, cell = row.confidence - row.correct, row.cell
+        self.counts[0] += sign
+        self.counts[1 + cell] += sign
+        for place, value in (
+            (_OFF, sign * off),
+            (_LOSS, sign * off * off),
+            (_BINS + row.bin, sign * off),
+        ):
+            # Source: Neumaier 1974.
+            before = self.sums[place]
+            self.sums[place] = after = before + value
+            large, small = (before, value) if abs(before) >= abs(value) else (value, before)
+            self.errors[place] += (large - after) + small
+        for place in (_MASS, _SQUARES, _CELLS + cell):
+            self.sums[place] += sign
+        self.sums[_RIGHT] += sign * row.correct
+
+    @property
+    def n(self) -> int:
+        """The number of rows, whatever their weights."""
+        return self.counts[0]
+
+    @property
+    def ess(self) -> float | None:
+        """Kish's effective sample size ``(Σw)² / Σw²``; ``None`` if no row has weight."""
+        squares = self._total(_SQUARES)
+        return self._mass**2 / squares if squares > 0 else None
+
+    @property
+    def ece(self) -> float:
+        """The expected calibration error ``Σ w_b/W · |mean confidence - accuracy|``.
+
+        0.0 without rows. Source: the judge calibration document.
+        """
+        bins = zip(self.sums[_BINS:], self.errors[_BINS:], strict=True)
+        off = math.fsum(abs(total + error) for total, error in bins)
+        return off / self._mass if self._mass > 0 else 0.0
+
+    @property
+    def brier(self) -> float | None:
+        """The weighted mean squared error of confidence against 0/1; ``None`` without rows."""
+        return self._mean(_LOSS)
+
+    @property
+    def gap(self) -> float | None:
+        """Mean confidence less accuracy (positive: overconfident); ``None`` without rows."""
+        return self._mean(_OFF)
+
+    @property
+    def accuracy(self) -> float | None:
+        """The weighted share of verdicts that match the label; ``None`` without rows."""
+        return self._mean(_RIGHT)
+
+    @property
+    def cells(self) -> Cells:
+        """The weighted confusion."""
+        return Cells(*self.sums[_CELLS:_BINS])
+
+    def metrics(self, observed: float | None = None) -> Metrics:
+        """Compute all figures; ``observed`` is the judge's pass rate over the whole run.
+
+        Counts are unweighted, as is the n of the document's interval; rates are weighted. If the
+        rows do not say what the judge decided, the figures of the confusion are ``None``.
+        """
+        cells, fixed = self.cells if self.decided else None, None
+        if cells and observed is not None:
+            fixed = cells.correct(observed, self.n)
+        tp, fn, tn, fp = self.counts[1:] if self.decided else (None,) * len(CELLS)
+        return Metrics(
+            n=self.n,
+            ess=self.ess,
+            ece=self.ece,
+            brier=self.brier,
+            gap=self.gap,
+            accuracy=self.accuracy,
+            tp=tp,
+            fn=fn,
+            tn=tn,
+            fp=fp,
+            sensitivity=cells.sensitivity if cells else None,
+            specificity=cells.specificity if cells else None,
+            youden_j=cells.sensitivity + cells.specificity - 1 if cells else None,
+            observed_positive_rate=observed,
+            corrected_rate=fixed.rate if fixed else None,
+            corrected_rate_low=fixed.low if fixed else None,
+            corrected_rate_high=fixed.high if fixed else None,
+            corrected_status=fixed.status.value if fixed else None,
+        )
+
+    @property
+    def _mass(self) -> float:
+        return self._total(_MASS) if self.n else 0.0
+
+    def _total(self, place: int) -> float:
+        return self.sums[place] + self.errors[place]
+
+    def _mean(self, place: int) -> float | None:
+        return self._total(place) / self._mass if self._mass > 0 else None
