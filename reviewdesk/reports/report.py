@@ -143,6 +143,7 @@ class Report:
         if self._unread.all:
             raise self._no_answer_error()
         self._close_notes()
+        self._ids = IdSet()  # no longer needed, and large
 
     def _takes(self, some: PlainVerdicts) -> bool:
         """Take verdicts whose ids are new and whose JSON is stored as it is, all or none."""

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from functools import reduce
+from itertools import islice
+from math import isclose
+from typing import IO, TYPE_CHECKING, Any
 
 from reviewdesk.domain.run.measures import RunAlphas, RunMeasures, Undefined
 from reviewdesk.domain.run.packing import COLUMNS, UNKNOWN, PackedRun
 
 if TYPE_CHECKING:
     from reviewdesk.domain.run.window import VerdictWindow, WindowReader
+    from reviewdesk.domain.stats.dense import Floats
+    from reviewdesk.domain.stats.ranks import RankTable, RankTables
 
 SHOWN = "run IN (SELECT key FROM runs)"
 """SQL condition on rows of verdicts and packed columns: theirs is no run that is being loaded."""
 _NAMES = ", ".join(COLUMNS)
 _MARKS = ", ".join("?" * len(COLUMNS))
 _ALPHAS = ("alpha", "alpha_low", "alpha_high", "alpha_votes", "alpha_ordinal")
+_TOGETHER = 64
+"""Windows whose ballots are computed with together: some ten thousands of verdicts."""
+_HELD = 1 << 20
+"""How many bytes of tables of ranks are held in memory."""
+_ROUNDING = 1e-9
+"""Figures as near as this are the same: sums depend on the machine in their last digits."""
 
 
 def put_window(conn: sqlite3.Connection, run: int, window: VerdictWindow) -> None:
@@ -30,14 +43,53 @@ def put_window(conn: sqlite3.Connection, run: int, window: VerdictWindow) -> Non
 
 def figures(conn: sqlite3.Connection, run: int, reader: WindowReader) -> RunMeasures:
     """Compute the figures of a run from the columns that its windows left in the desk."""
-    # Imported here because it loads numpy, which commands that only read do not need.
+    # Imported here because they load numpy, which commands that only read do not need.
     from reviewdesk.domain.run.alphas import run_measures
+    from reviewdesk.domain.run.columns import score_units, vote_units
+    from reviewdesk.domain.stats.alpha import AlphaState, NominalState
 
-    def read(*names: str) -> PackedRun:
-        columns = _read(conn, "packed WHERE run = ?", names, run)
-        return PackedRun(columns, reader.names, reader.quorums)
+    def scores() -> Iterator[Floats]:
+        return map(score_units, _blocks(conn, run, "seated", "scores"))
 
-    return run_measures(read)
+    cast = map(vote_units, _blocks(conn, run, "seated", "votes"))
+    votes = reduce(NominalState.merge, (NominalState.of(one.T) for one in cast), NominalState())
+    state = reduce(AlphaState.merge, (AlphaState.of(one.T) for one in scores()), AlphaState())
+    with spilled_tables() as tables:
+        return run_measures(reader.names, reader.quorums, scores, tables, state, votes)
+
+
+def _blocks(conn: sqlite3.Connection, run: int, *names: str) -> Iterator[PackedRun]:
+    """Yield the named packed columns of a run, some windows joined at a time."""
+    every = windows(conn, run, names)
+    while some := [columns for _, columns in islice(every, _TOGETHER)]:
+        joined = {name: b"".join([columns[name] for columns in some]) for name in names}
+        yield PackedRun(joined, (), ())
+
+
+class _SpilledTables:
+    """Tables of ranks in a file, which are in memory one at a time unless they are small."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def append(self, table: RankTable, /) -> None:
+        pickle.dump(table, self._file)
+
+    def __iter__(self) -> Iterator[RankTable]:
+        self._file.seek(0)
+        with suppress(EOFError):
+            while True:
+                yield pickle.load(self._file)  # noqa: S301 - written above
+
+
+@contextmanager
+def spilled_tables() -> Iterator[RankTables]:
+    """Return tables of ranks that are in a temporary file once they are large."""
+    # Imported here because it loads much that commands which only read do not need.
+    from tempfile import SpooledTemporaryFile
+
+    with SpooledTemporaryFile(_HELD) as file:
+        yield _SpilledTables(file)
 
 
 def enter(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
@@ -70,7 +122,14 @@ def holds(conn: sqlite3.Connection, run: int, found: RunMeasures) -> bool:
     """Return True if these are the figures that the desk holds of a run."""
     row = _row(found)
     query = f"SELECT {', '.join(row)} FROM measures WHERE run = ?"
-    return tuple(conn.execute(query, (run,)).fetchone() or ()) == tuple(row.values())
+    held = conn.execute(query, (run,)).fetchone() or ()
+    return len(held) == len(row) and all(map(_same, held, row.values()))
+
+
+def _same(held: Any, made: Any) -> bool:
+    if isinstance(held, float) and isinstance(made, float):
+        return isclose(held, made, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
+    return bool(held == made)
 
 
 def alphas(conn: sqlite3.Connection, run: int | None = None) -> dict[int, RunAlphas]:

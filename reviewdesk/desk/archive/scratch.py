@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from reviewdesk.desk.archive.kept import KeptPiece
     from reviewdesk.desk.archive.parts import PartSummary
-    from reviewdesk.domain.stats.ranks import RankTable
 
 
 class Scratch:
@@ -67,15 +66,6 @@ class Scratch:
         """Return the hashes in a bucket."""
         path = self._path(bucket, "ids")
         return path.read_bytes() if path.exists() else b""
-
-    def put_table(self, number: int, table: RankTable) -> None:
-        """Keep a table of ranks."""
-        self._path(number, "ranks").write_bytes(pickle.dumps(table))
-
-    def tables(self, count: int) -> Iterator[RankTable]:
-        """Yield the tables of ranks, one in memory at a time."""
-        for number in range(count):
-            yield pickle.loads(self._path(number, "ranks").read_bytes())  # noqa: S301 - written above
 
     def _path(self, number: int, kind: str) -> Path:
         return self._folder / f"{number}.{kind}"

@@ -23,7 +23,7 @@ class JoinedWindows:
         self._names: dict[str, int] = {}
         self._quorums: dict[Bar, int] = {}
         self.verdicts = 0
-        self.flags = array("q")
+        self.flags = array("i")
 
     @property
     def names(self) -> tuple[str, ...]:

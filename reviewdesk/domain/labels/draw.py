@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterable
 from itertools import islice
 from typing import TypeAlias
@@ -79,7 +80,9 @@ def draw_keys(ids: Iterable[str], seed: str) -> npt.NDArray[np.uint64]:
     keys, given = bytearray(), iter(ids)
     while some := b"".join(map(key, islice(given, _SOME))):
         keys += some
-    return np.frombuffer(keys, ">u8").astype(np.uint64).reshape(-1, 2)
+    made = np.frombuffer(keys, np.uint64).reshape(-1, 2)
+    # In their place, as a copy would take as much room again.
+    return made.byteswap(inplace=True) if sys.byteorder == "little" else made
 
 
 def _interleave(first: Ints, second: Ints) -> Ints:

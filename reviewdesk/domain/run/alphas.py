@@ -2,62 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from reviewdesk.domain.run.columns import score_units, vote_units
 from reviewdesk.domain.run.measures import RunAlphas, RunMeasures, Undefined
-from reviewdesk.domain.run.packing import Bar, PackedRun
-from reviewdesk.domain.stats.alpha import (
-    ENOUGH,
-    AlphaState,
-    LogMoments,
-    NominalState,
-    alpha_ordinal,
-    interval_ci,
-    merged_ci,
-)
+from reviewdesk.domain.run.packing import Bar
+from reviewdesk.domain.stats.alpha import ENOUGH, AlphaState, NominalState, merged_ci, rank_state
+from reviewdesk.domain.stats.dense import Floats
+from reviewdesk.domain.stats.ranks import RankTables
 
 
-def run_measures(read: Callable[..., PackedRun]) -> RunMeasures:
-    """Compute the alphas of a run and its disagreement ``W`` from its packed ballots.
-
-    ``read`` returns the named columns, so that scores and votes are not held at the same time.
-    """
-    scores = score_units(read("seated", "scores")).T
-    state = AlphaState.of(scores)
-    alpha, ordinal = state.alpha, alpha_ordinal(scores)
-    interval = None if alpha is None else interval_ci(scores)
-    del scores
-    found = read("seated", "votes")
-    votes = vote_units(found).T
-    return _measures(found.names, found.quorums, state, interval, NominalState.of(votes), ordinal)
-
-
-def merged_measures(
+def run_measures(
     names: tuple[str, ...],
     quorums: tuple[Bar, ...],
+    scores: Callable[[], Iterable[Floats]],
+    tables: RankTables,
     state: AlphaState,
-    logs: LogMoments | None,
     votes: NominalState,
-    ranks: AlphaState,
 ) -> RunMeasures:
-    """Compute the figures of an archive from the merged states of its parts.
+    """Compute the alphas of a run and its disagreement ``W``.
 
-    ``logs`` is ``None`` if one of its units has no logarithm; ``ranks`` is of the mid-ranks.
+    ``scores`` yields those of all verdicts, ``[seats, verdicts]``, some verdicts at a time, as
+    often as it is called; ``state`` and ``votes`` are the merged states of their parts. What else
+    must be remembered of all ballots, their ranks, is put into ``tables``.
     """
-    interval = None if logs is None else merged_ci(state, logs)
-    return _measures(names, quorums, state, interval, votes, ranks.alpha)
-
-
-def _measures(
-    names: tuple[str, ...],
-    quorums: tuple[Bar, ...],
-    state: AlphaState,
-    interval: tuple[float, float] | None,
-    votes: NominalState,
-    ordinal: float | None,
-) -> RunMeasures:
-    alpha, nominal, (low, high) = state.alpha, votes.alpha, interval or (None, None)
+    alpha, nominal, ordinal = state.alpha, votes.alpha, rank_state(scores, tables).alpha
+    interval = merged_ci(state, scores())
+    low, high = interval or (None, None)
     reasons: dict[str, Undefined] = {}
     if alpha is None:
         reasons |= dict.fromkeys(("alpha", "alpha_low", "alpha_high"), _why_no_alpha(state))

@@ -47,11 +47,13 @@ class IdSet:
         self._new.update(names)
         if len(self._new) >= _MOST:
             first, second = id_hashes(self._new)
-            first = np.concatenate([self._first, first])
-            order = np.argsort(first, kind="stable")
-            self._first = first[order]
-            self._second = np.concatenate([self._second, second])[order]
             self._new.clear()
+            # One column at a time, as each step takes the room of a column again.
+            self._first = np.concatenate([self._first, first])
+            order = np.argsort(self._first, kind="stable").astype(np.uint32)
+            self._first = self._first[order]
+            self._second = np.concatenate([self._second, second])
+            self._second = self._second[order]
 
 
 def id_hashes(names: Collection[str]) -> tuple[_Hashes, _Hashes]:

@@ -150,9 +150,9 @@ class Counts:
 
 @dataclass(slots=True)
 class RunTally(Counts):
-    """Counts and columns over the verdicts of a run, in file order: nine bytes a verdict."""
+    """Counts and columns over the verdicts of a run, in file order: five bytes a verdict."""
 
-    preliminary: array[int] = field(default_factory=lambda: array("q"))
+    preliminary: array[int] = field(default_factory=lambda: array("i"))
     """The flags of each verdict, with ``DERIVED_ESCALATION``."""
     sides: array[int] = field(default_factory=lambda: array("b"))
     """The stratum of each verdict as long as recomputed escalations flag none."""
@@ -172,7 +172,7 @@ class RunTally(Counts):
         for body, digest in zip(bodies, digests, strict=True):
             self.contents.update(canonical_texts(body["id"], digest.hex()))
 
-    def final_flags(self) -> npt.NDArray[np.int64]:
+    def final_flags(self) -> npt.NDArray[np.int32]:
         """Return the flags to store, ``[verdicts]``."""
         return final_flags(self.preliminary, stated=self.stated_escalation)
 
@@ -194,10 +194,10 @@ def preliminary_flags(found: Assessment) -> int:
     return int(found.flags) | (DERIVED_ESCALATION if found.escalation else 0)
 
 
-def final_flags(preliminary: Sequence[int], *, stated: bool) -> npt.NDArray[np.int64]:
+def final_flags(preliminary: Sequence[int], *, stated: bool) -> npt.NDArray[np.int32]:
     """Return the flags to store; recomputed escalations count unless the report states any."""
     import numpy as np
 
-    found = np.asarray(preliminary, np.int64)
-    counts = 0 if stated else int(Flag.ESCALATED)
+    found = np.asarray(preliminary, np.int32)
+    counts = np.int32(0 if stated else Flag.ESCALATED)
     return np.where(found & DERIVED_ESCALATION, found ^ DERIVED_ESCALATION | counts, found)

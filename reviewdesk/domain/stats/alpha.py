@@ -10,12 +10,14 @@ Source: Krippendorff, Content Analysis, 4th ed., ch. 12; Hayes and Krippendorff 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
 
 from reviewdesk.domain.stats.dense import Floats, Rows, cases, counted, dense, given, parts
+from reviewdesk.domain.stats.ranks import MOST, RankTables, lowest, ranks
 from reviewdesk.domain.stats.student import t_quantile
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.frozen import Frozen
@@ -98,7 +100,7 @@ class NominalState(Frozen):
         """Count one part; raise ValueError if a value is infinite."""
         found = _pairable(units)
         every = [np.unique(part.values) for group in found for part in group.parts()]
-        distinct = np.unique(np.concatenate(every or [_NO_VALUES]))
+        distinct = np.unique(np.concatenate(every or [np.empty(0)]))
         count, alike = np.zeros(len(distinct), np.int64), 0.0
         for group in found:
             m = len(group.values)
@@ -186,21 +188,24 @@ def alpha_ordinal(units: Units) -> float | None:
 
     ``None`` without pairs or variation.
     """
-    found = _pairable(units)
-    pooled = np.concatenate([group.values.ravel() for group in found] or [_NO_VALUES])
-    pooled.sort()
-    first = np.flatnonzero(np.append(True, pooled[1:] != pooled[:-1])[: len(pooled)])
-    count = np.diff(first, append=len(pooled))
-    distinct, middle = pooled[first], first + (count + 1) / 2
-    state = AlphaState()
-    for group in found:
-        for part in group.parts():
-            ranks = middle[np.searchsorted(distinct, part.values)]
-            state = state.merge(_Units(part.rows, ranks).state())
-    return state.alpha
+    _pairable(units)
+    return rank_state(lambda: [_matrix(units).T], []).alpha
 
 
-_NO_VALUES = np.empty(0)
+def rank_state(
+    blocks: Callable[[], Iterable[Floats]], tables: RankTables, most: int = MOST
+) -> AlphaState:
+    """Compute the state of the mid-ranks of all pairable ballots; ``tables`` is empty before.
+
+    ``blocks`` yields all units, ``[jurors, verdicts]``, some at a time, as often as it is called.
+    A table holds ``most`` distinct values.
+    """
+    table = None
+    while table is None or len(table.values) == most:
+        table = lowest(blocks(), table, most)
+        tables.append(table)
+    made = (AlphaState.of(ranks(block, tables).T) for block in blocks())
+    return reduce(AlphaState.merge, made, AlphaState())
 
 
 def alpha_nominal(units: Units) -> float | None:
@@ -233,36 +238,25 @@ def interval_ci(units: Units, level: float = 0.95) -> tuple[float, float] | None
     closed form of the sums. ``None`` under ten pairable units, and if alpha is undefined or 1 with
     all units or without one of them. Source: Efron and Stein 1981.
     """
-    found, state = _pairable(units), AlphaState.of(units)
-    n = state.units
-    if n < ENOUGH or not (state.varies and state.splits):
-        return None
-    without = np.empty(n)
-    start = 0
-    for part in (part for group in found for part in group.parts()):
-        logs = part.logs_without(state)
-        if logs is None:
-            return None
-        without[start : start + len(logs)] = logs
-        start += len(logs)
-    without -= without.mean()
-    return _ends(state, float(without @ without), level)
+    return merged_ci(AlphaState.of(units), [_matrix(units).T], level)
 
 
 def merged_ci(
-    state: AlphaState, logs: LogMoments, level: float = 0.95
+    state: AlphaState, blocks: Iterable[Floats], level: float = 0.95
 ) -> tuple[float, float] | None:
-    """Return what ``interval_ci`` does, from the states of all parts."""
-    if state.units < ENOUGH or not (state.varies and state.splits):
+    """Return what ``interval_ci`` does, from the merged state and all units a part at a time.
+
+    The ``blocks`` are juror-major, ``[jurors, verdicts]``.
+    """
+    n, logs = state.units, LogMoments()
+    if n < ENOUGH or not (state.varies and state.splits):
         return None
-    return _ends(state, logs.M2, level)
-
-
-def _ends(state: AlphaState, squares: float, level: float) -> tuple[float, float]:
-    """Return the ends of the interval, given the squared deviations of the n logarithms."""
-    n = state.units
+    for block in blocks:
+        if (made := LogMoments.of(block.T, state)) is None:
+            return None
+        logs = logs.merge(made)
     whole = math.log(state.W / state.N / (state.M2 / (state.N - 1)))
-    half = t_quantile((1 + level) / 2, n - 1) * math.sqrt((n - 1) / n * squares)
+    half = t_quantile((1 + level) / 2, n - 1) * math.sqrt((n - 1) / n * logs.M2)
     return 1 - math.exp(whole + half), 1 - math.exp(whole - half)
 
 

@@ -1,4 +1,4 @@
-"""Mid-ranks of ballots that are too many to sort at once, for the ordinal alpha of an archive.
+"""Mid-ranks of ballots that may be too many to sort at once, for ordinal alpha.
 
 The distinct values are counted from the lowest up, so many at a time; each such table gives the
 ranks of its values in every block of verdicts. Blocks are ``[seats, verdicts]``, NaN where a
@@ -7,7 +7,8 @@ ballot is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 import numpy as np
 
@@ -27,6 +28,16 @@ class RankTable(Frozen):
     """How many ballots are no higher than the last value: where the next table goes on."""
 
 
+class RankTables(Protocol):
+    """Where tables are kept: a list, or what holds only one of them in memory."""
+
+    def append(self, table: RankTable, /) -> None:
+        """Keep a table."""
+
+    def __iter__(self) -> Iterator[RankTable]:
+        """Yield the tables in the order in which they came."""
+
+
 def lowest(blocks: Iterable[Floats], before: RankTable | None, most: int = MOST) -> RankTable:
     """Return the table of the ``most`` lowest values that follow those of the table ``before``."""
     values: Floats = np.empty(0)
@@ -44,6 +55,8 @@ def lowest(blocks: Iterable[Floats], before: RankTable | None, most: int = MOST)
 
 
 def _merged(values: Floats, count: Ints, more: Floats, times: Ints) -> tuple[Floats, Ints]:
+    if not len(values):
+        return more, times
     both, place = np.unique(np.concatenate([values, more]), return_inverse=True)
     total = np.zeros(len(both), np.int64)
     np.add.at(total, place, np.concatenate([count, times]))

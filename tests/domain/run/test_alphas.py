@@ -9,7 +9,9 @@ import pytest
 from krippendorff import alpha as oracle
 
 from reviewdesk.domain.run.alphas import run_measures
+from reviewdesk.domain.run.columns import score_units, vote_units
 from reviewdesk.domain.run.measures import Measures, RunMeasures, Undefined
+from reviewdesk.domain.stats.alpha import AlphaState, NominalState
 from tests.domain.bodies import packed, panel
 from tests.domain.run.test_packing import assessed
 
@@ -24,7 +26,9 @@ TWELVE: Scores = [
 
 def measured(scores: Scores, **more: Any) -> RunMeasures:
     found = packed(assessed(panel(*row, **more)) for row in scores)
-    return run_measures(lambda *_: found)
+    units, votes = score_units(found), NominalState.of(vote_units(found).T)
+    state = AlphaState.of(units.T)
+    return run_measures(found.names, found.quorums, lambda: [units], [], state, votes)
 
 
 def test_the_alphas_are_those_of_the_public_package() -> None:

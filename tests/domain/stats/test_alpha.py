@@ -4,6 +4,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Callable
+from functools import reduce
 from typing import TypeAlias
 
 import krippendorff
@@ -20,7 +21,10 @@ from reviewdesk.domain.stats.alpha import (
     alpha_ordinal,
     contributions,
     interval_ci,
+    merged_ci,
+    rank_state,
 )
+from reviewdesk.domain.stats.ranks import RankTable
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 NAN = float("nan")
@@ -84,6 +88,20 @@ def test_many_units_are_worked_on_in_blocks() -> None:
     assert alpha_interval(units) == pytest.approx(oracle(units, "interval"), abs=1e-9)
     pairable = (~np.isnan(units)).sum(axis=1) >= 2
     assert AlphaState.of(units).units == pairable.sum()
+
+
+def test_blocks_of_units_give_what_all_do_at_once() -> None:
+    random = np.random.default_rng(3)
+    units = random.integers(0, 40, (600, 4)) / 8
+    units[random.random(units.shape) < 0.2] = NAN
+    blocks = [units[:7].T, units[7:400].T, units[400:].T]
+    state = reduce(AlphaState.merge, (AlphaState.of(one.T) for one in blocks))
+    assert merged_ci(state, blocks) == pytest.approx(interval_ci(units), abs=1e-9)
+    # Tables of sixteen values each: the forty distinct ones take three of them.
+    tables: list[RankTable] = []
+    ranks = rank_state(lambda: blocks, tables, most=16)
+    assert ranks.alpha == pytest.approx(oracle(units, "ordinal"), abs=1e-9)
+    assert [len(table.values) for table in tables] == [16, 16, 8]
 
 
 def test_units_are_a_matrix() -> None:
