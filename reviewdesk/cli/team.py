@@ -126,16 +126,18 @@ def _tell(chains: Sequence[MergedChain]) -> None:
 
 @click.command(epilog="Example: reviewdesk desk sync /mnt/team/labels")
 @click.argument("where")
+@click.option("--git", is_flag=True, help="WHERE is a folder inside a git work tree.")
 @click.option("--no-runs", is_flag=True, help="Leave out the runs; labels alone travel.")
 @click.option("--dry-run", is_flag=True, help="Say what would be exchanged, and write nothing.")
 @json_option
 @shared_options
-def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
+def sync(*, where: str, git: bool, no_runs: bool, dry_run: bool, as_json: bool) -> None:
     """Exchange labels and runs with other desks through the place WHERE.
 
-    WHERE is a folder that all can reach. What each reviewer did on each desk is a file of its own
-    there, so nobody writes another's. What others wrote is held to its hashes before it is taken; a
-    file that was changed is refused by name, the rest goes on, and it ends with 1.
+    WHERE is a folder that all can reach, or a git work tree, which is pulled, committed and pushed.
+    What each reviewer did on each desk is a file of its own there, so nobody writes another's. What
+    others wrote is held to its hashes before it is taken; a file that was changed is refused by
+    name, the rest goes on, and it ends with 1.
     """
     from reviewdesk.desk.team.places import place_at
     from reviewdesk.desk.team.sync import SyncOptions
@@ -146,7 +148,7 @@ def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
     with open_desk() as desk:
         try:
             options = SyncOptions(runs=not no_runs, dry=dry_run)
-            found = exchange(desk, place_at(where), options, bar)
+            found = exchange(desk, place_at(where, git=git), options, bar)
         finally:
             bar.done()
     if as_json:
@@ -158,6 +160,8 @@ def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
 
 
 def _tell_synced(found: Synced, *, dry: bool) -> None:
+    from reviewdesk.views.words import plural
+
     for chain in found.chains:
         who = f"{chain.reviewer} on desk {chain.desk[:8]}"
         if chain.taken:
@@ -174,4 +178,4 @@ def _tell_synced(found: Synced, *, dry: bool) -> None:
         put(f"nothing new here or there, head {found.head}")
         return
     does = "would be taken and" if dry else "taken,"
-    put(f"{found.taken} events {does} {found.sent} sent, head {found.head}")
+    put(f"{plural(found.taken, 'event')} {does} {found.sent:,} sent, head {found.head}")

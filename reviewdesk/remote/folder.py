@@ -42,6 +42,13 @@ class FolderPlace:
             hint = "Check the path, and that the share is mounted."
             raise UsageError(f"{path}: there is no folder {path.parent}", hint)
 
+    def fetch(self) -> None:
+        """Do nothing, because what others put is here."""
+
+    def publish(self) -> bool:
+        """Return True, because others see what is put."""
+        return True
+
     def entries(self, folder: str) -> Iterator[SharedFile]:
         """Yield the files of a folder and of the folders in it."""
         for count, entry in enumerate(self._walk(folder, deeper=1)):

@@ -32,6 +32,22 @@ class SharedPlace(Protocol):
 
     address: str
 
+    def fetch(self) -> None:
+        """Bring here what others have put, where that takes a step of its own.
+
+        Raises:
+            DeskError: the place cannot be reached.
+        """
+
+    def publish(self) -> bool:
+        """Show to others what was put, where that takes a step of its own.
+
+        Return False if others did so first, and what they put must be fetched before.
+
+        Raises:
+            DeskError: the place cannot be reached.
+        """
+
     def entries(self, folder: str) -> Iterator[SharedFile]:
         """Yield the files of a folder and of the folders in it, in no order.
 

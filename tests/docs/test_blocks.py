@@ -118,6 +118,7 @@ def test_a_block_that_asks_for_nothing_is_run() -> None:
         ("docs/how-to/deploy.md", "the group, the host and the address are yours"),
         ("docs/how-to/live-panels.md", "asks models"),
         ("docs/how-to/serve.md", "it serves until it is ended"),
+        ("docs/how-to/share-a-desk.md", "the places are yours"),
     }
 
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.team.sync import CHAINS, RUNS
 from reviewdesk.remote.folder import FolderPlace
 
 if TYPE_CHECKING:
     from reviewdesk.remote.place import SharedPlace
 
 
-def place_at(where: str) -> SharedPlace:
-    """Return the place at an address.
+def place_at(where: str, *, git: bool = False) -> SharedPlace:
+    """Return the place at an address: a work tree if it is the top of one, or with ``git``.
 
     Raises:
         UsageError: there is no such place.
+        DeskError: git cannot work there.
     """
-    return FolderPlace(Path(where).expanduser())
+    path = Path(where).expanduser()
+    if git or os.path.lexists(path / ".git"):
+        from reviewdesk.remote.git import GitPlace
+
+        return GitPlace(path, (CHAINS, RUNS))
+    return FolderPlace(path)

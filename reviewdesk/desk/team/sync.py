@@ -28,7 +28,7 @@ from reviewdesk.domain.labels.chain_file import (
     read_events,
     read_header,
 )
-from reviewdesk.errors import Cancelled, ChainError, ReportError
+from reviewdesk.errors import Cancelled, ChainError, DeskError, ReportError
 from reviewdesk.frozen import Frozen
 from reviewdesk.remote.place import LARGER, PlaceProblem, SharedFile, SharedPlace
 from reviewdesk.store import runs
@@ -45,6 +45,8 @@ CHAINS, RUNS = "chains", "runs"
 MOST = 1 << 30
 """The most bytes of a chain's file: those of about two million events."""
 _IN_MEMORY = 4 << 20
+_TRIES = 8
+"""How often what others published meanwhile is fetched before what is new here is."""
 _OWN_HINT = "This desk has the chain: delete the file, and the next sync writes it anew."
 _OTHER_HINT = (
     "Nothing of it was taken; delete it, and its own desk writes it anew at its next sync."
@@ -116,9 +118,17 @@ def sync(desk: Desk, place: SharedPlace, options: SyncOptions, told: Told) -> Sy
     """
     refuse_read_only(desk.conn)
     found = PlaceExchange(desk, place, options, told)
-    found.take()
-    found.send()
-    return found.result()
+    for _ in range(_TRIES):
+        if not options.dry:
+            place.fetch()
+        found.take()
+        found.send()
+        if options.dry or place.publish():
+            return found.result()
+    raise DeskError(
+        f"{place.address}: others published first, {_TRIES} times in a row",
+        "What was taken is here; sync again in a minute.",
+    )
 
 
 @dataclass(slots=True)
