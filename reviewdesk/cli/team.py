@@ -134,10 +134,10 @@ def _tell(chains: Sequence[MergedChain]) -> None:
 def sync(*, where: str, git: bool, no_runs: bool, dry_run: bool, as_json: bool) -> None:
     """Exchange labels and runs with other desks through the place WHERE.
 
-    WHERE is a folder that all can reach, or a git work tree, which is pulled, committed and pushed.
-    What each reviewer did on each desk is a file of its own there, so nobody writes another's. What
-    others wrote is held to its hashes before it is taken; a file that was changed is refused by
-    name, the rest goes on, and it ends with 1.
+    WHERE is a folder that all can reach, a git work tree, which is pulled, committed and pushed, or
+    an address (s3://, gs://, az://, sftp://). What each reviewer did on each desk is a file of its
+    own there, so nobody writes another's. What others wrote is held to its hashes before it is
+    taken; a file that was changed is refused by name, the rest goes on, and it ends with 1.
     """
     from reviewdesk.desk.team.places import place_at
     from reviewdesk.desk.team.sync import SyncOptions

@@ -12,7 +12,14 @@ from typing import BinaryIO
 
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.file_output import whole_file
-from reviewdesk.remote.place import BLOCK, PlaceProblem, SharedFile, copy_bounded, refuse_crowd
+from reviewdesk.remote.place import (
+    BLOCK,
+    PlaceProblem,
+    SharedFile,
+    copy_bounded,
+    refuse_crowd,
+    unreadable,
+)
 
 _READ = (
     os.O_RDONLY
@@ -82,7 +89,7 @@ class FolderPlace:
                     raise PlaceProblem(_NO_FILE)
                 copy_bounded(given, into, most)
         except OSError as error:
-            raise PlaceProblem(f"cannot be read: {_reason(error)}") from error
+            raise unreadable(_reason(error)) from error
 
     def put(self, name: str, given: BinaryIO) -> None:
         """Write a file under a name of its own, and then give it this one."""

@@ -19,14 +19,16 @@ def is_remote(address: str) -> bool:
     return "://" in address
 
 
-def refuse_keys(address: str) -> None:
-    """Raise UsageError if an address holds a password, which would travel and be logged."""
+def refuse_keys(address: str, where: str = "where the parts are read") -> None:
+    """Raise UsageError if an address holds a password, which would travel and be logged.
+
+    ``where`` says in which place it belongs instead.
+    """
     if is_remote(address) and urlsplit(address).password:
         scheme = address.partition("://")[0]
         raise UsageError(
             f"{scheme}://: the address holds a password",
-            "Leave it out; give it in the environment or the client's own settings, where the "
-            "parts are read.",
+            f"Leave it out; give it in the environment or the client's own settings, {where}.",
         )
 
 

@@ -24,7 +24,18 @@ class SharedFile(Frozen):
 
 
 class PlaceProblem(ValueError):
-    """A file of a place cannot be read; the text says what was found."""
+    """A file of a place is not taken; the text says what was found, the hint what to do."""
+
+    def __init__(self, text: str, hint: str = "") -> None:
+        """Keep the hint apart; it is empty where what is in the file is wrong."""
+        self.hint = hint
+        super().__init__(text)
+
+
+def unreadable(reason: str) -> PlaceProblem:
+    """Return the problem of a file that could not be read, whatever is in it."""
+    hint = "Check the connection and whether you may read it, and sync again."
+    return PlaceProblem(f"cannot be read: {reason}", hint)
 
 
 class SharedPlace(Protocol):

@@ -230,7 +230,7 @@ class PlaceExchange:
             todo = UPDATE if error.hint == UPDATE else AGAIN
             self._refuse(entry, error.message.removeprefix(f"{entry.name}: "), todo)
         except PlaceProblem as error:
-            self._refuse(entry, str(error), hint)
+            self._refuse(entry, str(error), error.hint or hint)
 
     def _refuse(self, entry: SharedFile, problem: str, hint: str) -> None:
         self._refused[entry.name] = RefusedFile(entry.name, problem, hint)

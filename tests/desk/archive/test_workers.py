@@ -17,6 +17,7 @@ from reviewdesk.domain.archive.result import Archived
 from reviewdesk.scale.crew import Crew
 from tests.desk.archive.archivekit import Here, drawn, verdicts, write_parts
 from tests.helpers import POSIX, open_desk
+from tests.remote.s3kit import s3_server
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("distributed")
@@ -64,22 +65,8 @@ def test_a_part_whose_worker_is_killed_counts_once(
 @pytest.fixture
 def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A client of an S3 server on this machine, which workers find by their environment."""
-    pytest.importorskip("s3fs")
-    server = pytest.importorskip("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        for name, value in {
-            "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-            "AWS_ACCESS_KEY_ID": "invented",
-            "AWS_SECRET_ACCESS_KEY": "invented",
-            "AWS_DEFAULT_REGION": "us-east-1",
-        }.items():
-            monkeypatch.setenv(name, value)
-        with closing(pytest.importorskip("boto3").client("s3")) as client:
-            yield client
-    finally:
-        server.stop()
+    with s3_server(monkeypatch) as client:
+        yield client
 
 
 def test_parts_in_s3_are_those_of_a_folder(tmp_path: Path, parts: str, s3: Any) -> None:
