@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from reviewdesk.desk.team.merge import MergedChain
     from reviewdesk.desk.team.sync import Synced
 
+_SHOWN = 20
+"""The most refused files, and notes, of a sync that are printed."""
+
 
 @click.command(epilog="Example: reviewdesk labels agreement --run support-bot")
 @run_option
@@ -125,7 +128,7 @@ def _tell(chains: Sequence[MergedChain]) -> None:
 
 
 @click.command(epilog="Example: reviewdesk desk sync /mnt/team/labels")
-@click.argument("where")
+@click.argument("where", shell_complete=completion.files)
 @click.option("--git", is_flag=True, help="WHERE is a folder inside a git work tree.")
 @click.option("--no-runs", is_flag=True, help="Leave out the runs; labels alone travel.")
 @click.option("--dry-run", is_flag=True, help="Say what would be exchanged, and write nothing.")
@@ -170,10 +173,14 @@ def _tell_synced(found: Synced, *, dry: bool) -> None:
             put(f"{who}: {chain.sent} of {chain.events} events are new there")
     for run in found.runs:
         put(f"run {run.name}: {'taken' if run.taken else 'sent'}")
-    for note in found.notes:
+    for note in found.notes[:_SHOWN]:
         say(note)
-    for one in found.refused:
+    if len(found.notes) > _SHOWN:
+        say(f"{len(found.notes) - _SHOWN:,} more notes are in --json")
+    for one in found.refused[:_SHOWN]:
         say(f"{one.file}: {one.problem}. {one.hint}")
+    if len(found.refused) > _SHOWN:
+        say(f"{len(found.refused) - _SHOWN:,} more files were refused; --json names them all")
     if not found.taken and not found.sent and not found.runs and not found.refused:
         put(f"nothing new here or there, head {found.head}")
         return

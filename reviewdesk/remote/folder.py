@@ -28,6 +28,7 @@ _READ = (
     | getattr(os, "O_BINARY", 0)
 )
 """A link is not followed, and opening a pipe does not wait for a writer."""
+_OTHERS_WRITE = 0o022
 _NO_FILE = "is a link, or no regular file, so it was not read"
 
 
@@ -99,20 +100,38 @@ class FolderPlace:
             self._make_folders(name.split("/")[:-1])
             with whole_file(path, replace=True) as out:
                 copyfileobj(given, out, BLOCK)
+            self._open_to_readers(path)
         except OSError as error:
             hint = "Check free space and permissions; what was written before is there."
             raise _failed(str(path), error, hint) from error
 
     def _make_folders(self, names: list[str]) -> None:
-        """Make the folders of a file that are missing, as open to others as the place is."""
-        path, mode = self._root, stat.S_IMODE(self._root.stat().st_mode)
+        """Make the folders of a file that are missing: who may write in the place may in the first.
+
+        One inside it belongs to a desk, where others may read what they may read of the place.
+        """
+        path, mode = self._root, self._mode()
         for name in names:
             path /= name
             with suppress(FileExistsError):
                 path.mkdir()
                 if os.name == "posix":
                     path.chmod(mode)
+            mode &= ~_OTHERS_WRITE
         self._refuse_links("/".join(names))
+
+    def _open_to_readers(self, path: Path) -> None:
+        """Let those read a file who may read the place, whatever the writer's mask says."""
+        if os.name != "posix":
+            return
+        descriptor = os.open(path, _READ)
+        try:
+            os.fchmod(descriptor, self._mode() & 0o666 & ~_OTHERS_WRITE | 0o600)
+        finally:
+            os.close(descriptor)
+
+    def _mode(self) -> int:
+        return stat.S_IMODE(self._root.stat().st_mode)
 
     def _refuse_links(self, folder: str) -> None:
         """Raise OSError if a folder is a link, which may lead anywhere."""

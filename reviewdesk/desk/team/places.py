@@ -22,6 +22,8 @@ def place_at(where: str, *, git: bool = False) -> SharedPlace:
         UsageError: there is no such place, or no client for it is installed.
         DeskError: git cannot work there.
     """
+    if not where.strip():
+        raise UsageError("WHERE: names no place", "Name a folder, a work tree or an address.")
     if is_remote(where):
         from reviewdesk.remote.address import AddressPlace
 

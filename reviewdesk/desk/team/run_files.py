@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import re
 import secrets
 import zlib
@@ -37,6 +38,8 @@ NAME = re.compile(r"([0-9a-f]{64})\.([0-9a-f]{64})\.jsonl\.gz")
 """The name of a file: the hash of its run, and the sha256 of its bytes."""
 MOST = 1 << 30
 """The most bytes of such a file, and of what is in it."""
+_SMALL, _DENSEST = 1 << 26, 200
+"""What any file may unpack to, and how many times its size; reports reach a tenth of that."""
 _MARK = SCHEMA.partition("/")[0] + "/"
 _LINE = 1 << 26
 _BLOCK = 1 << 20
@@ -136,14 +139,16 @@ def _sha256(file: BinaryIO) -> str:
 
 def _unpack(name: str, packed: BinaryIO, path: Path) -> dict[str, Any]:
     """Write the report of a file to a path, and return what stands before it."""
-    size = 0
+    size, packed_size = 0, packed.seek(0, os.SEEK_END)
+    most = min(MOST, max(_SMALL, _DENSEST * packed_size))
+    packed.seek(0)
     try:
         with gzip.GzipFile("", "rb", fileobj=packed) as found, path.open("wb") as out:
             first = found.readline(_LINE)
             while block := found.read(_BLOCK):
                 size += len(block)
-                if size > MOST:
-                    raise ReportError(name, "", "unpacks to more than 1 GiB", AGAIN)
+                if size > most:
+                    raise ReportError(name, "", "unpacks to far more than a report", AGAIN)
                 out.write(block)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ReportError(name, "", "is a damaged or cut off gzip file", AGAIN) from error

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
-from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING
 
 from reviewdesk.desk.team import run_files
-from reviewdesk.desk.team.merge import ASK, ArrivingChain, Taking
-from reviewdesk.desk.team.run_files import AGAIN, UPDATE
-from reviewdesk.domain.labels.chain import DESK, ChainEvent, ChainProblem
+from reviewdesk.desk.team.merge import ArrivingChain, Taking
+from reviewdesk.desk.team.place_files import PlaceFiles, RefusedFile, spool
+from reviewdesk.domain.labels.chain import DESK, ChainEvent
 from reviewdesk.domain.labels.chain_file import (
     FILE,
     LINE,
-    NEWER,
     ChainName,
     event_line,
     file_name,
@@ -28,9 +25,10 @@ from reviewdesk.domain.labels.chain_file import (
     read_events,
     read_header,
 )
-from reviewdesk.errors import Cancelled, ChainError, DeskError, ReportError
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import Cancelled, DeskError
 from reviewdesk.frozen import Frozen
-from reviewdesk.remote.place import LARGER, PlaceProblem, SharedFile, SharedPlace
+from reviewdesk.remote.place import PlaceProblem, SharedFile, SharedPlace
 from reviewdesk.store import runs
 from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.events import desk_id
@@ -39,17 +37,17 @@ from reviewdesk.store.team.run_events import said_of
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.records import Run
 
 CHAINS, RUNS = "chains", "runs"
 MOST = 1 << 30
 """The most bytes of a chain's file: those of about two million events."""
-_IN_MEMORY = 4 << 20
 _TRIES = 8
 """How often what others published meanwhile is fetched before what is new here is."""
 _OWN_HINT = "This desk has the chain: delete the file, and the next sync writes it anew."
-_OTHER_HINT = (
-    "Nothing of it was taken; delete it, and its own desk writes it anew at its next sync."
+_OTHER_HINT = "Nothing of it was taken; delete it, and its desk writes it anew at its next sync."
+_CAME_BACK = (
+    "{}: this desk's own chain had grown there by {:,}, as after restoring a backup here; if you "
+    "restored none, somebody else wrote that"
 )
 
 Told = Callable[[float, int], bool]
@@ -81,14 +79,6 @@ class SyncedRun(Frozen):
     taken: bool
 
 
-class RefusedFile(Frozen):
-    """A file of the place that was not taken: which, what is wrong with it, and what to do."""
-
-    file: str
-    problem: str
-    hint: str
-
-
 class Synced(Frozen):
     """What was exchanged with a place, and the head of the log after it."""
 
@@ -117,216 +107,159 @@ def sync(desk: Desk, place: SharedPlace, options: SyncOptions, told: Told) -> Sy
         DeskError: the place cannot be read or written, or the desk is busy or read-only.
     """
     refuse_read_only(desk.conn)
-    found = PlaceExchange(desk, place, options, told)
+    own, sent_runs = _Chains(desk, options, told), _Runs(desk, options, told)
     for _ in range(_TRIES):
         if not options.dry:
             place.fetch()
-        found.take()
-        found.send()
+        files = PlaceFiles(place)
+        own.take(files)
+        if options.runs:
+            sent_runs.take(files)
+        own.send(files)
+        if options.runs:
+            sent_runs.send(files)
         if options.dry or place.publish():
-            return found.result()
+            return Synced(
+                place.address,
+                tuple(sorted(own.found.values(), key=lambda one: (one.desk, one.reviewer))),
+                tuple(sent_runs.found.values()),
+                tuple(sorted(files.refused.values(), key=lambda one: one.file)),
+                (*own.notes(), *dict.fromkeys(files.notes)),
+                desk.head(),
+            )
     raise DeskError(
         f"{place.address}: others published first, {_TRIES} times in a row",
         "What was taken is here; sync again in a minute.",
     )
 
 
-@dataclass(slots=True)
-class PlaceExchange:
-    """One exchange with a place; taking and sending may be repeated, and then do what is new."""
+class _Chains:
+    """Takes the chains of others and sends those of the desk, as often as there is need."""
 
-    desk: Desk
-    place: SharedPlace
-    options: SyncOptions
-    told: Told
-    _chains: dict[ChainName, SyncedChain] = field(default_factory=dict)
-    _runs: dict[str, SyncedRun] = field(default_factory=dict)
-    _refused: dict[str, RefusedFile] = field(default_factory=dict)
-    _notes: list[str] = field(default_factory=list)
+    def __init__(self, desk: Desk, options: SyncOptions, told: Told) -> None:
+        self._desk, self._options, self._told = desk, options, told
+        self._own = desk_id(desk.conn)
+        self.found: dict[ChainName, SyncedChain] = {}
 
-    def result(self) -> Synced:
-        """Return what was exchanged so far."""
-        every = sorted(self._chains.values(), key=lambda one: (one.desk, one.reviewer))
-        refused = sorted(self._refused.values(), key=lambda one: one.file)
-        return Synced(
-            self.place.address,
-            tuple(every),
-            tuple(self._runs.values()),
-            tuple(refused),
-            tuple(dict.fromkeys(self._notes)),
-            self.desk.head(),
-        )
+    def notes(self) -> Iterator[str]:
+        """Say which chains of the desk itself have grown elsewhere."""
+        for one in self.found.values():
+            if one.taken and one.desk == self._own:
+                yield _CAME_BACK.format(show_line(one.reviewer, 80), one.taken)
 
-    def take(self) -> None:
-        """Take in every chain and run of the place that is as it was written."""
-        self._refused.clear()
-        self._notes.clear()
-        self._take_chains()
-        if self.options.runs:
-            self._take_runs()
-
-    def send(self) -> None:
-        """Write the chains of this desk that have grown, and the runs that are not there."""
-        own = desk_id(self.desk.conn)
-        for end in [one for one in chains.ends(self.desk.conn) if one.desk == own]:
-            self._send_chain(end)
-        if self.options.runs:
-            self._send_runs()
-
-    # Chains
-
-    def _take_chains(self) -> None:
-        taking, last = Taking(self.desk), file_name(ChainName("", DESK))
-        files = self._files(CHAINS, FILE.fullmatch)
+    def take(self, files: PlaceFiles) -> None:
+        """Take in every chain that is as it was written."""
+        taking, last = Taking(self._desk), file_name(ChainName("", DESK))
+        every = files.named(CHAINS, FILE.fullmatch)
         # What a desk itself says of its events is needed to check those of its reviewers.
-        files.sort(key=lambda one: (not one.name.endswith(last), one.name))
-        for number, entry in enumerate(files):
-            self._tell(number / len(files), number)
-            with self._refusing(entry), self._arriving(entry) as arrival:
-                self._take_chain(taking, arrival)
+        every.sort(key=lambda one: (not one.name.endswith(last), one.name))
+        for number, entry in enumerate(every):
+            if not self._told(number / len(every), number):
+                raise Cancelled("the sync was stopped; what was exchanged stays")
+            hint = _OWN_HINT if entry.name.split("/")[1] == self._own else _OTHER_HINT
+            with files.refusing(entry, hint), _arriving(files, entry) as arrival:
+                self._take(taking, arrival)
 
-    def _take_chain(self, taking: Taking, arrival: ArrivingChain) -> None:
-        here = chains.end(self.desk.conn, arrival.desk, arrival.reviewer).seq
+    def _take(self, taking: Taking, arrival: ArrivingChain) -> None:
+        here = chains.end(self._desk.conn, arrival.desk, arrival.reviewer).seq
         count = taking.check(arrival)
-        new = max(0, count - here) if self.options.dry else taking.take(arrival)
+        new = max(0, count - here) if self._options.dry else taking.take(arrival)
         name = ChainName(arrival.desk, arrival.reviewer)
-        before = self._chains.get(name)
-        taken = new + (before.taken if before else 0)
-        sent = before.sent if before else 0
-        self._chains[name] = SyncedChain(arrival.desk, arrival.reviewer, count, taken, sent)
+        before = self.found.get(name, SyncedChain(*_parts(name), 0))
+        taken = before.taken + new
+        self.found[name] = SyncedChain(*_parts(name), count, taken, before.sent)
 
-    @contextmanager
-    def _arriving(self, entry: SharedFile) -> Iterator[ArrivingChain]:
-        """Copy the file of a chain, so that what is checked is what is taken."""
-        with _spool() as file:
-            self._copy(entry, file, MOST)
+    def send(self, files: PlaceFiles) -> None:
+        """Write the chains of this desk that have grown; the desk's own comes first."""
+        for end in [one for one in chains.ends(self._desk.conn) if one.desk == self._own]:
+            name = ChainName(end.desk, end.reviewer)
+            path = f"{CHAINS}/{file_name(name)}"
+            before = self.found.get(name, SyncedChain(*_parts(name), 0))
+            if path in files.refused or before.events >= end.seq:
+                continue
+            if not self._options.dry:
+                self._write(files.place, path, name)
+            sent = before.sent + end.seq - before.events
+            self.found[name] = SyncedChain(*_parts(name), end.seq, before.taken, sent)
 
-            def lines() -> Iterator[bytes]:
-                file.seek(0)
-                return iter(partial(file.readline, LINE + 1), b"")
+    def _write(self, place: SharedPlace, path: str, name: ChainName) -> None:
+        with spool() as file:
+            file.write(header_line(name))
+            for event in chains.events_of(self._desk.conn, name.desk, name.reviewer):
+                file.write(event_line(event))
+            file.seek(0)
+            place.put(path, file)
 
-            def read() -> Iterator[ChainEvent]:
-                every = lines()
-                next(every)
-                yield from read_events(every)
 
-            name = read_header(next(lines(), b""))
-            if f"{CHAINS}/{file_name(name)}" != entry.name:
-                raise PlaceProblem("holds another chain than its name says")
-            yield ArrivingChain(name.desk, name.reviewer, read)
+def _parts(name: ChainName) -> tuple[str, str]:
+    return name.desk, name.reviewer
 
-    @contextmanager
-    def _refusing(self, entry: SharedFile) -> Iterator[None]:
-        """Note what is wrong with a file, so that the others are taken nevertheless."""
-        own = entry.name.split("/")[1] == desk_id(self.desk.conn)
-        hint = _OWN_HINT if own else _OTHER_HINT
-        try:
-            yield
-        except ChainError as error:
-            self._refuse(entry, error.message, hint if error.hint == ASK else error.hint)
-        except ChainProblem as error:
-            self._refuse(entry, str(error), UPDATE if error.text == NEWER else hint)
-        except ReportError as error:
-            todo = UPDATE if error.hint == UPDATE else AGAIN
-            self._refuse(entry, error.message.removeprefix(f"{entry.name}: "), todo)
-        except PlaceProblem as error:
-            self._refuse(entry, str(error), error.hint or hint)
 
-    def _refuse(self, entry: SharedFile, problem: str, hint: str) -> None:
-        self._refused[entry.name] = RefusedFile(entry.name, problem, hint)
+@contextmanager
+def _arriving(files: PlaceFiles, entry: SharedFile) -> Iterator[ArrivingChain]:
+    with files.copied(entry, MOST) as file:
 
-    def _send_chain(self, end: chains.ChainEnd) -> None:
-        name = ChainName(end.desk, end.reviewer)
-        path, there = f"{CHAINS}/{file_name(name)}", self._chains.get(name)
-        if path in self._refused or (there and there.events >= end.seq):
-            return
-        if not self.options.dry:
-            with _spool() as file:
-                file.write(header_line(name))
-                for event in chains.events_of(self.desk.conn, end.desk, end.reviewer):
-                    file.write(event_line(event))
-                file.seek(0)
-                self.place.put(path, file)
-        before = there or SyncedChain(end.desk, end.reviewer, 0)
-        sent = before.sent + end.seq - before.events
-        self._chains[name] = SyncedChain(end.desk, end.reviewer, end.seq, before.taken, sent)
+        def lines() -> Iterator[bytes]:
+            file.seek(0)
+            return iter(partial(file.readline, LINE + 1), b"")
 
-    # Runs
+        def read() -> Iterator[ChainEvent]:
+            every = lines()
+            next(every)
+            yield from read_events(every)
 
-    def _take_runs(self) -> None:
-        files = self._files(RUNS, run_files.NAME.fullmatch)
-        for number, entry in enumerate(files):
+        name = read_header(next(lines(), b""))
+        if f"{CHAINS}/{file_name(name)}" != entry.name:
+            raise PlaceProblem("holds another chain than its name says")
+        yield ArrivingChain(name.desk, name.reviewer, read)
+
+
+class _Runs:
+    """Takes the runs that desks wrote of in their chains, and sends those that are not there."""
+
+    def __init__(self, desk: Desk, options: SyncOptions, told: Told) -> None:
+        self._desk, self._options, self._told = desk, options, told
+        self.found: dict[str, SyncedRun] = {}
+
+    def take(self, files: PlaceFiles) -> None:
+        """Take in every run that is not here and that a chain names."""
+        every = files.named(RUNS, run_files.NAME.fullmatch)
+        for number, entry in enumerate(every):
             run_hash = _run_of(entry)
-            if runs.by_hash(self.desk.conn, run_hash) is not None:
+            if runs.by_hash(self._desk.conn, run_hash) is not None:
                 continue
-            said = said_of(self.desk.conn, run_hash)
-            if not said and not self.options.dry:
-                self._notes.append(f"{entry.name}: no desk's chain names this run, left alone")
-                continue
-            with self._refusing(entry):
-                self._take_run(entry, run_hash, number / len(files))
+            if self._options.dry:
+                self.found[run_hash] = SyncedRun(run_hash, run_hash[:12], taken=True)
+            elif said_of(self._desk.conn, run_hash):
+                with files.refusing(entry, run_files.AGAIN):
+                    self._take(files, entry, number / len(every))
+            else:
+                files.notes.append(f"{entry.name}: no desk's chain names this run, left alone")
 
-    def _take_run(self, entry: SharedFile, run_hash: str, start: float) -> None:
-        if self.options.dry:
-            self._runs[run_hash] = SyncedRun(run_hash, run_hash[:12], taken=True)
-            return
-
+    def _take(self, files: PlaceFiles, entry: SharedFile, start: float) -> None:
         def told(_share: float, _count: int) -> bool:
-            return self.told(start, len(self._runs))
+            return self._told(start, len(self.found))
 
-        with _spool() as file:
-            self._copy(entry, file, run_files.MOST)
-            said = partial(said_of, self.desk.conn)
-            run = run_files.read_run(self.desk, entry.name, file, said, told)
-        self._runs[run_hash] = SyncedRun(run.hash, run.name, taken=True)
+        with files.copied(entry, run_files.MOST) as file:
+            said = partial(said_of, self._desk.conn)
+            run = run_files.read_run(self._desk, entry.name, file, said, told)
+        self.found[run.hash] = SyncedRun(run.hash, run.name, taken=True)
 
-    def _send_runs(self) -> None:
-        there = {_run_of(one) for one in self._files(RUNS, run_files.NAME.fullmatch)}
-        for run in self.desk.runs():
+    def send(self, files: PlaceFiles) -> None:
+        """Write the runs that nobody has written yet."""
+        there = {_run_of(one) for one in files.named(RUNS, run_files.NAME.fullmatch)}
+        for run in self._desk.runs():
             if run.hash in there:
                 continue
-            if not run_files.travels(self.desk, run):
-                self._notes.append(
-                    f"run {run.name}: is an archive, whose parts stay where they are"
-                )
+            if not run_files.travels(self._desk, run):
+                files.notes.append(f"run {run.name}: is an archive, and stays where it is")
                 continue
-            self._send_run(run)
-
-    def _send_run(self, run: Run) -> None:
-        if not self.options.dry:
-            with _spool() as file:
-                name = run_files.write_run(self.desk, run, file)
-                self.place.put(f"{RUNS}/{name}", file)
-        self._runs[run.hash] = SyncedRun(run.hash, run.name, taken=False)
-
-    # Files
-
-    def _files(self, folder: str, fits: Callable[[str], object]) -> list[SharedFile]:
-        """Return the files of a folder by name; those that we do not write are left alone."""
-        found = []
-        for entry in self.place.entries(folder):
-            name = entry.name.removeprefix(f"{folder}/")
-            if fits(name):
-                found.append(entry)
-            elif not name.rpartition("/")[2].startswith("."):
-                self._notes.append(f"{entry.name}: is no file of a desk, left alone")
-        return sorted(found, key=lambda one: one.name)
-
-    def _copy(self, entry: SharedFile, file: BinaryIO, most: int) -> None:
-        if entry.problem:
-            raise PlaceProblem(entry.problem)
-        if entry.size > most:
-            raise PlaceProblem(LARGER)
-        self.place.copy(entry.name, file, most)
-
-    def _tell(self, share: float, count: int) -> None:
-        if not self.told(share, count):
-            raise Cancelled("the sync was stopped; what was exchanged stays")
+            if not self._options.dry:
+                with spool() as file:
+                    name = run_files.write_run(self._desk, run, file)
+                    files.place.put(f"{RUNS}/{name}", file)
+            self.found[run.hash] = SyncedRun(run.hash, run.name, taken=False)
 
 
 def _run_of(entry: SharedFile) -> str:
     return entry.name.removeprefix(f"{RUNS}/").partition(".")[0]
-
-
-def _spool() -> BinaryIO:
-    return cast("BinaryIO", SpooledTemporaryFile(_IN_MEMORY, prefix="reviewdesk-"))

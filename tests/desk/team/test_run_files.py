@@ -174,3 +174,15 @@ def test_a_file_that_was_cut_is_refused(
     (refused,) = take(tmp_path, place).refused
     cut = "is a damaged or cut off gzip file"
     assert refused.problem in {cut, "line 1: does not begin as reviewdesk.run/1 does"}
+
+
+def test_a_file_that_unpacks_without_end_is_refused(
+    tmp_path: Path, place: FolderPlace, sent: Path
+) -> None:
+    lines = gzip.decompress(sent.read_bytes()).splitlines(keepends=True)
+    packed = gzip.compress(lines[0]) + gzip.compress(bytes(1 << 22), 1) * 17
+    sent.unlink()
+    name = f"{sent.name.partition('.')[0]}.{hashlib.sha256(packed).hexdigest()}.jsonl.gz"
+    sent.with_name(name).write_bytes(packed)
+    (refused,) = take(tmp_path, place).refused
+    assert refused.problem == "unpacks to far more than a report"

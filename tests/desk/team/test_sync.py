@@ -135,6 +135,8 @@ def test_a_desk_that_was_put_back_gets_its_own_later_events_again(
     exchange(desks["a"], place)
     found = exchange(older, place)
     assert (found.taken, found.sent) == (1, 0)
+    (note,) = found.notes
+    assert note.startswith("ann: this desk's own chain had grown there by 1, as after restoring")
     assert state(older) == state(desks["a"])
 
 
@@ -296,6 +298,8 @@ def test_a_place_must_be_a_folder_that_can_be_there(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="is no folder"):
         place_at(str(tmp_path / "file"))
+    with pytest.raises(UsageError, match="names no place"):
+        place_at(" ")
 
 
 STEPS = st.lists(st.one_of(ACTS, st.sampled_from(NAMES)), max_size=25)
