@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from array import array
+from typing import Any
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.store.queue import marks
+from reviewdesk.store.queue import NUMBER, code, filled, marks
 from reviewdesk.store.rows import decision
 
 
@@ -20,6 +23,30 @@ def labelled(conn: sqlite3.Connection, run: int) -> list[LabelledRow]:
         (run,),
     )
     return [_to_labelled_row(row, Truth(row["truth"]), seen=bool(row["seen"])) for row in rows]
+
+
+_COLUMNS = {
+    "decision": ("b", code("decision")),
+    **{name: ("d", NUMBER.format(name)) for name in ("score", "stated_score", "confidence")},
+    **{name: ("i", name) for name in ("passes", "answered", "stratum", "rank")},
+}
+"""What is read of labelled verdicts: the type code of each column, and its SQL."""
+
+
+def label_columns(
+    conn: sqlite3.Connection, first: int, held: bytes | bytearray
+) -> dict[str, array[Any]]:
+    """Return the verdicts that have a mark as columns, given the marks of consecutive keys."""
+    keys = array("q", (first + place for place, mark in enumerate(held) if mark))
+    made: list[array[Any]] = [array(kind, [0]) * len(keys) for kind, _ in _COLUMNS.values()]
+    columns = ", ".join(sql for _, sql in _COLUMNS.values())
+    rows = conn.execute(
+        f"""SELECT {columns} FROM verdicts
+            WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key""",
+        (json.dumps(list(keys)),),
+    )
+    given = array("B", filter(None, held))
+    return {"key": keys, "mark": given, **dict(zip(_COLUMNS, filled(made, rows), strict=True))}
 
 
 def labelled_now(conn: sqlite3.Connection, run: int, item: bytes) -> dict[int, LabelledRow | None]:

@@ -6,7 +6,8 @@ event carries one more than the highest that its desk had seen, so that neither 
 in which desks are merged decide. Events from before counters have their place in their desk's log,
 which one event of the kind ``counted`` holds, and ``event_places`` by key.
 
-``label_marks`` holds one byte for each verdict, so that the labels of a run are read at once.
+``label_marks`` holds one byte for each verdict, so that the labels of a run are read at once; see
+``domain.labels.marks``.
 ``tag_uses`` counts the items that carry each person's tags. All are brought up to date in the
 transaction that appends an event, and only for the items that it touches.
 """
@@ -20,16 +21,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from reviewdesk.domain.labels.chain import COUNTED, DESK, Covered, covered
+from reviewdesk.domain.labels.marks import AUDIT, FLAGGED, TENTATIVE, UNSEEN
 from reviewdesk.domain.labels.sampling import FIRST_REST
-from reviewdesk.domain.records import Truth
 from reviewdesk.store.rows import in_pages, value
 
 WINDOW = 4096
 """How many verdicts, by consecutive keys, share one row of ``label_marks``."""
-TRUTHS = (None, Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.DISPUTED)
-"""The truth of a verdict's item, by the three lowest bits of its byte."""
-TRUTH, TENTATIVE, UNSEEN, FLAGGED, AUDIT = 7, 8, 16, 32, 64
-"""The bits of a byte in ``label_marks``; a verdict without a label has 0."""
 
 _NEWEST = "max(key) AS key, NULL AS label, 0 AS tentative, 1 AS seen FROM standing_events d"
 _REPLAYED = f"""CREATE VIEW replayed_events AS
@@ -287,6 +284,17 @@ def _any_label(conn: sqlite3.Connection) -> bool:
 def _bytes_of(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[int, int]:
     """Return the bytes of the verdicts of labelled items among those given, by key."""
     return dict(map(tuple, in_pages(conn, f"{_BYTES} WHERE t.item IN (*)", items)))
+
+
+def marks(conn: sqlite3.Connection, first: int, size: int) -> bytearray:
+    """Return the bytes of verdicts with consecutive keys."""
+    found = bytearray(size)
+    query = "SELECT window, marks FROM label_marks WHERE window BETWEEN ? AND ?"
+    for window, held in conn.execute(query, (first // WINDOW, (first + size) // WINDOW)):
+        start = window * WINDOW - first
+        low, high = max(start, 0), min(start + WINDOW, size)
+        found[low:high] = held[low - start : high - start]
+    return found
 
 
 def _write_bytes(conn: sqlite3.Connection, changes: Mapping[int, int]) -> None:

@@ -9,10 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Self
 
+from reviewdesk.domain.labels.marks import AUDIT, FLAGGED, TRUTH, TRUTHS
 from reviewdesk.domain.query.places import members
 from reviewdesk.domain.records import Progress, Run, Truth
 from reviewdesk.frozen import Frozen
-from reviewdesk.store.label_state import AUDIT, FLAGGED, TRUTH, TRUTHS, WINDOW
+from reviewdesk.store.label_state import WINDOW
 from reviewdesk.store.verdicts import first_key
 
 _FEW = 8

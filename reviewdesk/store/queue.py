@@ -120,20 +120,21 @@ _BATCH, _PIECE = 512, 1 << 16
 """How many rows are fetched at once, and how many are read as one text."""
 NONE = 9e999
 """What a missing number is read as, because SQLite has no NaN: infinity, which no verdict holds."""
-_NUMBER = "ifnull({}, 9e999)"
+NUMBER = "ifnull({}, 9e999)"
+"""SQL for a number."""
 
 
-def _code(name: str) -> str:
+def code(name: str) -> str:
     """Return SQL for the code of a word in a column."""
     cases = " ".join(f"WHEN '{word}' THEN {code}" for code, word in enumerate(CODES[name]))
     return f"CASE {name} {cases} ELSE -1 END"
 
 
 _COLUMNS: Mapping[str, str] = {
-    **{name: _NUMBER.format(name) for name in ("score", "agreement", "margin", "range")},
-    "share": _NUMBER.format("mass / (SELECT mass FROM measures WHERE run = :run)"),
+    **{name: NUMBER.format(name) for name in ("score", "agreement", "margin", "range")},
+    "share": NUMBER.format("mass / (SELECT mass FROM measures WHERE run = :run)"),
     # Confidence follows the run's own source, as ``summary.confidence`` does.
-    "confidence": _NUMBER.format(
+    "confidence": NUMBER.format(
         """(SELECT CASE decision WHEN 'pass' THEN said WHEN 'fail' THEN 1 - said END
             FROM (SELECT CASE WHEN r.confidence_source = 'vote_share'
                          THEN 1.0 * passes / nullif(answered, 0)
@@ -141,7 +142,7 @@ _COLUMNS: Mapping[str, str] = {
                          ELSE score END AS said
                   FROM runs r WHERE r.key = :run))"""
     ),
-    **{name: _code(name) for name in ("decision", "band", "ours_band")},
+    **{name: code(name) for name in ("decision", "band", "ours_band")},
     "flags": "flags",
     "breaches": "marks",
     **{name: f"ifnull({sql}, 0)" for name, sql in runs.UNANIMOUS.items()},
@@ -223,10 +224,11 @@ def _blank(name: str, size: int) -> array[float]:
 
 def _numbers(conn: sqlite3.Connection, of: RunKeys, names: list[str]) -> list[array[float]]:
     rows = conn.execute(_facts(names), of.values)
-    return _filled([_blank(name, of.size) for name in names], rows)
+    return filled([_blank(name, of.size) for name in names], rows)
 
 
-def _filled(made: list[array[float]], rows: sqlite3.Cursor) -> list[array[float]]:
+def filled(made: list[array[float]], rows: sqlite3.Cursor) -> list[array[float]]:
+    """Return columns with the values of rows written into them, in the order of both."""
     at, rows.row_factory = 0, None
     while batch := rows.fetchmany(_BATCH):
         end = at + len(batch)
@@ -243,7 +245,7 @@ def _order(name: str, conn: sqlite3.Connection, of: RunKeys) -> array[int]:
 def _ids(conn: sqlite3.Connection, of: RunKeys) -> array[float]:
     """Return the rows of a run in the order of their ids."""
     rows = conn.execute("SELECT key - :first FROM verdicts WHERE run = :run ORDER BY id", of.values)
-    return _filled([_blank("id", of.size)], rows)[0]
+    return filled([_blank("id", of.size)], rows)[0]
 
 
 def _swing(conn: sqlite3.Connection, of: RunKeys) -> array[float]:

@@ -179,8 +179,10 @@ def done(conn: sqlite3.Connection, reviewer: str, after: int) -> Iterator[Done]:
            FROM label_events WHERE desk = ? AND reviewer = ? AND seq > ? ORDER BY seq""",
         (desk_id(conn), reviewer, after),
     )
-    for row in rows:
-        yield Done(**{**dict(row), "untimed": bool(row["untimed"])})
+    # By position: a reviewer's labels may be a hundred thousand.
+    rows.row_factory = None
+    for seq, at, kind, about, item, action, target, untimed in rows:
+        yield Done(seq, at, kind, about, item, action, target, bool(untimed))
 
 
 class WorkEvent(Frozen):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MANY = 500
 """If the log touched more contents than this, all labels are read again."""
+ONE_BY_ONE = 2_000
+"""Up to so many labels are counted one by one, which takes less than to load numpy."""
 
 
 class Strip(Frozen):
@@ -76,14 +78,22 @@ class LiveStrip:
             return Strip(live.calibration(), live.alone(), pace, work.given)
 
     def _build(self, desk: Desk, run: Run, totals: RunFigures) -> LiveFigures:
-        from reviewdesk.desk.figures.label_rows import labelled
+        from reviewdesk.desk.figures.label_rows import label_marks, labelled
         from reviewdesk.domain.labels.strip import LiveFigures
 
         self.rebuilt += 1
+        first, marks = label_marks(desk, run)
+        if len(marks) - marks.count(0) > ONE_BY_ONE:
+            from reviewdesk.domain.labels.bulk import live_figures
+            from reviewdesk.domain.labels.label_columns import LabelColumns
+            from reviewdesk.store import figures
+
+            found = figures.label_columns(desk.conn, first, marks)
+            return live_figures(totals, LabelColumns.of(found))
         live = LiveFigures(totals)
-        found = labelled(desk, run)
         # In file order, because the order of the draw depends on verdicts without a label.
-        live.apply({one.key: one for one in sorted(found, key=lambda one: one.key)})
+        rows = sorted(labelled(desk, run), key=lambda one: one.key)
+        live.apply({one.key: one for one in rows})
         return live
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import SLACK, Decision
@@ -137,6 +137,52 @@ def empty_strata(sizes: Mapping[int, int], counted: Mapping[int, int]) -> tuple[
     return tuple(h for h in decided_strata(sizes) if not counted.get(h))
 
 
+class Held(Protocol[T]):
+    """Labels by number, as a dictionary holds them."""
+
+    def __contains__(self, number: int, /) -> bool:
+        """Return True if there is a label of this number."""
+
+    def __getitem__(self, number: int, /) -> T:
+        """Return the label of a number; raise KeyError if there is none."""
+
+    def __setitem__(self, number: int, label: T, /) -> None:
+        """Set the label of a number."""
+
+    def __delitem__(self, number: int, /) -> None:
+        """Remove the label of a number."""
+
+
+class Overlay(Generic[T]):
+    """Labels by number that ``find`` looks up, until they are set anew or removed."""
+
+    def __init__(self, find: Callable[[int], T | None]) -> None:
+        """Hold what ``find`` returns; ``None`` is no label."""
+        self._find = find
+        self._own: dict[int, T | None] = {}
+
+    def _label(self, number: int) -> T | None:
+        return self._own[number] if number in self._own else self._find(number)
+
+    def __contains__(self, number: int) -> bool:
+        """Return True if there is a label of this number."""
+        return self._label(number) is not None
+
+    def __getitem__(self, number: int) -> T:
+        """Return the label of a number; raise KeyError if there is none."""
+        if (found := self._label(number)) is None:
+            raise KeyError(number)
+        return found
+
+    def __setitem__(self, number: int, label: T) -> None:
+        """Set the label of a number."""
+        self._own[number] = label
+
+    def __delitem__(self, number: int) -> None:
+        """Remove the label of a number."""
+        self._own[number] = None
+
+
 @dataclass(slots=True)
 class Prefix(Generic[T]):
     """One stratum's labels by rank, and the prefix: its first verdicts that all have a label.
@@ -147,7 +193,7 @@ class Prefix(Generic[T]):
     its truth keeps its rank.
     """
 
-    held: dict[int, T] = field(default_factory=dict)
+    held: Held[T] = field(default_factory=dict)
     end: int = 0
     """The length of the prefix."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, chosen_source, row_of
 from reviewdesk.domain.labels.run_counters import RunCounters
-from reviewdesk.domain.labels.sampling import Prefix
+from reviewdesk.domain.labels.sampling import Held, Prefix
 from reviewdesk.domain.records import Calibration, Metrics
 from reviewdesk.domain.stats.counters import CalibrationRow, Counters
 from reviewdesk.domain.verdict import Decision
@@ -17,7 +17,7 @@ Changes = Mapping[int, LabelledRow | None]
 
 
 @dataclass(slots=True)
-class _Stratum:
+class StratumLabels:
     """One stratum's labels with their rows, and the counters of those in its labelled prefix."""
 
     prefix: Prefix[tuple[bool, CalibrationRow | None]] = field(default_factory=Prefix)
@@ -38,10 +38,11 @@ class BlindCounters:
 
     def __init__(self) -> None:
         """Start without any label."""
-        self._stated = 0
-        self._scoreless = {True: 0, False: 0}
+        self.stated = 0
+        """The number of labelled verdicts with a stated score."""
+        self.scoreless = {True: 0, False: 0}
         """The number of decided verdicts without a score, by whether the stated score is meant."""
-        self._counters = {
+        self.counters = {
             ("support", True): Counters(),
             ("support", False): Counters(),
             ("vote_share", False): Counters(),
@@ -49,18 +50,18 @@ class BlindCounters:
 
     def move(self, verdict: LabelledRow, sign: int) -> None:
         """Add a labelled verdict, or remove it with ``sign`` -1."""
-        self._stated += sign * (verdict.stated_score is not None)
+        self.stated += sign * (verdict.stated_score is not None)
         if verdict.decision in {Decision.PASS, Decision.FAIL}:
-            self._scoreless[True] += sign * (verdict.stated_score is None)
-            self._scoreless[False] += sign * (verdict.score is None)
-        for (source, stated), counters in self._counters.items():
+            self.scoreless[True] += sign * (verdict.stated_score is None)
+            self.scoreless[False] += sign * (verdict.score is None)
+        for (source, stated), counters in self.counters.items():
             counters.move(row_of(verdict, source, scores_stated=stated), sign)
 
     def metrics(self) -> Metrics:
         """Return the figures that ``summary.alone`` gives."""
-        stated = self._stated > 0
-        used = ("vote_share", False) if self._scoreless[stated] else ("support", stated)
-        return self._counters[used].metrics()
+        stated = self.stated > 0
+        used = ("vote_share", False) if self.scoreless[stated] else ("support", stated)
+        return self.counters[used].metrics()
 
 
 class LiveFigures:
@@ -73,45 +74,51 @@ class LiveFigures:
     def __init__(self, figures: RunFigures, source: str | None = None) -> None:
         """Start without any label; ``source`` replaces the run's own confidence mapping."""
         self.figures = figures
-        self._held: dict[int, LabelledRow] = {}
-        self._run = RunCounters(figures, chosen_source(figures, source))
-        self._strata: dict[int, _Stratum] = {}
-        self._alone = BlindCounters()
+        self.held: Held[LabelledRow] = dict[int, LabelledRow]()
+        self.run = RunCounters(figures, chosen_source(figures, source))
+        self.strata: dict[int, StratumLabels] = {}
+        self.alone_counters = BlindCounters()
 
     def __len__(self) -> int:
         """Return how many verdicts have a label."""
-        return len(self._held)
+        return self.run.labelled
 
     def apply(self, changes: Changes) -> None:
         """Update the labels of some verdicts; old labels are removed before new ones are added."""
         for key, new in changes.items():
-            old = self._held.pop(key, None)
-            if old is not None:
+            if key in self.held:
+                old = self.held[key]
+                del self.held[key]
                 self._move(old, -1)
                 if old.place.seen and not (new is not None and new.place.seen):
-                    stratum = self._strata[old.place.stratum]
+                    stratum = self.strata[old.place.stratum]
                     stratum.follow(stratum.prefix.take(old.place.rank))
         for key, new in changes.items():
             if new is not None:
-                self._held[key] = new
-                row = self._move(new, 1)
+                self.held[key] = new
+                self._move(new, 1)
                 if new.place.seen:
-                    stratum = self._strata.setdefault(new.place.stratum, _Stratum())
-                    stratum.follow(stratum.prefix.give(new.place.rank, (new.place.counts, row)))
+                    stratum = self.strata.setdefault(new.place.stratum, StratumLabels())
+                    stratum.follow(stratum.prefix.give(new.place.rank, self.label_in_stratum(new)))
 
-    def _move(self, verdict: LabelledRow, sign: int) -> CalibrationRow | None:
-        """Add or remove a verdict in all counters that ignore the draw; return its row."""
-        row = row_of(verdict, self._run.source, scores_stated=self.figures.scores_stated)
-        self._run.every.move(row, sign)
-        self._run.move(verdict, sign)
-        self._alone.move(verdict, sign)
-        return row
+    def _row(self, verdict: LabelledRow) -> CalibrationRow | None:
+        return row_of(verdict, self.run.source, scores_stated=self.figures.scores_stated)
+
+    def label_in_stratum(self, verdict: LabelledRow) -> tuple[bool, CalibrationRow | None]:
+        """Return what a stratum holds of a verdict: whether its label counts, and its row."""
+        return verdict.place.counts, self._row(verdict)
+
+    def _move(self, verdict: LabelledRow, sign: int) -> None:
+        """Add or remove a verdict in all counters that ignore the draw."""
+        self.run.every.move(self._row(verdict), sign)
+        self.run.move(verdict, sign)
+        self.alone_counters.move(verdict, sign)
 
     def calibration(self) -> Calibration:
         """Return both lines of the strip: the labels alone, and the population if it stands."""
-        counted = {h: stratum for h, stratum in self._strata.items() if stratum.counted}
+        counted = {h: stratum for h, stratum in self.strata.items() if stratum.counted}
         sizes = self.figures.sizes
-        return self._run.calibration(
+        return self.run.calibration(
             {h: one.counted for h, one in counted.items()},
             lambda: Counters.blend(
                 (one.inside, sizes[h] / one.counted) for h, one in counted.items()
@@ -120,4 +127,4 @@ class LiveFigures:
 
     def alone(self) -> Metrics:
         """Return the figures for a blind session, which depend on the labelled verdicts alone."""
-        return self._alone.metrics()
+        return self.alone_counters.metrics()

@@ -138,6 +138,23 @@ def test_where_much_was_written_all_is_read(
     assert strip.rebuilt == 3
 
 
+def test_labels_that_are_counted_at_once_are_followed(
+    opened: tuple[Desk, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strip_module, "ONE_BY_ONE", 2)
+    desk, run = opened
+    strip = LiveStrip()
+    import_labels(desk, run, [label_row(name, "bea", Truth.PASS, seen=False) for name in "be"])
+    say(desk, run, a="pass", c="unsure", g="fail")
+    agree(strip, desk, run)
+    say(desk, run, c="fail", b="pass", d="pass")
+    agree(strip, desk, run)
+    desk.undo()
+    desk.undo()
+    agree(strip, desk, run)
+    assert strip.rebuilt == 1
+
+
 def test_two_desks_label_at_once(opened: tuple[Desk, Run], tmp_path: Path) -> None:
     ann, run = opened
     strips = LiveStrip(), LiveStrip()

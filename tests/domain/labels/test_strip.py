@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import math
 import random
+from array import array
+from collections.abc import Iterable
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk.domain.labels.bulk import live_figures
+from reviewdesk.domain.labels.label_columns import LabelColumns
+from reviewdesk.domain.labels.marks import TRUTHS as MARKS
+from reviewdesk.domain.labels.marks import UNSEEN
 from reviewdesk.domain.labels.rows import SOURCES, LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict, Prefix
 from reviewdesk.domain.labels.strip import LiveFigures
 from reviewdesk.domain.labels.summary import alone, summarise
+from reviewdesk.domain.query.columns import CODES
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
@@ -95,15 +103,41 @@ def same(found: Calibration, expected: Calibration) -> None:
             assert getattr(found, name) == getattr(expected, name), name
 
 
-@given(runs(), STEPS, st.sampled_from([None, *SOURCES]))
+def columns(labels: Iterable[LabelledRow]) -> LabelColumns:
+    """The labels as a desk reads them at once."""
+    made = sorted(labels, key=lambda one: one.key)
+    marks = [MARKS.index(one.place.truth) | UNSEEN * (not one.place.seen) for one in made]
+    codes = [CODES["decision"].index(one.decision) if one.decision else -1 for one in made]
+    found: dict[str, array[Any]] = {
+        "key": array("q", [one.key for one in made]),
+        "mark": array("B", marks),
+    }
+    for name in ("score", "stated_score", "confidence"):
+        values = [getattr(one, name) for one in made]
+        found[name] = array("d", [math.inf if value is None else value for value in values])
+    for name in ("passes", "answered"):
+        found[name] = array("i", [getattr(one, name) for one in made])
+    for name in ("stratum", "rank"):
+        found[name] = array("i", [getattr(one.place, name) for one in made])
+    return LabelColumns.of({**found, "decision": array("b", codes)})
+
+
+@given(
+    runs(), st.lists(st.tuples(TRUTHS, SEEN), max_size=24), STEPS, st.sampled_from([None, *SOURCES])
+)
 def test_any_labels_in_any_order(
     run: tuple[RunFigures, list[LabelledRow]],
+    before: list[tuple[Truth, bool]],
     steps: list[list[tuple[int, Truth | None, bool]]],
     source: str | None,
 ) -> None:
     figures, verdicts = run
-    live, held = LiveFigures(figures, source), dict[int, LabelledRow]()
-    same(live.calibration(), summarise([], figures, source))
+    given = zip(verdicts[::-1], before, strict=False)
+    held = {one.key: labelled(one, truth, seen=seen) for one, (truth, seen) in given}
+    # Those that stand at the start are counted at once, the others one by one.
+    live = live_figures(figures, columns(held.values()), source)
+    same(live.calibration(), summarise(list(held.values()), figures, source))
+    close(live.alone(), alone(list(held.values()), {}).metrics)
     for step in steps if verdicts else []:
         picked = [(verdicts[which % len(verdicts)], truth, seen) for which, truth, seen in step]
         changes = {
@@ -221,4 +255,4 @@ def test_what_a_label_costs() -> None:
     assert prefix.end == 99
     # Taken back from the front, the others are passed once, and then wait outside.
     assert [len(prefix.take(rank)) for rank in range(99)] == [99] + [0] * 98
-    assert (prefix.end, prefix.held) == (0, {})
+    assert (prefix.end, 0 in prefix.held, 99 in prefix.held) == (0, False, False)

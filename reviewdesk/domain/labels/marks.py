@@ -1,0 +1,10 @@
+"""The byte that a desk keeps of each verdict's label: its truth, and what else counts of it."""
+
+from __future__ import annotations
+
+from reviewdesk.domain.records import Truth
+
+TRUTHS = (None, Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.DISPUTED)
+"""The truth of a verdict's item, by the three lowest bits of its byte."""
+TRUTH, TENTATIVE, UNSEEN, FLAGGED, AUDIT = 7, 8, 16, 32, 64
+"""The bits of a byte; a verdict without a label has 0."""
