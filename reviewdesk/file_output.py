@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 import sys
 import time
@@ -168,7 +167,9 @@ def _open_part(folder: Path, mode: int) -> tuple[int, Path | None]:
 
 
 def _part_of(folder: Path) -> Path:
-    return folder / f".reviewdesk-{secrets.token_hex(8)}.part"
+    from secrets import token_hex
+
+    return folder / f".reviewdesk-{token_hex(8)}.part"
 
 
 def _name(descriptor: int, path: Path) -> None:

@@ -75,12 +75,14 @@ def open_desk(path: Path | None = None, *, on_screen: bool = False) -> Iterator[
     """
     from reviewdesk.desk import Desk
     from reviewdesk.desk.damage import damage_explained
-    from reviewdesk.desk.review import unsaved
 
     desk = Desk.open(path or desk_path(), reviewer=current_settings().reviewer or None)
     with closing(desk), damage_explained(desk):
-        for line in () if on_screen else unsaved.notices(desk):
-            say(line)
+        if not on_screen:
+            from reviewdesk.desk.review import unsaved
+
+            for line in unsaved.notices(desk):
+                say(line)
         yield desk
 
 

@@ -27,13 +27,17 @@ def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
 
     The run is indexed first, if the filter needs that. Raise UsageError for an unknown order.
     """
-    from reviewdesk.desk.review.filters import expand
-    from reviewdesk.desk.review.search import index
     from reviewdesk.domain.query.filter import parse_filter, parse_order
 
     parse_order(order)
+    if not text:
+        return text
+    from reviewdesk.desk.review.filters import expand
+
     text = expand(desk, text)
     if parse_filter(text).searches:
+        from reviewdesk.desk.review.search import index
+
         bar = ProgressLine(f"indexing {run.name}")
         try:
             index(desk, run, bar)

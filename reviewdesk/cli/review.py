@@ -24,7 +24,6 @@ from reviewdesk.cli.common import (
     shared_options,
 )
 from reviewdesk.cli.invocation import current_settings
-from reviewdesk.desk.review.named import named_verdict
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
 from reviewdesk.system.terminal import is_dumb
 
@@ -381,6 +380,7 @@ def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     """
     from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.live.rerun_history import of_item
+    from reviewdesk.desk.review.named import named_verdict
     from reviewdesk.domain.panel.rerun_result import RerunHistory
     from reviewdesk.views import verdict as views
     from reviewdesk.views.json import review as shapes

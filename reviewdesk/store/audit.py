@@ -16,13 +16,11 @@ from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.frozen import Frozen
-from reviewdesk.store import label_state, measures, reruns, runs, schema
+from reviewdesk.store import label_state, reruns, runs, schema
 from reviewdesk.store.connect import connect_read_only
 from reviewdesk.store.events import desk_id, of_desk
 from reviewdesk.store.explain import explained
 from reviewdesk.store.load import orders
-from reviewdesk.store.load.hidden_runs import hidden_runs
-from reviewdesk.store.load.hidden_runs import problems as load_problems
 from reviewdesk.store.rows import value
 from reviewdesk.store.verdicts import first_key
 
@@ -96,10 +94,13 @@ def verify(
     if harmful:
         # Nothing else is read, because a table or view that is not ours may answer without end.
         return Verification(False, 0, "", tuple(harmful + other))
+    # Imported here because it is long, and every start loads this module.
+    from reviewdesk.store.load import hidden_runs
+
     problems, older = [*_file_problems(conn), *other], list[str]()
     checks: list[Check] = [
         _place_problems, _chain_problems, _desk_problems, label_state.problems, _run_problems,
-        _rerun_problems, _migration_problems, _kind_problems, load_problems,
+        _rerun_problems, _migration_problems, _kind_problems, hidden_runs.problems,
     ]  # fmt: skip
     if full is not None:
         checks.append(partial(_decided_again, full, older))
@@ -114,8 +115,8 @@ def verify(
         problems += _head_problems(conn, expected)
     count = value(conn, _EVENTS)
     # What a planted load says of itself may be no number at all.
-    whole = next(load_problems(conn), None) is None
-    loading = tuple(one.sentence for one in hidden_runs(conn)) if whole else ()
+    whole = next(hidden_runs.problems(conn), None) is None
+    loading = tuple(one.sentence for one in hidden_runs.hidden_runs(conn)) if whole else ()
     return Verification(not problems, count, head(conn), tuple(problems), loading, tuple(older))
 
 
@@ -326,6 +327,8 @@ def _content_problems(
     query = f"SELECT count(*) FROM verdicts WHERE {placed}"
     if not held == size == value(conn, query, (first, first + size, key, first)):
         yield "has verdicts that were not loaded, or verdicts out of place"
+    from reviewdesk.store import measures
+
     if any(start != end for start, end in measures.places(conn, key)):
         yield "its packed ballots are out of place"
     yield from orders.problems(conn, key)

@@ -14,17 +14,17 @@ from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.audit.mismatches import Breach, kinds
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.records import Run, Truth
-from reviewdesk.domain.run.details import DecisionCounts
 from reviewdesk.domain.run.packing import COLUMNS
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import AmbiguousError, NotFoundError
-from reviewdesk.store import events, measures
+from reviewdesk.store import events
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.load import archives
 from reviewdesk.store.rows import decision, record, value
 from reviewdesk.store.verdicts import first_key
 
 if TYPE_CHECKING:
+    from reviewdesk.domain.run.details import DecisionCounts
     from reviewdesk.domain.run.digest import RunDigest
     from reviewdesk.domain.run.tally import RunTally
 
@@ -117,6 +117,10 @@ def truths(conn: sqlite3.Connection, run: int) -> dict[tuple[Truth, bool], int]:
 
 def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, DecisionCounts]:
     """Count the verdicts of all runs, or of one, by run key."""
+    # Imported here because opening a run counts none.
+    from reviewdesk.domain.run.details import DecisionCounts
+    from reviewdesk.store import measures
+
     # Rows lie in the order of their runs, so a scan of the table is faster than the index.
     source = f"verdicts NOT INDEXED WHERE {measures.SHOWN}"
     source = source if run is None else "verdicts WHERE run = ?"

@@ -21,7 +21,6 @@ from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.app.later import Later
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.desk.figures.strip import LiveStrip
-from reviewdesk.desk.review import search
 from reviewdesk.domain.records import Item, Run, View
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings
@@ -29,8 +28,9 @@ from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk, backups
+    from reviewdesk.desk.review import search
 else:
-    backups = Later("desk.backups")
+    backups, search = Later("desk.backups"), Later("desk.review.search")
 
 READ_ONLY = "the desk is read-only: labels and notes cannot be saved"
 REVIEW, CALIBRATION, RUNS = "review", "calibration", "runs"

@@ -23,7 +23,7 @@ from reviewdesk.app.controllers.work.edits import ItemEdits
 from reviewdesk.app.controllers.work.notes import NoteController
 from reviewdesk.app.controllers.work.outbox import Write
 from reviewdesk.app.later import Later
-from reviewdesk.desk.review import edits, history, marks
+from reviewdesk.desk.review import edits
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.safetext import show_line
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from reviewdesk.app.controllers import rerun_history as outcomes
     from reviewdesk.app.keys import commands
     from reviewdesk.desk.live import rerun_history
-    from reviewdesk.desk.review import clipboard, other_runs
+    from reviewdesk.desk.review import clipboard, history, marks, other_runs
     from reviewdesk.domain.panel import rerun_result
     from reviewdesk.domain.query import completion
     from reviewdesk.views import events
@@ -44,6 +44,7 @@ else:
     commands = Later("app.keys.commands")
     completion = Later("domain.query.completion")
     events = Later("views.events")
+    history, marks = Later("desk.review.history"), Later("desk.review.marks")
     other_runs = Later("desk.review.other_runs")
     outcomes = Later("app.controllers.rerun_history")
     rerun_history = Later("desk.live.rerun_history")

@@ -23,7 +23,7 @@ _SINGLE = re.compile(
     "\u2190-\u22ff\u2500-\u25fc\u26a0\u2713\u2717]*"
 )
 """Texts that every terminal draws in one column a character."""
-_AGREED = re.compile(
+_AGREED = (
     f"(?:{_SINGLE.pattern[:-1]}|[\u2e80-\u2fff\u3001-\u3029\u3030-\u303e\u3041-\u3096\u309b-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60])*"
 )
@@ -107,7 +107,7 @@ def runs(drawing: str) -> list[CellRun] | None:
 def cells_of(text: str, look: Look) -> tuple[Cell, ...]:
     """Return the cells of a text; a list that scrolls draws the same ones elsewhere."""
     if _SINGLE.fullmatch(text) is None:
-        agreed = _AGREED.fullmatch(text) is not None
+        agreed = re.fullmatch(_AGREED, text) is not None
         rest = Cell("", look, single=False)
         return (Cell(text, look, single=False, agreed=agreed), *(rest,) * (cell_len(text) - 1))
     return tuple(_single(character, look) for character in text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.domain.records import Calibration, Metrics, Pace, Run
 from reviewdesk.frozen import Frozen
 from reviewdesk.store.connect import reading
@@ -13,6 +12,7 @@ from reviewdesk.store.events import Head, head, holds, touched
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.review.history import PaceReader
     from reviewdesk.domain.labels.rows import RunFigures
     from reviewdesk.domain.labels.strip import LiveFigures
 
@@ -61,6 +61,7 @@ class LiveStrip:
 
     def read(self, desk: Desk, run: Run) -> Strip:
         """Return the figures of a run as the desk holds them at this moment."""
+        from reviewdesk.desk.review.history import PaceReader
         from reviewdesk.store import figures
 
         with self._lock:

@@ -14,7 +14,6 @@ from reviewdesk.domain.query.columns import LABELS
 from reviewdesk.domain.query.filter import Filter, parse_filter, parse_order
 from reviewdesk.domain.records import Run
 from reviewdesk.store import events, queue
-from reviewdesk.store.conditions import FilterContext, matching
 
 if TYPE_CHECKING:
     from reviewdesk.domain.query.run_columns import RunColumns
@@ -132,6 +131,7 @@ class _Query:
         # Imported here because it loads numpy, which a queue in the order of the file spares.
         from reviewdesk.domain.query.masks import columns_of, mask_of
         from reviewdesk.domain.query.run_columns import RunFacts
+        from reviewdesk.store.conditions import FilterContext, matching
 
         self._held = held = desk.columns.read(desk, run, columns_of(kept, order))
         given = any(term.kind in _GIVEN for term in kept.terms())

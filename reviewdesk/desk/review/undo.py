@@ -13,7 +13,6 @@ from reviewdesk.errors import Cancelled
 from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import events
 from reviewdesk.store.connect import writing
-from reviewdesk.store.load.hidden_runs import LockPace
 
 _FIND = {"undo": events.next_undo, "redo": events.next_redo}
 
@@ -55,6 +54,8 @@ def rest(
         Cancelled: ``progress`` returned False.
     """
     batches = events.batches(desk.conn, desk.reviewer, done.target or 0)
+    from reviewdesk.store.load.hidden_runs import LockPace
+
     count, pace = done.detail["count"], LockPace()
     for place, action in enumerate(reversed(batches) if done.kind == "undo" else batches):
         if not progress(place / len(batches)):

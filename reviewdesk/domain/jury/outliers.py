@@ -7,7 +7,6 @@ drop an honest juror, or nobody. Every rule takes at least one score and returns
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
@@ -33,7 +32,9 @@ def sigma(scores: Sequence[float], k: float = DEVIATIONS) -> float:
     """
     if len(scores) < 2:
         return _mean(scores)
-    middle, spread = _mean(scores), statistics.stdev(scores)
+    from statistics import stdev
+
+    middle, spread = _mean(scores), stdev(scores)
     return _mean([one for one in scores if abs(one - middle) <= k * spread + SLACK])
 
 
@@ -44,7 +45,9 @@ def tukey(scores: Sequence[float], fence: float = FENCE) -> float:
     """
     if len(scores) < 2:
         return _mean(scores)
-    low, _, high = statistics.quantiles(scores, n=4, method="inclusive")
+    from statistics import quantiles
+
+    low, _, high = quantiles(scores, n=4, method="inclusive")
     reach = fence * (high - low) + SLACK
     return _mean([one for one in scores if low - reach <= one <= high + reach])
 

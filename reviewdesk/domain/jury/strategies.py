@@ -7,7 +7,6 @@ takes them from here.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -74,7 +73,8 @@ def median(scores: Sequence[float | None]) -> float | None:
     """Return the median of the given scores, the mean of two middle ones; ``None`` without."""
     given = [score for score in scores if score is not None]
     arguments.total("a score", given)
-    return statistics.median(given) if given else None
+    ordered, middle = sorted(given), len(given) // 2
+    return (ordered[middle] + ordered[~middle]) / 2 if given else None
 
 
 def weighted_average(

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.stats.rates import cohen_kappa, wilson
 from reviewdesk.frozen import Frozen
 
 OTHERS = 50
@@ -105,5 +104,7 @@ def self_agreement(pairs: Sequence[LabelPair]) -> SelfAgreement:
     n, same = len(pairs), sum(pair.first is pair.second for pair in pairs)
     if not n:
         return SelfAgreement(0, 0, None, None, None, None)
+    from reviewdesk.domain.stats.rates import cohen_kappa, wilson
+
     kappa = cohen_kappa([pair.first for pair in pairs], [pair.second for pair in pairs])
     return SelfAgreement(n, same, same / n, *wilson(same, n), kappa)

@@ -6,7 +6,6 @@ and ``samples`` holds each answer, with ``round`` and ``swapped`` where a panel 
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -77,6 +76,8 @@ def summed(samples: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 def _agreed(orders: Sequence[Sequence[CanonicalBallot]], threshold: float) -> dict[str, Any]:
     """Return what the answers in each order come to."""
+    from statistics import median
+
     every = [one for order in orders for one in order]
     chosen = {majority([choice(one, threshold) for one in order]) for order in orders}
     won = chosen.pop() if len(chosen) == 1 else None
@@ -84,7 +85,7 @@ def _agreed(orders: Sequence[Sequence[CanonicalBallot]], threshold: float) -> di
     sure = [value for one in every if (value := one.get("confidence")) is not None]
     latest = max((one.get("at") or "" for one in every), default="") or None
     times = [value for one in every if (value := one.get("latency_ms")) is not None]
-    score = statistics.median(scores) if scores else None
+    score = median(scores) if scores else None
     first: CanonicalBallot = next(one for one in every if won in {None, choice(one, threshold)})
     made = without_nulls(
         {
@@ -92,7 +93,7 @@ def _agreed(orders: Sequence[Sequence[CanonicalBallot]], threshold: float) -> di
             "score": None if won is None else score,
             "raw_score": score if won is None else None,
             "label": None if won is None else first.get("label"),
-            "confidence": statistics.median(sure) if sure and won is not None else None,
+            "confidence": median(sure) if sure and won is not None else None,
             "reason": first.get("reason"),
             "latency_ms": max(times, default=None),
             "at": latest,

@@ -6,9 +6,8 @@ import json
 import sqlite3
 from typing import TYPE_CHECKING
 
-from reviewdesk.domain.run.details import DecisionCounts
-
 if TYPE_CHECKING:
+    from reviewdesk.domain.run.details import DecisionCounts
     from reviewdesk.domain.run.stats import Stats
 
 
