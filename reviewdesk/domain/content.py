@@ -6,11 +6,8 @@ import hashlib
 import json
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 from reviewdesk.domain.canonical import CanonicalVerdict
-
-_CONTENT = ("input", "output", "alternative", "reference", "rubric")
 
 
 def canonical_json(value: object) -> bytes:
@@ -55,7 +52,10 @@ def item_hash(body: CanonicalVerdict, run_hash: str) -> str:
 
 
 def _content(body: CanonicalVerdict, *more: str) -> bytes:
-    content: list[Any] = [body.get(key) for key in _CONTENT]
+    get = body.get
+    content = [
+        get("input"), get("output"), get("alternative"), get("reference"), get("rubric"),
+    ]  # fmt: skip
     # One response may be judged on several dimensions.
     dimension = body["case"].get("dimension")
     content += [*([] if dimension is None else [dimension]), *more]

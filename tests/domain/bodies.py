@@ -77,7 +77,8 @@ def fill(packer: Packer, rows: Sequence[tuple[Verdict, Assessment]]) -> None:
     packer.start(
         blank | {"seated": array(COLUMNS["seated"], seats).tobytes()},
         [verdict.body["jurors"] for verdict, _ in rows],
-        [PolicyFacts(Policy(), Rule(None, None, None), frozenset(), None)] * len(rows),
+        [PolicyFacts(Policy(), Rule(None, None, None), frozenset(), None)],
+        [0] * len(rows),
     )
     for at, (verdict, made) in enumerate(rows):
         packer.replace(at, verdict, made)

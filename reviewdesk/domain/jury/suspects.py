@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.jury.injection import passages, rarest_hints
-from reviewdesk.domain.panel.case import outside_texts
+from reviewdesk.domain.panel.case import outside_columns
 
 _CASE = 0x20202020
 """The bits that tell small ASCII letters from capitals; they are set in all bytes compared."""
@@ -48,10 +48,13 @@ def _pairs() -> npt.NDArray[np.uint8]:
 _PAIRS = _pairs()
 
 
-def suspects(bodies: Sequence[CanonicalVerdict]) -> list[bool]:
-    """Return for each verdict whether one of its outside texts holds a suspicious passage."""
+def suspects(bodies: Sequence[CanonicalVerdict], keys: set[str]) -> list[bool]:
+    """Return for each verdict whether one of its outside texts holds a suspicious passage.
+
+    ``keys`` are those that any of the verdicts has.
+    """
     found = [False] * len(bodies)
-    every = [(at, text) for at, body in enumerate(bodies) for _, text in outside_texts(body)]
+    every = list(outside_columns(bodies, keys))
     plain = [one for one in every if one[1].isascii()]
     hinted = [plain[place] for place in _hinted([text for _, text in plain])]
     for at, text in (*hinted, *(one for one in every if not one[1].isascii())):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -105,6 +105,21 @@ def outside_texts(body: CanonicalVerdict) -> Iterator[tuple[str, str]]:
     if "meta" in body:
         for key, text in _context(body).items():
             yield f'context "{key}"', text
+
+
+def outside_columns(
+    bodies: Sequence[CanonicalVerdict], keys: set[str]
+) -> Iterator[tuple[int, str]]:
+    """Yield the outside texts of many verdicts, each with its verdict's place, in no order.
+
+    ``keys`` are those that any of the verdicts has.
+    """
+    for key in keys.intersection(key for _, key in _OUTSIDE_KEYS):
+        texts = [body.get(key) for body in bodies]
+        yield from [(at, text) for at, text in enumerate(texts) if isinstance(text, str)]
+    if "meta" in keys:
+        for at, body in enumerate(bodies):
+            yield from ((at, text) for text in _context(body).values())
 
 
 def _context(body: CanonicalVerdict) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -40,6 +40,8 @@ class Ballots(Frozen):
     withheld: Bools
     odd: Bools
     """Whether a ballot failed, is trimmed by the report, or says nothing that columns hold."""
+    keys: set[str]
+    """The keys that any of the ballots has."""
 
     def place(self, column: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
         """Return a flat column as ``[n, s]``."""
@@ -89,22 +91,30 @@ def ballots_of(
         weights=_weights(jurors, keys, policies, np.repeat(places, seated)),
         withheld=stated & (votes == NOTHING),
         odd=odd,
+        keys=keys,
     )
 
 
 def odd_verdicts(
     bodies: Sequence[CanonicalVerdict],
+    keys: set[str],
     ballots: Ballots,
     policies: Sequence[PolicyFacts],
     places: Sequence[int],
 ) -> Bools:
     """Return which verdicts state something that columns do not settle."""
     labels = np.array([one.counts_labels for one in policies], np.bool_)
-    stated = np.array(
-        [not _ODD.isdisjoint(body) or _is_derivable(body) for body in bodies], np.bool_
-    )
-    found: Bools = stated | labels[places] | (ballots.seated == 0) | ballots.any(ballots.odd)
+    found: Bools = labels[places] | (ballots.seated == 0) | ballots.any(ballots.odd)
+    if not keys.isdisjoint((*_ODD, "agreement")):
+        found |= [not _ODD.isdisjoint(body) or _is_derivable(body) for body in bodies]
     return found
+
+
+def values_of(records: Sequence[Mapping[str, Any]], keys: set[str], key: str) -> list[Any]:
+    """Return what records have under a key, given all the keys that any of them has."""
+    if key not in keys:
+        return [None] * len(records)
+    return [record.get(key) for record in records]
 
 
 def _is_derivable(body: CanonicalVerdict) -> bool:
@@ -114,10 +124,8 @@ def _is_derivable(body: CanonicalVerdict) -> bool:
 
 
 def _numbers(jurors: Sequence[CanonicalBallot], keys: set[str], key: str) -> Floats:
-    if key not in keys:
-        return np.full(len(jurors), np.nan)
     # A value of None becomes NaN.
-    return np.array([juror.get(key) for juror in jurors], np.float64)
+    return np.array(values_of(jurors, keys, key), np.float64)
 
 
 def _weights(

@@ -10,6 +10,7 @@ import numpy as np
 from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.enums import Band
 from reviewdesk.domain.jury.agreement import ALPHA, LINED
+from reviewdesk.domain.run.ballots import values_of
 from reviewdesk.domain.run.columns import Bools, Floats, Ints
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING
 from reviewdesk.frozen import Frozen
@@ -38,23 +39,29 @@ class Claims(Frozen):
     """Whether a reason for an escalation is stated."""
 
 
-def claims_of(bodies: Sequence[CanonicalVerdict]) -> Claims:
-    """Return what verdicts state."""
-    stated: list[Any] = [body.get("agreement") or {} for body in bodies]
+def claims_of(bodies: Sequence[CanonicalVerdict], keys: set[str]) -> Claims:
+    """Return what verdicts state, given all the keys that any of them has."""
+    stated: list[Any] = [one or {} for one in values_of(bodies, keys, "agreement")]
     metrics = [one.get("metric") for one in stated]
     return Claims(
-        decision=_codes(bodies, "decision", DECISIONS),
-        score=np.array([body.get("score") for body in bodies], np.float64),
+        decision=_codes(bodies, keys, "decision", DECISIONS),
+        score=np.array(values_of(bodies, keys, "score"), np.float64),
         agreement=np.array([metric is not None for metric in metrics], np.bool_),
         value=np.array([one.get("value") for one in stated], np.float64),
         lined=np.array([metric in LINED for metric in metrics], np.bool_),
         alpha=np.array([metric == ALPHA for metric in metrics], np.bool_),
-        band=_codes(bodies, "band", BANDS),
-        escalate=_codes(bodies, "escalate_for_review", (False, True)),
-        excused=np.array([bool(body.get("escalation_reasons")) for body in bodies], np.bool_),
+        band=_codes(bodies, keys, "band", BANDS),
+        escalate=_codes(bodies, keys, "escalate_for_review", (False, True)),
+        excused=np.array(
+            [bool(one) for one in values_of(bodies, keys, "escalation_reasons")], np.bool_
+        ),
     )
 
 
-def _codes(bodies: Sequence[CanonicalVerdict], key: str, words: Sequence[Any]) -> Ints:
+def _codes(
+    bodies: Sequence[CanonicalVerdict], keys: set[str], key: str, words: Sequence[Any]
+) -> Ints:
+    if key not in keys:
+        return np.full(len(bodies), NOTHING)
     codes = {word: code for code, word in enumerate(words)}
-    return np.array([codes.get(body.get(key), NOTHING) for body in bodies], np.int64)
+    return np.array([codes.get(one, NOTHING) for one in values_of(bodies, keys, key)], np.int64)

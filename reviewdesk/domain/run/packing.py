@@ -124,22 +124,17 @@ class Packer:
         columns: Mapping[str, bytes],
         panels: Iterable[Iterable[CanonicalBallot]],
         rules: Sequence[RuleFacts],
+        places: Sequence[int],
     ) -> None:
-        """Start a window with the columns that are known, of these panels under these rules."""
+        """Start a window with the columns that are known, of panels under the rules at places."""
         self._columns = {name: array(COLUMNS[name], column) for name, column in columns.items()}
         seats = [tuple([juror["id"] for juror in panel]) for panel in panels]
         self._starts = [0, *accumulate(map(len, seats))]
         indices = chain.from_iterable([self._seats(ids) for ids in seats])
         self._columns["juror"] = array(COLUMNS["juror"], indices)
-        # Many verdicts share one rule.
-        known = {id(one): one for one in rules}
-        codes = {
-            at: (self._bar(one.bar), _strategy(one.rule), one.fraction, 0)
-            for at, one in known.items()
-        }
-        each = [codes[id(one)] for one in rules]
-        for place, name in enumerate(_PER_RULE):
-            self._columns[name] = array(COLUMNS[name], [one[place] for one in each])
+        codes = [(self._bar(one.bar), _strategy(one.rule), one.fraction, 0) for one in rules]
+        for name, of_rule in zip(_PER_RULE, zip(*codes, strict=True), strict=True):
+            self._columns[name] = array(COLUMNS[name], [of_rule[place] for place in places])
 
     def _seats(self, ids: tuple[str, ...]) -> list[int]:
         """Return the index of each seat's name."""

@@ -22,6 +22,7 @@ from reviewdesk.domain.run.claims import Claims
 from reviewdesk.domain.run.columns import Bools, Floats, Ints
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING
 from reviewdesk.domain.run.policies import BY_SCORE, Counted, PolicyFacts
+from reviewdesk.domain.stats.dense import cases
 from reviewdesk.domain.verdict import SLACK, Decision
 
 FAIL, PASS = (DECISIONS.index(one) for one in (Decision.FAIL, Decision.PASS))
@@ -55,11 +56,10 @@ class PanelScores:
         self._silent = (withheld > 0) & (self.answered == 0)
         self._known = (self.answered > 0) & (unknown == 0)
         counts = (self.passes, self.answered, self.seated, unknown, withheld)
-        counted = [
-            policies[place].counted(*votes)
-            for place, *votes in zip(places, *(one.tolist() for one in counts), strict=True)
-        ]
-        self.counted = Counted(*np.array(counted, np.int64).reshape(-1, 6).T)
+        counted = np.empty((len(Counted._fields), len(places)), np.int64)
+        for (place, *votes), rows in cases(self._places, *counts):
+            counted[:, rows] = np.array(policies[place].counted(*votes))[:, None]
+        self.counted = Counted(*counted)
 
     def of_policy(self, values: list[Any], kind: Any = np.float64) -> npt.NDArray[Any]:
         """Return a value of each policy as a column."""
@@ -89,9 +89,7 @@ class PanelScores:
 
     def uses(self, *strategies: Strategy) -> Bools:
         """Return which verdicts one of the rules decides."""
-        every = list(Strategy)
-        found: Bools = np.isin(self.used, [every.index(one) for one in strategies])
-        return found
+        return self.of_policy([one.rule.used in strategies for one in self.policies], np.bool_)
 
     @cached_property
     def mean(self) -> Floats:
@@ -101,9 +99,10 @@ class PanelScores:
     @cached_property
     def trims(self) -> tuple[Ints, Ints]:
         """The number of scores cut at each end, and the rank of each seat's score ``[n, s]``."""
-        counts = zip(self._places.tolist(), self.scored.tolist(), strict=True)
-        cut = [trim_count(m, self.policies[place].fraction) for place, m in counts]
-        return np.array(cut, np.int64), _ranks(self.scores)
+        cut = np.empty(len(self.scores), np.int64)
+        for (place, m), rows in cases(self._places, self.scored):
+            cut[rows] = trim_count(m, self.policies[place].fraction)
+        return cut, _ranks(self.scores)
 
     @cached_property
     def cut_off(self) -> Bools:

@@ -24,6 +24,8 @@ BY_SCORE = -2
 _NO_VALUES = Values(None, None, None, None, None, None)
 _OWN_KEYS = ("threshold", "quorum", "strategy")
 _OWN_WORDS = ("failed_jurors", "supermajority")
+_DECISIVE = (*_OWN_KEYS, "meta")
+"""The keys of a verdict that may set its policy."""
 _MOST = 1000
 """How many policies are remembered."""
 
@@ -102,11 +104,21 @@ class Policies:
         self._defaults, self._filled = defaults, filled
         self._known: dict[tuple[Any, ...], PolicyFacts] = {}
 
-    def of(self, bodies: Sequence[CanonicalVerdict]) -> list[PolicyFacts]:
-        """Return the policy of each verdict."""
+    def of(
+        self, bodies: Sequence[CanonicalVerdict], keys: set[str]
+    ) -> tuple[list[PolicyFacts], list[int]]:
+        """Return the policies of verdicts, and for each verdict the place of its own among them.
+
+        ``keys`` are those that any of the verdicts has.
+        """
         if len(self._known) > _MOST:
             self._known.clear()
-        return [self._policy(body) for body in bodies]
+        if keys.isdisjoint(_DECISIVE):
+            return [self._policy(bodies[0])], [0] * len(bodies)
+        every = [self._policy(body) for body in bodies]
+        known = {id(one): one for one in every}
+        at = {name: place for place, name in enumerate(known)}
+        return list(known.values()), [at[id(one)] for one in every]
 
     def _policy(self, body: CanonicalVerdict) -> PolicyFacts:
         key: tuple[Any, ...] = body.get("threshold"), body.get("quorum"), body.get("strategy")

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.canonical import CanonicalVerdict, number
+from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.jury.agreement import AgreementSource
 from reviewdesk.domain.jury.family import shares_family
 from reviewdesk.domain.jury.suspects import suspects
-from reviewdesk.domain.run.ballots import Ballots, ballots_of, odd_verdicts
+from reviewdesk.domain.run.ballots import Ballots, ballots_of, odd_verdicts, values_of
 from reviewdesk.domain.run.claims import BANDS, claims_of
 from reviewdesk.domain.run.columns import Bools
 from reviewdesk.domain.run.packing import COLUMNS, DECISIONS
@@ -39,16 +39,20 @@ class SettledWindow(Frozen):
 
 
 def settled_window(
-    bodies: Sequence[CanonicalVerdict], policies: Sequence[PolicyFacts], generator: Generator
+    bodies: Sequence[CanonicalVerdict],
+    keys: set[str],
+    policies: Sequence[PolicyFacts],
+    places: Sequence[int],
+    generator: Generator,
 ) -> SettledWindow:
-    """Settle verdicts, each under its policy; ``generator`` is the one that the header states."""
-    known = list({id(one): one for one in policies}.values())
-    at = {id(one): place for place, one in enumerate(known)}
-    places = [at[id(one)] for one in policies]
-    ballots = ballots_of(bodies, known, places)
-    found = Settled(ballots, known, places, claims_of(bodies))
-    odd = odd_verdicts(bodies, ballots, known, places) | found.unsettled
-    settled = _settled(bodies, found, _kin(bodies, generator))
+    """Settle verdicts under the policies at ``places``.
+
+    ``keys`` are those that any of the verdicts has, and ``generator`` is what the header states.
+    """
+    ballots = ballots_of(bodies, policies, places)
+    found = Settled(ballots, policies, places, claims_of(bodies, keys))
+    odd = odd_verdicts(bodies, keys, ballots, policies, places) | found.unsettled
+    settled = _settled(bodies, keys, found, ballots.keys, generator)
     return SettledWindow(settled, np.flatnonzero(odd).tolist(), _columns(ballots, found))
 
 
@@ -62,23 +66,29 @@ def _columns(ballots: Ballots, found: Settled) -> dict[str, bytes]:
     return {name: column.astype(COLUMNS[name]).tobytes() for name, column in columns.items()}
 
 
-def _settled(bodies: Sequence[CanonicalVerdict], found: Settled, kin: Bools) -> SettledVerdicts:
+def _settled(
+    bodies: Sequence[CanonicalVerdict],
+    keys: set[str],
+    found: Settled,
+    ballot_keys: set[str],
+    generator: Generator,
+) -> SettledVerdicts:
     """Return what columns give of each verdict."""
-    escalate = np.array([bool(body.get("escalate_for_review")) for body in bodies])
-    warned = np.array([bool(body.get("bias_warning")) for body in bodies])
-    flags = found.flags
+    flags, kin = found.flags, _kin(bodies, keys, generator)
+    escalate = found.claims.escalate == 1
+    warned = np.array([bool(one) for one in values_of(bodies, keys, "bias_warning")], np.bool_)
     for flag, where in (
         (Flag.ESCALATED, escalate),
         (Flag.BIAS_WARNING, warned | (found.defined_low & kin)),
         (Flag.SAME_FAMILY, kin),
-        (Flag.SUSPICIOUS_TEXT, np.array(suspects(bodies))),
+        (Flag.SUSPICIOUS_TEXT, np.array(suspects(bodies, keys))),
         (DERIVED_ESCALATION, found.escalated),
     ):
         flags = np.where(where, flags | int(flag), flags)
     value, band, reported = found.shown
     derived = (
         [_DECIDED[one] for one in found.decision.tolist()], _known(found.score),
-        [number(body.get("score")) for body in bodies], _confidences(bodies),
+        _known(found.claims.score), _confidences(bodies, ballot_keys),
         _known(value), [_BANDS[one] for one in band.tolist()],
         [_SOURCES[one] for one in reported.tolist()], [_BANDS[one] for one in found.band.tolist()],
         _known(found.margin),
@@ -93,9 +103,11 @@ def _settled(bodies: Sequence[CanonicalVerdict], found: Settled, kin: Bools) -> 
     )
 
 
-def _kin(bodies: Sequence[CanonicalVerdict], known: Generator) -> Bools:
+def _kin(bodies: Sequence[CanonicalVerdict], keys: set[str], known: Generator) -> Bools:
     """Return for which verdicts a juror shares the generator's family."""
     found = np.zeros(len(bodies), np.bool_)
+    if not (known.model or known.vendor or "generator" in keys):
+        return found
     for at, body in enumerate(bodies):
         own = body.get("generator") or {}
         model, vendor = own.get("model") or known.model, own.get("vendor") or known.vendor
@@ -110,8 +122,10 @@ def _known(values: Any) -> list[float | None]:
     return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
 
 
-def _confidences(bodies: Sequence[CanonicalVerdict]) -> list[float | None]:
-    """Return the mean confidence of each panel."""
+def _confidences(bodies: Sequence[CanonicalVerdict], keys: set[str]) -> list[float | None]:
+    """Return the mean confidence of each panel; ``keys`` are those of the ballots."""
+    if "confidence" not in keys:
+        return [None] * len(bodies)
     found: list[float | None] = []
     for body in bodies:
         given = [one["confidence"] for one in body["jurors"] if "confidence" in one]

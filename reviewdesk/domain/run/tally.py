@@ -169,8 +169,9 @@ class RunTally(Counts):
         self.preliminary.extend(found.flags)
         sides = zip(found.derived["decision"], found.reviewed, strict=True)
         self.sides.extend([_STRATA[one] for one in sides])
-        for body, digest in zip(bodies, digests, strict=True):
-            self.contents.update(canonical_texts(body["id"], digest.hex()))
+        pairs = zip(bodies, digests, strict=True)
+        texts = [canonical_texts(body["id"], digest.hex()) for body, digest in pairs]
+        self.contents.update(b"".join(texts))
 
     def final_flags(self) -> npt.NDArray[np.int32]:
         """Return the flags to store, ``[verdicts]``."""

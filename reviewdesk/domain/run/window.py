@@ -78,9 +78,10 @@ class WindowReader:
         from reviewdesk.domain.run.settled import settled_window
 
         first, bodies = self.tally.verdicts, [body for body, _ in written]
-        policies = self._policies.of(bodies)
-        window = settled_window(bodies, policies, self._generator)
-        self._packer.start(window.columns, [body["jurors"] for body in bodies], policies)
+        keys = set[str]().union(*bodies)
+        policies, places = self._policies.of(bodies, keys)
+        window = settled_window(bodies, keys, policies, places, self._generator)
+        self._packer.start(window.columns, [body["jurors"] for body in bodies], policies, places)
         for at in window.odd:
             verdict = self._read(bodies[at])
             found = assess(verdict)
