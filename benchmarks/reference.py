@@ -1,4 +1,4 @@
-"""Write those parts of docs/reference that are made from the code, each between its two marks."""
+"""Write what is made from the code: parts of docs/reference, and the schema of reports."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action, by_group
 from reviewdesk.app.keys.commands import COMMANDS
 from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.cli import cli
+from reviewdesk.reports.canonical import models
 from reviewdesk.reports.canonical.models import HeaderModel, VerdictModel
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -314,8 +315,15 @@ BLOCKS = {
 """The page and the maker of each made part, by the name in its marks."""
 
 
+def schema_text() -> str:
+    """Return the JSON schemas of a report as the package keeps them."""
+    return json.dumps(models.schemas(), separators=(",", ":")) + "\n"
+
+
 def main() -> None:
-    """Replace what stands between the marks."""
+    """Replace what stands between the marks, and the schema that reports are read by."""
+    schema = Path(models.__file__).with_name("schema.json")
+    schema.write_text(schema_text(), encoding="utf-8")
     for name, (page, make) in BLOCKS.items():
         path = FOLDER / page
         text = path.read_text(encoding="utf-8")

@@ -42,11 +42,12 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
         UsageError: ``options`` name an unknown format, or an option that this format does not use.
     """
     from reviewdesk.reports.canonical.reader import DIALECTS as OWN
-    from reviewdesk.reports.dialects import named
     from reviewdesk.reports.sniff import recognise
 
     forced = None
     if options.format is not None:
+        from reviewdesk.reports.dialects import named
+
         forced = named(options.format)
         if forced is None:
             known = ", ".join(_formats())

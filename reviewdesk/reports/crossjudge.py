@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.ballots import failure

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.strict_json import Fail
-from reviewdesk.reports.panels.cases_file import KEYS as CASE_KEYS
 
 SCHEMA_HINT = 'Add the line "schema": "reviewdesk.report/1" to the outermost object.'
 _CONVERT = "Convert it to reviewdesk.report/1 and open that."
@@ -50,6 +49,13 @@ _TOOLS: tuple[tuple[str, Callable[[Outline], bool], str], ...] = (
 """Other tools' files: name, test of the outline, and the jq program for a table of ratings."""
 
 
+def _are_of_case(keys: Collection[str]) -> bool:
+    # Imported here because models take long to build.
+    from reviewdesk.reports.panels.cases_file import KEYS
+
+    return set(keys) <= KEYS
+
+
 def other_tool(outline: Outline, fail: Fail) -> InputFileError | None:
     """Return the error for a file of another tool or another command, or None if it is neither."""
     keys = outline.keys
@@ -59,7 +65,7 @@ def other_tool(outline: Outline, fail: Fail) -> InputFileError | None:
     if "truth" in keys and ("id" in keys or "item_hash" in keys):
         hint = f"Read it with: reviewdesk labels import {_command_name(fail)}"
         return fail("", "is a labels file, not a report", hint)
-    if {"id", "output"} <= keys.keys() <= CASE_KEYS:
+    if {"id", "output"} <= keys.keys() and _are_of_case(keys.keys()):
         hint = f"Ask a panel: reviewdesk judge {_command_name(fail)} --panel PANEL -o REPORT"
         return fail("", "is a file of cases that nobody has judged yet", hint)
     for name, fits, program in _TOOLS:

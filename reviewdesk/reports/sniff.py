@@ -6,13 +6,13 @@ import codecs
 from typing import NoReturn
 
 from reviewdesk.errors import InputFileError
-from reviewdesk.reports import dialects, refusals
+from reviewdesk.reports import refusals
 from reviewdesk.reports.bytes.outline import Outline, outline_array, outline_object
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window, not_utf8
 from reviewdesk.reports.canonical import reader
-from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.wording import must_be
 
@@ -82,8 +82,16 @@ def _fitting(look: FirstLook, forced: Dialect | None) -> tuple[Dialect, FirstLoo
     if forced is not None:
         opens = forced.fits(look) or (forced.reads_tables and look.kind == "text")
         return (forced, look) if opens else None
-    found = dialects.fitting(look)
+    found = _foreign(look)
     return (found, look) if found else None
+
+
+def _foreign(look: FirstLook) -> Dialect | None:
+    """Return the first foreign dialect whose signature fits the file, or None."""
+    # Imported here, as below, because a canonical report is read without the other readers.
+    from reviewdesk.reports.dialects import fitting
+
+    return fitting(look)
 
 
 def _refuse(error: InputFileError) -> NoReturn:
@@ -117,10 +125,12 @@ def _fill(look: FirstLook, source: Source, fail: Fail, forced: Dialect | None) -
     except InputFileError:
         # Another tool's file may have what is forbidden in canonical files only. Its own reader,
         # or an error that names the tool, helps more.
+        from reviewdesk.reports.dialects import LAST
+
         canonical = str(outline.keys.get("schema")).startswith(_SCHEMA_FAMILY)
-        if canonical or not outline.keys or forced in (*reader.DIALECTS, dialects.LAST):
+        if canonical or not outline.keys or forced in (*reader.DIALECTS, LAST):
             raise
-        if forced or dialects.fitting(look):
+        if forced or _foreign(look):
             look.outline.forget()
             _outline(look, source, fail, ImportTally(lenient=True), forced)
             return
@@ -133,7 +143,7 @@ def _outline(
     look: FirstLook, source: Source, fail: Fail, tally: ImportTally, forced: Dialect | None
 ) -> None:
     def steps_in() -> bool:
-        dialect = forced or dialects.fitting(look)
+        dialect = forced or _foreign(look)
         return dialect is not None and dialect.steps_in
 
     def leaps(key: str) -> bool:
@@ -161,11 +171,13 @@ def _decide(look: FirstLook, fail: Fail) -> Dialect:
             _check_version(outline, fail)
             # Without verdicts it is the first line of JSON Lines, perhaps the only one.
             return reader.DOCUMENT if "verdicts" in keys else reader.LINES
-    if found := dialects.fitting(look):
+    if found := _foreign(look):
         return found
     if other := refusals.other_tool(outline, fail) or refusals.without_schema(outline, fail):
         raise other
-    return dialects.LAST
+    from reviewdesk.reports.dialects import LAST
+
+    return LAST
 
 
 def _check_version(outline: Outline, fail: Fail) -> None:

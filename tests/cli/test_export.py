@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.reports import Source, read
-from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
 from tests.helpers import SAMPLES, SHARED, controls, report, verdict

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled
-from reviewdesk.reports.canonical.models import FORMAT_NAME
-from reviewdesk.reports.canonical.writer import fitting, is_lines, report_pieces
+from reviewdesk.reports.canonical.writer import FORMAT_NAME, fitting, is_lines, report_pieces
 from reviewdesk.store import runs, verdicts
 from reviewdesk.store.explain import explained
 

@@ -1,42 +1,27 @@
 """Decode verdicts that are standard JSON and fit the models, several times faster than the rest.
 
-The types that are decoded to are made of the models' own JSON schema. What is not clean at first
-sight (a doubled or unknown key, a number that overflows, a lone surrogate) is left to the strict
-decoder and to the models, which word what is wrong.
+What is not clean at first sight (a doubled or unknown key, a number that overflows, a lone
+surrogate) is left to the strict decoder and to the models, which word what is wrong.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypeAlias, TypedDict, Union
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from reviewdesk.domain.run.counting import count_of
 from reviewdesk.reports.bytes.strict_json import MAX_DEPTH, NonStandardJsonError, decode
 from reviewdesk.reports.bytes.window import TextLine, Window
-from reviewdesk.reports.canonical.models import JurorModel, VerdictModel
+from reviewdesk.reports.canonical.types import PLAIN, is_of, plain_type, verdict_type
 from reviewdesk.reports.report import PlainVerdicts, ReportVerdict
 
 UNCLEAN = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
-_MOST = 10**15
-"""The largest number that is taken at sight, where the models set no bound."""
 _FREE = frozenset({"meta", "labels", "samples"})
-_PLAIN = frozenset(
-    {
-        "id", "case", "input", "output", "alternative", "reference", "rubric", "generator",
-        "threshold", "strategy", "decision", "label", "score", "agreement", "band",
-        "escalate_for_review", "escalation_reasons", "same_family", "bias_warning", "jurors",
-        "regime", "checks", "kind", "model", "vendor", "role", "raw_score", "scale", "pass",
-        "confidence", "reason", "weight", "trimmed", "latency_ms", "tokens_in", "tokens_out",
-        "cost_usd", "raw", "temperature", "prompt_sha256", "round", "not_applied",
-    }
-)  # fmt: skip
-"""Keys of verdicts and jurors that neither free data nor a rule beyond the models is about."""
 _LONG = re.compile(rb"\d{19}")
 
 
@@ -58,7 +43,7 @@ def clean_verdict(data: bytes) -> CleanVerdict | None:
     (verdict,) = found
     jurors = verdict["jurors"]
     seen = set(verdict).union(*jurors)
-    if seen <= _PLAIN:
+    if seen <= PLAIN:
         return CleanVerdict(verdict, has_unique_jurors(verdict))
     # The models refuse an answer beside an error; free data may nest deep and hold any number.
     free = not _FREE.isdisjoint(seen)
@@ -101,7 +86,8 @@ class VerdictList(Window):
         index = 0
         for _ in self.elements():
             origin = f"$.verdicts[{index}]"
-            yield ReportVerdict("", self.value(origin), origin)
+            first = self.value(origin)
+            yield ReportVerdict("", first, origin, plain=_is_plain(first))
             index += 1
             for found in self._run(index):
                 yield found
@@ -159,91 +145,20 @@ def plain_verdicts(every: list[bytes], index: int) -> PlainVerdicts | None:
     return PlainVerdicts(found, every, index)
 
 
+def _is_plain(verdict: Any) -> bool:
+    """Return True if a verdict that was read strictly is plain and has no null."""
+    return is_of(verdict, plain_type()) and has_unique_jurors(verdict)
+
+
 @lru_cache(maxsize=1)
 def _decoder() -> Decode:
-    return _decoder_of(VerdictModel.model_json_schema())
+    return _decoder_of(verdict_type())
 
 
 @lru_cache(maxsize=1)
 def _plain_decoder() -> Decode:
-    """Return a decoder that knows no null, and of verdicts and jurors the plain keys alone."""
-    schema = _without_nulls(VerdictModel.model_json_schema())
-    for model in (VerdictModel, JurorModel):
-        named = schema["$defs"][model.__name__]
-        named["properties"] = {
-            key: one for key, one in named["properties"].items() if key in _PLAIN
-        }
-    return _decoder_of(schema)
+    return _decoder_of(plain_type())
 
 
-def _decoder_of(schema: dict[str, Any]) -> Decode:
-    verdict = _type(schema, schema["$defs"])
+def _decoder_of(verdict: Any) -> Decode:
     return msgspec.json.Decoder(list.__class_getitem__(verdict)).decode
-
-
-def _without_nulls(schema: Any) -> Any:
-    if isinstance(schema, dict):
-        return {key: _without_nulls(one) for key, one in schema.items()}
-    if isinstance(schema, list):
-        return [_without_nulls(one) for one in schema if one not in ("null", {"type": "null"})]
-    return schema
-
-
-def _type(schema: dict[str, Any], named: dict[str, Any]) -> Any:
-    """Return the type of the values that fit a JSON schema; ``named`` are those it refers to."""
-    if reference := schema.get("$ref"):
-        return _type(named[reference.rpartition("/")[2]], named)
-    if options := schema.get("anyOf"):
-        return Union[tuple(_type(one, named) for one in options)]  # noqa: UP007 - at run time
-    kinds = schema.get("type", "object")
-    every = kinds if isinstance(kinds, list) else [kinds]
-    return Union[tuple(_plain(kind, schema, named) for kind in every)]  # noqa: UP007
-
-
-def _plain(kind: str, schema: dict[str, Any], named: dict[str, Any]) -> Any:
-    if "enum" in schema:
-        return Literal[tuple(schema["enum"])]
-    if kind == "array":
-        items = _type(schema["items"], named)
-        lengths = msgspec.Meta(min_length=schema.get("minItems"), max_length=schema.get("maxItems"))
-        return Annotated[list.__class_getitem__(items), lengths]
-    if kind == "object":
-        return _object(schema, named)
-    if kind == "string":
-        limits = msgspec.Meta(
-            min_length=schema.get("minLength"),
-            max_length=schema.get("maxLength"),
-            pattern=schema.get("pattern", "").replace("$", r"\Z") or None,
-        )
-        return Annotated[str, limits]
-    if kind in {"integer", "number"}:
-        return _number(kind, schema)
-    return {"boolean": bool, "null": None}[kind]
-
-
-def _object(schema: dict[str, Any], named: dict[str, Any]) -> Any:
-    if "properties" not in schema:
-        free = schema["additionalProperties"]
-        kept: Any = Any if free is True else _type(free, named)
-        return dict.__class_getitem__((str, kept))
-    required = schema.get("required", ())
-    fields = {}
-    for name, one in schema["properties"].items():
-        # A verdict within a verdict, as a re-run is, is left to the models.
-        if f"/{schema['title']}'" not in str(one):
-            found = _type(one, named)
-            fields[name] = found if name in required else NotRequired[found]
-    return TypedDict(schema["title"], fields)  # type: ignore[operator]
-
-
-def _number(kind: str, schema: dict[str, Any]) -> Any:
-    least, above = schema.get("minimum", -_MOST), schema.get("exclusiveMinimum")
-    most, below = schema.get("maximum", _MOST), schema.get("exclusiveMaximum")
-    low = math.ceil(least) if above is None else math.floor(above) + 1
-    high = math.floor(most) if below is None else math.ceil(below) - 1
-    whole = Annotated[int, msgspec.Meta(ge=low, le=high)]
-    if kind == "integer":
-        return whole
-    lower = msgspec.Meta(ge=least) if above is None else msgspec.Meta(gt=above)
-    upper = msgspec.Meta(le=most) if below is None else msgspec.Meta(lt=below)
-    return whole | Annotated[float, lower, upper]

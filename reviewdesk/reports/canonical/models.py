@@ -5,11 +5,10 @@ They only accept or refuse: a verdict's body is the JSON of the file, never a mo
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from reviewdesk.reports.canonical import writer
 from reviewdesk.reports.canonical.fields import (
     AgreementMetric,
     Amount,
@@ -29,9 +28,6 @@ from reviewdesk.reports.canonical.fields import (
 )
 from reviewdesk.reports.validation import Strict, Wanted
 from reviewdesk.reports.wording import FieldError, must_be
-
-FORMAT_NAME = writer.FORMAT_NAME
-
 
 _UNKNOWN = "is not a key of this format (free data belongs under meta)"
 
@@ -235,3 +231,8 @@ class HeaderModel(Canonical):
     defaults: PolicyModel | None = None
     generator: GeneratorModel | None = None
     meta: Free = {}
+
+
+def schemas() -> dict[str, Any]:
+    """Return the JSON schema of a header and of a verdict, which ``schema.json`` holds."""
+    return {model.__name__: model.model_json_schema() for model in (HeaderModel, VerdictModel)}

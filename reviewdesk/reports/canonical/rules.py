@@ -9,13 +9,15 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from reviewdesk.domain.canonical import CanonicalVerdict
-from reviewdesk.reports.canonical.models import HeaderModel, VerdictModel
+from reviewdesk.reports.canonical.types import fits_header
 from reviewdesk.reports.mapping.values import without_nulls
-from reviewdesk.reports.validation import Strict, validated
 from reviewdesk.reports.wording import FieldError, FieldProblem, Path, found, must_be
+
+if TYPE_CHECKING:
+    from reviewdesk.reports.validation import Strict
 
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:\.\d+)?"
@@ -49,11 +51,18 @@ def is_time(text: str) -> bool:
 
 def header_problem(header: Any) -> FieldProblem | None:
     """Return the first problem of a report's header, or None."""
+    if fits_header(header):
+        return next(_header_rules(header), None)
+    # Imported here, as below, because models take long to build and only word what is wrong.
+    from reviewdesk.reports.canonical.models import HeaderModel
+
     return _problem(HeaderModel, header, _header_rules)
 
 
 def verdict_problem(verdict: Any) -> FieldProblem | None:
     """Return the first problem of a verdict, or None."""
+    from reviewdesk.reports.canonical.models import VerdictModel
+
     return _problem(VerdictModel, verdict, _verdict_rules)
 
 
@@ -65,6 +74,8 @@ def rules_problem(verdict: Any) -> FieldProblem | None:
 def _problem(
     model: type[Strict], value: Any, rules: Callable[[dict[str, Any]], Iterator[FieldProblem]]
 ) -> FieldProblem | None:
+    from reviewdesk.reports.validation import validated
+
     try:
         validated(model, value)
     except FieldError as error:

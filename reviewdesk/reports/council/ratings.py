@@ -18,7 +18,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.frozen import Frozen
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, failing
-from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.foreign import Remarks

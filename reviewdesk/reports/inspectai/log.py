@@ -10,7 +10,7 @@ from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import ImportTally, failing
 from reviewdesk.reports.bytes.window import Window
-from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.inspectai.config import LogHeader
 from reviewdesk.reports.inspectai.edits import scores_of

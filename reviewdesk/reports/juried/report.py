@@ -12,7 +12,7 @@ from typing import Any
 
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, failing
-from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.juried.queue import (
     BY_CHECKS,

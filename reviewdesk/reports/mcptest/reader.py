@@ -21,7 +21,7 @@ from reviewdesk.reports.bytes.strict_json import (
     syntax_problem,
 )
 from reviewdesk.reports.bytes.window import decode_utf8, read_lines
-from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping.ballots import weigh
 from reviewdesk.reports.mapping.raw_scores import Scales

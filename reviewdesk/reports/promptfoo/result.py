@@ -14,7 +14,7 @@ from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import MAX_DEPTH, Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window
-from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import time

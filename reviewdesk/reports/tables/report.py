@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, TypeAlias
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import ImportTally, failing
-from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.options import ReadOptions

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.reports.canonical.models import FORMAT_NAME, HeaderModel, VerdictModel
+from reviewdesk.reports.canonical.models import HeaderModel, VerdictModel
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 
 _COMMENT = (
     "Checked in code: verdict ids are unique in a report and juror ids in a verdict; trim lists "

@@ -11,9 +11,13 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from pydantic import ValidationError
 
+from reviewdesk.reports.canonical import models
 from reviewdesk.reports.canonical.models import HeaderModel
+from reviewdesk.reports.canonical.types import PLAIN, fits_header, is_of, plain_type
+from reviewdesk.reports.validation import Strict
 from tests.reports.canonical.schema import ReportModel, report_schema
 
+KEPT = Path(models.__file__).with_name("schema.json")
 PUBLISHED = Path(__file__).parents[3] / "shared" / "spec" / "report-1.schema.json"
 
 FULL: dict[str, Any] = {
@@ -177,7 +181,7 @@ def _mutants() -> list[dict[str, Any]]:
 STEPS = pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)])
 
 
-def _accepts(model: type[HeaderModel], document: dict[str, Any]) -> bool:
+def _accepts(model: type[Strict], document: Any) -> bool:
     try:
         model.model_validate(document)
     except ValidationError:
@@ -223,3 +227,43 @@ def test_header_definitions_agree(step: int) -> None:
         fits = _accepts(HeaderModel, header)
         assert fits == theirs.is_valid(header) == ours.is_valid(header), json.dumps(header)
     assert not _accepts(HeaderModel, FULL)
+
+
+@STEPS
+def test_what_fits_the_types_fits_the_models(step: int) -> None:
+    headers, verdicts = [], []
+    for document in [FULL, *_mutants()[::step]]:
+        header = {key: value for key, value in document.items() if key != "verdicts"}
+        headers.append((fits_header(header), _accepts(HeaderModel, header)))
+        listed = document.get("verdicts")
+        for verdict in listed if isinstance(listed, list) else ():
+            bare = _plain(verdict)
+            found = is_of(bare, plain_type())
+            verdicts.append((found, _accepts(models.VerdictModel, bare)))
+    for every in (headers, verdicts):
+        assert (True, False) not in every
+        assert sum(fits for fits, _ in every) * step > 100
+
+
+def _plain(verdict: Any) -> Any:
+    """What of a verdict and of its jurors is taken at sight, but where a null has a meaning."""
+    if not isinstance(verdict, dict):
+        return verdict
+    keys = PLAIN - {"agreement", "checks"}
+    made = {key: _without_nulls(value) for key, value in verdict.items() if key in keys}
+    if isinstance(jurors := made.get("jurors"), list):
+        made["jurors"] = [_plain(juror) for juror in jurors]
+    return _without_nulls(made)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_nulls(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_nulls(one) for key, one in value.items() if one is not None}
+
+
+def test_the_schema_that_is_kept_is_that_of_the_models() -> None:
+    # Made by: python benchmarks/reference.py
+    assert json.loads(KEPT.read_text(encoding="utf-8")) == models.schemas()
