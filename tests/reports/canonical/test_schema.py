@@ -257,10 +257,11 @@ def _plain(verdict: Any) -> Any:
 
 
 def _without_nulls(value: Any) -> Any:
+    """The value without keys that are null, and 3 in the place of 3.0."""
     if isinstance(value, list):
         return [_without_nulls(one) for one in value]
     if not isinstance(value, dict):
-        return value
+        return int(value) if isinstance(value, float) and value.is_integer() else value
     return {key: _without_nulls(one) for key, one in value.items() if one is not None}
 
 
