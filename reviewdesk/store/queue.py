@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from array import array
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.jury.agreement import AgreementSource
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld
-from reviewdesk.domain.query.columns import CODES, NOT_TOLD, TYPES
+from reviewdesk.domain.query.columns import CODES, TYPES
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band
 from reviewdesk.frozen import Frozen
@@ -148,6 +149,8 @@ _COLUMNS: Mapping[str, str] = {
     **{name: f"ifnull({sql}, 0)" for name, sql in runs.UNANIMOUS.items()},
 }
 """SQL for the facts of one verdict."""
+FACTS = frozenset(_COLUMNS)
+"""The columns that the row of one verdict tells."""
 
 
 class RunKeys(Frozen):
@@ -188,6 +191,19 @@ def read_columns(
         if plain:
             found |= dict(zip(plain, read(conn, of, plain), strict=True))
     return found
+
+
+def read_rows(
+    conn: sqlite3.Connection, run: int, keys: array[int], names: list[str]
+) -> dict[str, array[float]]:
+    """Read facts of some verdicts, by name of ``FACTS``, in the order of their keys as given."""
+    columns = ", ".join(_COLUMNS[name] for name in names)
+    rows = conn.execute(
+        f"""SELECT {columns} FROM json_each(:keys) k CROSS JOIN verdicts v ON v.key = k.value
+            ORDER BY k.key""",
+        {"run": run, "keys": json.dumps(keys.tolist())},
+    )
+    return dict(zip(names, filled([_blank(name, len(keys)) for name in names], rows), strict=True))
 
 
 def _facts(names: list[str]) -> str:
@@ -302,23 +318,3 @@ def first_keys(
     )
     rows.row_factory = None
     return array("q", (row[0] for row in rows))
-
-
-def truths(
-    conn: sqlite3.Connection, run: int, withheld: Withheld = NOTHING
-) -> Iterable[tuple[int, str, bool]]:
-    """Yield key, truth and whether it is tentative, of every verdict of a run with a label.
-
-    A label that is ``withheld`` is left out if the item waits for another, and else not told.
-    """
-    rows = conn.execute(
-        """SELECT v.key, t.truth, t.tentative, t.item FROM truths t CROSS JOIN verdicts v
-           ON v.item = t.item AND v.run = ?""",
-        (run,),
-    )
-    rows.row_factory = None
-    for key, truth, tentative, item in rows:
-        if item in withheld.others:
-            yield key, NOT_TOLD, False
-        elif item not in withheld.waiting:
-            yield key, truth, tentative

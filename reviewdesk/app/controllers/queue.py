@@ -115,6 +115,7 @@ class QueueController:
             past=self._past["filter"],
             replaces=True,
         )
+        self._reader.warm()
         core.ask(form, partial(self._take, "filter", self.use))
 
     def _take(self, kind: str, use: Callable[[str], None], answer: FieldInput | None) -> None:
@@ -138,6 +139,7 @@ class QueueController:
             if order is not None:
                 self._use_order(order)
 
+        self._reader.warm()
         self._core.ask(OrderForm(view.order, view.blind), answered)
 
     def _use_order(self, order: str) -> None:

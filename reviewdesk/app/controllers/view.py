@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.widths import LEAST, SMALLEST, WIDE, columns
@@ -11,10 +12,12 @@ from reviewdesk.app.texts.layout import ItemScroll
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.domain.panel.rerun_result import OpenRerun, RerunHistory
 from reviewdesk.domain.records import Calibration, Metrics, Pace
-from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Tone
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.run.details import RunDetails, RunLine
 
 __all__ = ["LEAST", "PANES", "SMALLEST", "WIDE", "Panes", "ViewState"]
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.team.withheld import withheld
 from reviewdesk.store import figures
-from reviewdesk.store.label_state import marks
-from reviewdesk.store.verdicts import first_key, keys_of_items
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -26,20 +23,6 @@ def labelled(desk: OpenFile, run: Run) -> list[LabelledRow]:
     """
     waiting = withheld(desk).waiting if desk.double else ()
     return [row for row in figures.labelled(desk.conn, run.key) if row.item not in waiting]
-
-
-def label_marks(desk: OpenFile, run: Run) -> tuple[int, bytearray]:
-    """Return the key of a run's first verdict, and the byte of each verdict's label.
-
-    Those that wait for the reviewer's second opinion have none, as in ``labelled``.
-    """
-    first = first_key(desk.conn, run.key)
-    found = marks(desk.conn, first, run.verdicts)
-    if desk.double:
-        waiting = keys_of_items(desk.conn, run.key, withheld(desk).waiting)
-        for key in chain.from_iterable(waiting.values()):
-            found[key - first] = 0
-    return first, found
 
 
 def labelled_now(

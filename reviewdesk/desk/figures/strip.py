@@ -5,8 +5,11 @@ from __future__ import annotations
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.team.withheld import told_marks, withheld
+from reviewdesk.domain.labels.second_opinions import NOTHING
 from reviewdesk.domain.records import Calibration, Metrics, Pace, Run
 from reviewdesk.frozen import Frozen
+from reviewdesk.store import queue
 from reviewdesk.store.connect import reading
 from reviewdesk.store.events import Head, head, holds, touched
 
@@ -79,17 +82,18 @@ class LiveStrip:
             return Strip(live.calibration(), live.alone(), pace, work.given)
 
     def _build(self, desk: Desk, run: Run, totals: RunFigures) -> LiveFigures:
-        from reviewdesk.desk.figures.label_rows import label_marks, labelled
+        from reviewdesk.desk.figures.label_rows import labelled
         from reviewdesk.domain.labels.strip import LiveFigures
 
         self.rebuilt += 1
-        first, marks = label_marks(desk, run)
+        of, hidden = queue.span(desk.conn, run.key), withheld(desk) if desk.double else NOTHING
+        marks = told_marks(desk, of, hidden)
         if len(marks) - marks.count(0) > ONE_BY_ONE:
             from reviewdesk.domain.labels.bulk import live_figures
             from reviewdesk.domain.labels.label_columns import LabelColumns
             from reviewdesk.store import figures
 
-            found = figures.label_columns(desk.conn, first, marks)
+            found = figures.label_columns(desk.conn, of.first, marks)
             return live_figures(totals, LabelColumns.of(found))
         live = LiveFigures(totals)
         # In file order, because the order of the draw depends on verdicts without a label.

@@ -5,15 +5,16 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterator
 from functools import partial
+from itertools import chain, compress, pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from reviewdesk.desk.open_file import OpenFile
-from reviewdesk.desk.team.withheld import withheld
+from reviewdesk.desk.team.withheld import told_marks, withheld
 from reviewdesk.domain.labels.second_opinions import NOTHING
 from reviewdesk.domain.query.columns import LABELS
 from reviewdesk.domain.query.filter import Filter, parse_filter, parse_order
 from reviewdesk.domain.records import Run
-from reviewdesk.store import events, queue
+from reviewdesk.store import events, queue, verdicts
 
 if TYPE_CHECKING:
     from reviewdesk.domain.query.run_columns import RunColumns
@@ -63,7 +64,10 @@ class HeldColumns:
         if not LABELS.isdisjoint(names):
             newest = events.newest_key(desk.conn)
             if self._labelled != newest:
-                held.add_labels(queue.truths(desk.conn, run.key, withheld(desk)))
+                hidden = withheld(desk)
+                others = verdicts.keys_of_items(desk.conn, run.key, hidden.others)
+                marks = told_marks(desk, _place(held), hidden)
+                held.add_labels(marks, chain.from_iterable(others.values()))
                 self._labelled = newest
         return held
 
@@ -82,6 +86,8 @@ _GIVEN = frozenset({"tag", "state", "words"})
 """The kinds of terms that read what people wrote: tags and notes."""
 PAGE = 256
 """The number of keys in a first page: more than the tallest screen shows."""
+_STRETCHES = (0, 1_024, 4_096, 16_384)
+"""Where the stretches of an order end that are read for a first page, one after the other."""
 
 
 def keys(desk: QueueFile, run: Run, text: str, order: str) -> array[int]:
@@ -107,7 +113,12 @@ def first_page(desk: QueueFile, run: Run, text: str, order: str) -> array[int] |
 
 def pages(desk: QueueFile, run: Run, text: str, order: str) -> Iterator[array[int]]:
     """Yield the first keys of a queue, and then, if there are more, all; raises as ``keys``."""
-    query = _Query(desk, run, parse_filter(text), order)
+    kept = parse_filter(text)
+    if (soon := _from_the_start(desk, run, kept, order)) is not None:
+        yield soon
+        yield keys(desk, run, text, order)
+        return
+    query = _Query(desk, run, kept, order)
     yield (first := query.keys(PAGE))
     if len(first) == PAGE:
         yield query.keys()
@@ -121,6 +132,33 @@ def warm(desk: QueueFile, run: Run) -> None:
 def _in_file(kept: Filter, order: str) -> bool:
     """Return True if the file tells the order of the queue at once."""
     return not kept.groups and parse_order(order)[0] in queue.IN_FILE
+
+
+def _from_the_start(desk: QueueFile, run: Run, kept: Filter, order: str) -> array[int] | None:
+    """Return the first page of a filter, from as many rows at the start of an order as it takes.
+
+    ``None`` if the columns are in memory already, if the rows do not tell it, or if so few hold
+    that to read whole columns is as quick.
+    """
+    if not kept.groups or parse_order(order)[0] not in queue.IN_FILE:
+        return None
+    from reviewdesk.domain.query.masks import columns_of, mask_of, told_by_columns
+
+    names = columns_of(kept, "file")
+    if not told_by_columns(kept) or not names <= queue.FACTS | LABELS:
+        return None
+    held = desk.columns.read(desk, run, names & LABELS)
+    missing, found = sorted(names - held.columns.keys()), array("q")
+    for start, end in pairwise(_STRETCHES if missing else ()):
+        given = queue.first_keys(desk.conn, _place(held), order, end)[start:]
+        read = queue.read_rows(desk.conn, run.key, given, missing)
+        rows = array("i", (key - held.first for key in given))
+        mask = mask_of(held.stretch(rows, read), kept)
+        assert mask is not None  # noqa: S101 - the filter is not empty
+        found.extend(compress(given, mask))
+        if len(found) >= PAGE:
+            return found[:PAGE]
+    return None
 
 
 class _Query:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld, is_double
 from reviewdesk.store import verdicts
 from reviewdesk.store.events import Head, head, holds, touched
+from reviewdesk.store.label_state import marks
 from reviewdesk.store.team.lone_labels import lone_labels
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.domain.records import Run
+    from reviewdesk.store.queue import RunKeys
 
 _MANY = 500
 """If the log touched more contents than this, all of them are read again."""
@@ -30,6 +33,18 @@ def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld
         elif not revealed:
             others.add(item)
     return Withheld(desk.reviewer, waiting, others)
+
+
+def told_marks(desk: OpenFile, of: RunKeys, hidden: Withheld) -> bytearray:
+    """Return the byte of each verdict's label of a run.
+
+    Those that wait for the reviewer's second opinion have none.
+    """
+    found = marks(desk.conn, of.first, of.size)
+    waiting = verdicts.keys_of_items(desk.conn, of.run, hidden.waiting)
+    for key in chain.from_iterable(waiting.values()):
+        found[key - of.first] = 0
+    return found
 
 
 class WithheldLabels:

@@ -71,6 +71,11 @@ def _columns_of_term(term: Term) -> set[str]:
     return {name} & TYPES.keys() - PLACES
 
 
+def told_by_columns(kept: Filter) -> bool:
+    """Return True if columns tell where a filter holds, whatever its terms."""
+    return all(_condition(term) not in {_elsewhere, _untagged} for term in kept.terms())
+
+
 def ordered(facts: QueueFacts, mask: Mask | None, order: str, limit: int | None = None) -> Rows:
     """Return the rows where a mask holds, in an order; with ``limit`` at most the first so many."""
     name, descending = parse_order(order)
@@ -115,9 +120,13 @@ def _part(facts: QueueFacts, part: Part) -> Mask:
     if isinstance(part, Nested):
         found = _filter(facts, part.filter)
     else:
-        name = part.name if part.kind in {"choice", "state", "panel"} else part.kind
-        found = _CONDITIONS.get(name, _elsewhere)(facts, part)
+        found = _condition(part)(facts, part)
     return ~found if part.negated else found
+
+
+def _condition(term: Term) -> Callable[[QueueFacts, Term], Mask]:
+    name = term.name if term.kind in {"choice", "state", "panel"} else term.kind
+    return _CONDITIONS.get(name, _elsewhere)
 
 
 def _all(masks: Iterable[Mask]) -> Mask:

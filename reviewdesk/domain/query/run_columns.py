@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.query.columns import CODES, TYPES
+from reviewdesk.domain.labels.marks import TENTATIVE, TRUTH, TRUTHS
+from reviewdesk.domain.query.columns import CODES, NOT_TOLD, PLACES
 from reviewdesk.domain.query.filter import Term
 from reviewdesk.domain.query.masks import Column, Mask, Rows
 from reviewdesk.domain.query.words import NUMBERS
@@ -20,6 +21,8 @@ from reviewdesk.frozen import Frozen
 _FIXED = frozenset({"text", "juror", "failed", "abstained", "unknown", "run", "flip"})
 """Terms that hold of the same verdicts for as long as the same runs are loaded."""
 _MOST_MASKS = 16
+_TRUTHS = np.array([CODES["truth"].index(one) if one else -1 for one in TRUTHS], np.int8)
+"""The code of a truth by its bits in the byte of a label."""
 
 
 @dataclass(slots=True)
@@ -40,25 +43,25 @@ class RunColumns:
 
     def add(self, name: str, values: array[Any]) -> None:
         """Keep a column; infinity stands for a number that a verdict does not have."""
-        column = np.frombuffer(values, dtype=values.typecode)
-        if name in NUMBERS:
-            column[np.isinf(column)] = np.nan
-        self.columns[name] = column
+        self.columns[name] = _column(name, values)
+
+    def stretch(self, rows: array[int], read: Mapping[str, array[Any]]) -> StretchFacts:
+        """Return the columns of some rows: those that are held, and those that were ``read``."""
+        places = np.frombuffer(rows, np.int32)
+        held = {name: self.columns[name][places] for name in self.columns.keys() - PLACES}
+        return StretchFacts(len(rows), held | {name: _column(name, read[name]) for name in read})
 
     def forget_other_runs(self) -> None:
         """Drop what depends on which other runs are loaded."""
         self.columns.pop("swing", None)
         self.masks.clear()
 
-    def add_labels(self, found: Iterable[tuple[int, str, bool]]) -> None:
-        """Keep the truths of the labelled verdicts, given as key, truth, and if it is tentative."""
-        truth = np.full(self.size, -1, TYPES["truth"])
-        tentative = np.zeros(self.size, TYPES["tentative"])
-        code = {word: place for place, word in enumerate(CODES["truth"])}
-        rows = [(key - self.first, code[word], late) for key, word, late in found]
-        if rows:
-            places, truths, late = np.array(rows, dtype=np.int64).T
-            truth[places], tentative[places] = truths, late
+    def add_labels(self, marks: bytearray, not_told: Iterable[int] = ()) -> None:
+        """Keep the truths in the bytes of all labels; the keys ``not_told`` have one untold."""
+        held = np.frombuffer(marks, np.uint8)
+        truth, tentative = _TRUTHS[held & TRUTH], (held & TENTATIVE != 0).astype(np.int8)
+        hidden = self.mask(not_told)
+        truth[hidden], tentative[hidden] = CODES["truth"].index(NOT_TOLD), 0
         self.columns |= {"truth": truth, "tentative": tentative}
 
     def mask(self, keys: Iterable[int]) -> Mask:
@@ -79,6 +82,13 @@ class RunColumns:
         """The memory that the columns take."""
         every = (*self.columns.values(), *self.masks.values())
         return sum(column.nbytes for column in every)
+
+
+def _column(name: str, values: array[Any]) -> Column:
+    column = np.frombuffer(values, dtype=values.typecode)
+    if name in NUMBERS:
+        column[np.isinf(column)] = np.nan
+    return column
 
 
 class RunFacts(Frozen):
@@ -108,6 +118,21 @@ class RunFacts(Frozen):
             for oldest in list(self.columns.masks)[:-_MOST_MASKS]:
                 self.columns.masks.pop(oldest, None)
         return found
+
+
+class StretchFacts(Frozen):
+    """What columns say of some verdicts of a run, in the order of the stretch."""
+
+    size: int
+    columns: Mapping[str, Column]
+
+    def column(self, name: str) -> Column:
+        """Return a column."""
+        return self.columns[name]
+
+    def matching(self, term: Term) -> Mask:
+        """Raise LookupError: only terms that columns can tell are asked of a stretch."""
+        raise LookupError(term.name)
 
 
 def rows_with_seat(

@@ -124,3 +124,38 @@ def test_the_first_page_is_the_beginning_of_the_whole(desk: Desk, order: str) ->
     page, whole = queue.pages(desk, run, "!id~v35", order)
     assert list(page) == list(whole[: queue.PAGE])
     assert list(whole) == list(desk.queue(run, "!id~v35", order))
+
+
+@pytest.mark.parametrize("order", ["draw", "-draw", "mix", "file", "-id"])
+def test_a_first_page_of_a_new_filter_reads_no_more_than_the_start_of_an_order(
+    desk: Desk, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "PAGE", 4)
+    monkeypatch.setattr(queue, "_STRETCHES", (0, 8, 24))
+    run = load(desk, numbered(60))
+    first = desk.queue(run)[0]
+    for key in desk.queue(run)[::3]:
+        desk.label(key, Truth.PASS)
+    desk.label(first, Truth.FAIL, tentative=True)
+    for text in (
+        "label:none",
+        "score<2 !label:fail|wrong",
+        "share<2|!share<2",
+        "!esc|esc (bias|!bias)",
+    ):
+        # A desk that has no column in memory yet, and then one that has them all.
+        with closing(open_desk(desk.path)) as new:
+            seen: list[str] = []
+            new.conn.set_trace_callback(seen.append)
+            pages = queue.pages(new, run, text, order)
+            page = next(pages)
+            new.conn.set_trace_callback(None)
+            # Whole columns are read between two keys.
+            assert not [query for query in seen if "key < " in query and "LIMIT" not in query]
+            (whole,) = pages
+        assert list(page) == list(whole[:4]) == list(desk.queue(run, text, order)[:4])
+    # Where too few at the start fit, and where another order is wanted, the columns are read.
+    for text, other in (("label:fail", order), ("!label:fail", "score"), ("id~v", order)):
+        with closing(open_desk(desk.path)) as new:
+            page = next(queue.pages(new, run, text, other))
+        assert list(page) == list(desk.queue(run, text, other)[:4])

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.audit.mismatches import Breach
-from reviewdesk.domain.query.columns import CODES, TYPES
+from reviewdesk.domain.labels.marks import TENTATIVE, TRUTHS
+from reviewdesk.domain.query.columns import CODES, NOT_TOLD, TYPES
 from reviewdesk.domain.query.filter import Filter, Nested, Part, Term, parse_filter
 from reviewdesk.domain.query.masks import columns_of, mask_of, ordered
 from reviewdesk.domain.query.run_columns import RunColumns, RunFacts
@@ -85,10 +86,13 @@ def columns(rows: list[Row], draw: Iterable[int], mix: list[int]) -> RunColumns:
     found.add("draw", array("i", draw))
     found.add("mix", array("i", mix))
     found.add("id", array("i", reversed(range(len(rows)))))
+    told = [None if row["truth"] == NOT_TOLD else row["truth"] for row in rows]
     found.add_labels(
-        (FIRST + place, row["truth"], row["tentative"])
-        for place, row in enumerate(rows)
-        if row["truth"]
+        bytearray(
+            TRUTHS.index(truth) | TENTATIVE * bool(truth and row["tentative"])
+            for truth, row in zip(told, rows, strict=True)
+        ),
+        (FIRST + place for place, row in enumerate(rows) if row["truth"] == NOT_TOLD),
     )
     return found
 
@@ -124,7 +128,7 @@ def holds(row: Row, term: Term) -> bool:
     if term.name == "mark":
         return bool(row["marked"])
     if term.name == "tentative":
-        return bool(row["tentative"] and row["truth"])
+        return bool(row["tentative"] and row["truth"] not in {None, NOT_TOLD})
     if term.name.startswith("unanimous"):
         return bool(row[term.name])
     name = {"label": "truth", "ours.band": "ours_band"}.get(term.name, term.name)

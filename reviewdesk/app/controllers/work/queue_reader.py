@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from reviewdesk.app.controllers.review_session import ReviewSession
     from reviewdesk.desk import Desk
 
+_SOON = 20_000
+"""Columns of more verdicts than this are read once the queue is there, and not when a filter is
+being typed: those of fewer take less than it takes to load numpy."""
+
 
 class QueueReader:
     """Reads the queue of a view in a worker: its first page, and then the whole."""
@@ -58,11 +62,17 @@ class QueueReader:
             self._tell_place()
             if core.notices[REVIEW].tone is not Tone.FAIL:
                 then()
-            core.jobs.runner.start(Job(COLUMNS, partial(_warm, run), lambda *_: None))
+            if run.verdicts > _SOON:
+                self.warm()
 
         heard = partial(self._came, view, whole=False)
         job = Job(QUEUE, partial(_read, run, view), ended, heard, fault="no queue")
         core.jobs.runner.start(job)
+
+    def warm(self) -> None:
+        """Read the columns that filters and orders use most, before one of them is asked for."""
+        runner, run = self._core.jobs.runner, self._core.session.run
+        runner.start(Job(COLUMNS, partial(_warm, run), lambda *_: None))
 
     def _came(self, view: View, keys: object, *, whole: bool) -> None:
         """Show keys of a queue; the item's texts stay scrolled if it is the same queue."""
