@@ -133,14 +133,9 @@ class QueueController:
         self._requery(replace(self._core.session.view, filter=text))
 
     def _order(self) -> None:
-        view = self._core.session.view
-
-        def answered(order: str | None) -> None:
-            if order is not None:
-                self._use_order(order)
-
+        view, use = self._core.session.view, self._use_order
         self._reader.warm()
-        self._core.ask(OrderForm(view.order, view.blind), answered)
+        self._core.ask(OrderForm(view.order, view.blind), lambda order: order and use(order))
 
     def _use_order(self, order: str) -> None:
         parse_order(order)
