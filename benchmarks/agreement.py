@@ -40,6 +40,7 @@ def panels(n: int, seed: int, missing: float = MISSING) -> Columns:
         stated=np.zeros(scores.shape, np.bool_),
         failed=np.isnan(scores),
         not_asked=np.zeros(scores.shape, np.bool_),
+        unknown=np.zeros(scores.shape, np.bool_),
         replaced=np.zeros(scores.shape, np.bool_),
         weights=np.full(scores.shape, np.nan),
         juror=np.repeat(np.arange(SEATS, dtype=np.int32)[:, None], n, axis=1),

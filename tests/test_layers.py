@@ -21,6 +21,7 @@ NUMPY = {
     "domain/archive/joined.py",
     "domain/archive/repeated_ids.py",
     "domain/gates/such_items.py",
+    "domain/jurors/bulk.py",
     "domain/jurors/cusum.py",
     "domain/jurors/drift.py",
     "domain/jurors/pairs.py",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.team.withheld import told_marks
 from reviewdesk.domain.canonical import stored_body
-from reviewdesk.domain.jurors.accuracy import LabelledPanel
+from reviewdesk.domain.jurors.accuracy import JurorCounts, LabelledPanel, count, trim_named
+from reviewdesk.domain.labels.second_opinions import NOTHING
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import UsageError
-from reviewdesk.store import jurors, runs
+from reviewdesk.store import jurors, queue, runs
 from reviewdesk.store.explain import explained
 from reviewdesk.store.jurors import DatedTruth
 from reviewdesk.store.measures import packed
@@ -38,6 +40,31 @@ def panels(desk: Desk, run: Run) -> Columns:
     with explained(desk.path):
         first, found = first_key(desk.conn, run.key), packed(desk.conn, run.key)
     return unpacked(found, range(first, first + run.verdicts))
+
+
+def juror_counts(desk: Desk, run: Run) -> tuple[JurorCounts, ...]:
+    """Return how often each juror of a run was right, over the verdicts that people labelled.
+
+    The desk may hold no columns of an archive, whose labelled verdicts are counted one by one.
+    """
+    if run.whole != run.verdicts:
+        return count(panel for _, panel in labelled_panels(desk, run))
+    from reviewdesk.domain.jurors import bulk
+
+    of = queue.span(desk.conn, run.key)
+    found, deserved = bulk.labelled(
+        panels(desk, run), told_marks(desk, of, desk.apart.now if desk.double else NOTHING)
+    )
+    return bulk.juror_counts(found, deserved, stated_trims(desk, found.key.tolist()))
+
+
+def stated_trims(desk: Desk, keys: list[int]) -> dict[int, set[int]]:
+    """Return the trimmed seats that the report states, by the place of a verdict among ``keys``."""
+    places, made = {key: place for place, key in enumerate(keys)}, {}
+    for key, text in jurors.stating_trims(desk.conn, keys):
+        if (named := trim_named(stored_body(text))) is not None:
+            made[places[key]] = named
+    return made
 
 
 def labelled_panels(desk: Desk, run: Run) -> Iterator[tuple[DatedTruth, LabelledPanel]]:

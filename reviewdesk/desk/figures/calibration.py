@@ -7,12 +7,11 @@ from dataclasses import replace
 from enum import Flag, auto
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.figures.ballots import labelled_panels
+from reviewdesk.desk.figures.ballots import juror_counts
 from reviewdesk.desk.figures.label_rows import labelled
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.review.marks import tag_counts
 from reviewdesk.domain.gates.limits import default_checks
-from reviewdesk.domain.jurors.accuracy import count
 from reviewdesk.domain.labels.coverage import more, of_strata
 from reviewdesk.domain.labels.strata import audit, strata
 from reviewdesk.domain.records import Run
@@ -52,7 +51,7 @@ def calibration_page(
         labels = labelled(desk, run)
         totals = figures.run_figures(desk.conn, run.key)
         given = figures.blind_by_item(desk.conn)
-        counted = count(panel for _, panel in labelled_panels(desk, run)) if jurors else None
+        counted = juror_counts(desk, run) if jurors else None
         tags, speed = tuple(tag_counts(desk, run)), PaceReader().pace(desk, run)
     made = make_rows(labels, totals, source)
     found = summary.both_lines(made)

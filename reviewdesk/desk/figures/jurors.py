@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.figures.ballots import labelled_panels, panels
+from reviewdesk.desk.figures.ballots import labelled_panels, panels, stated_trims
 from reviewdesk.desk.figures.label_rows import labelled
-from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
-from reviewdesk.domain.jurors.accuracy import Counter, JurorCounts, trim_named
+from reviewdesk.domain.canonical import CanonicalVerdict
+from reviewdesk.domain.jurors.accuracy import Counter, JurorCounts
 from reviewdesk.domain.jurors.facts import (
     Basis,
     JurorFacts,
@@ -174,13 +174,9 @@ def _stated_trims(desk: Desk, now: Columns) -> dict[int, set[int]]:
     from reviewdesk.domain.jurors.strata import dissents
     from reviewdesk.domain.stats.dense import counted
 
-    several = now.key[counted(dissents(now)) > 1]
-    made = {}
-    for key, text in jurors.stating_trims(desk.conn, several.tolist()):
-        named = trim_named(stored_body(text))
-        if named is not None:
-            made[key - int(now.key[0])] = named
-    return made
+    several = (counted(dissents(now)) > 1).nonzero()[0]
+    found = stated_trims(desk, now.key[several].tolist())
+    return {int(several[place]): seats for place, seats in found.items()}
 
 
 def _generator(run: Run, body: CanonicalVerdict) -> Generator:

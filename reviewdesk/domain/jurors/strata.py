@@ -153,20 +153,33 @@ def compare(to: str, one: Small, two: Small, labels: Labels, z: float = Z) -> Di
 def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dict[str, Bools]:
     """Mark, by name, where each juror dissents alone, or is trimmed and dissents: ``[n]``.
 
-    ``stated`` gives, by row, the trimmed seats that the report itself names. On other rows the
-    seats of our own trim are used if a trimmed mean decided or no rule is known.
+    ``stated`` is as ``trimmed`` takes it.
     """
-    against = dissents(found)
-    trims = np.isin(found.strategy, _TRIMS)
-    scores = Scores(found.scores, found.weights, most=found.most)
-    gone = scores.left_out(found.fraction, found.rounding) & trims
-    for row, seats in stated.items():
-        gone[:, row] = np.isin(np.arange(len(gone)), list(seats))
-    marked = against & ((counted(against) == 1) | gone)
+    marked = lone(dissents(found), trimmed(found, stated))
     made = np.zeros((len(found.names), len(found)), np.bool_)
     seats_, rows = np.nonzero(marked)
     made[found.juror[seats_, rows], rows] = True
     return dict(zip(found.names, made, strict=True))
+
+
+def lone(against: Bools, gone: Bools) -> Bools:
+    """Mark the dissents that are alone, or of a trimmed juror: ``[s, n]``."""
+    made: Bools = against & ((counted(against) == 1) | gone)
+    return made
+
+
+def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
+    """Mark the trimmed seats with an answer: ``[s, n]``.
+
+    ``stated`` gives, by row, the trimmed seats that the report itself names. On other rows the
+    seats of our own trim are used if a trimmed mean decided or no rule is known.
+    """
+    scores = Scores(found.scores, found.weights, most=found.most)
+    gone = scores.left_out(found.fraction, found.rounding) & np.isin(found.strategy, _TRIMS)
+    for row, seats in stated.items():
+        gone[:, row] = np.isin(np.arange(len(gone)), list(seats))
+    answered: Bools = (found.votes >= 0) | ~np.isnan(found.scores)
+    return gone & answered
 
 
 def dissents(found: Columns) -> Bools:

@@ -20,6 +20,7 @@ from reviewdesk.domain.run.packing import (
     REPLACED,
     ROUNDINGS,
     STRATEGIES,
+    UNKNOWN,
     Bar,
     PackedRun,
 )
@@ -52,6 +53,8 @@ class Columns(Frozen):
     replaced: Bools
     not_asked: Bools
     """The seats whose juror the panel did not need to ask."""
+    unknown: Bools
+    """The seats whose answer was not understood."""
     weights: Floats
     juror: Ints
     """Indices into ``names``; -1 where a panel has no such seat."""
@@ -108,6 +111,7 @@ def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
         votes=seat("votes", NOTHING),
         stated=lean(seat("stated", 0).astype(np.bool_)),
         not_asked=lean(failed == NOT_ASKED),
+        unknown=lean(failed == UNKNOWN),
         failed=lean((failed == FAILED) | (failed == REPLACED)),
         replaced=lean(failed == REPLACED),
         weights=lean(seat("weights", np.nan)),

@@ -1,0 +1,65 @@
+"""Counts how often each juror was right over columns, as ``accuracy.count`` counts verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+
+from reviewdesk.domain.jurors.accuracy import JurorCounts
+from reviewdesk.domain.jurors.strata import dissents, lone, trimmed
+from reviewdesk.domain.labels.marks import TRUTH, TRUTHS
+from reviewdesk.domain.records import Truth
+from reviewdesk.domain.run.columns import Bools, Columns
+
+
+def labelled(found: Columns, marks: bytearray) -> tuple[Columns, Bools]:
+    """Return the verdicts of a run with a pass or fail label, and whether it is a pass.
+
+    ``marks`` are the bytes of all labels, see ``domain.labels.marks``.
+    """
+    truth = np.frombuffer(marks, np.uint8) & TRUTH
+    codes = [TRUTHS.index(one) for one in (Truth.PASS, Truth.FAIL)]
+    rows = np.flatnonzero(np.isin(truth, codes)).astype(np.int32)
+    return found.at(rows), truth[rows] == codes[0]
+
+
+def juror_counts(
+    found: Columns, deserved: Bools, stated: Mapping[int, AbstractSet[int]]
+) -> tuple[JurorCounts, ...]:
+    """Return each juror's counts over labelled verdicts, sorted by seat and then by name.
+
+    ``deserved`` says of each verdict if its label is a pass; ``stated`` gives, by row, the trimmed
+    seats that the report itself names.
+    """
+    cast, vote, against = found.votes >= 0, found.votes == 1, dissents(found)
+    gone, seated = trimmed(found, stated), found.juror >= 0
+    alone, right = lone(against, gone), cast & (vote == deserved)
+    silent = seated & ~cast
+    marks = {
+        "tp": cast & vote & deserved,
+        "fn": cast & ~vote & deserved,
+        "tn": cast & ~vote & ~deserved,
+        "fp": cast & vote & ~deserved,
+        "abstained": silent & ~(found.failed | found.not_asked | found.unknown),
+        "failed": silent & found.failed,
+        "trimmed": gone,
+        "dissents": against,
+        "dissents_right": against & right,
+        "lone_dissents": alone,
+        "lone_right": alone & right,
+    }
+    jurors = len(found.names)
+    counts = {
+        fact: np.bincount(found.juror[where], minlength=jurors) for fact, where in marks.items()
+    }
+    seats: dict[int, int] = {}
+    for seat, sitting in enumerate(found.juror):
+        for juror in np.unique(sitting[sitting >= 0]).tolist():
+            seats.setdefault(juror, seat)
+    made = [
+        JurorCounts(found.names[j], seat, **{fact: int(n[j]) for fact, n in counts.items()})
+        for j, seat in seats.items()
+    ]
+    return tuple(sorted(made, key=lambda one: (one.seat, one.name)))
