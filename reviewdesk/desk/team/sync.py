@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 CHAINS, RUNS = "chains", "runs"
 MOST = 1 << 30
 """The most bytes of a chain's file: those of about two million events."""
+_LOOK = 500
+"""How many events are read between two looks at whether a person stops it."""
 _TRIES = 8
 """How often what others published meanwhile is fetched before what is new here is."""
 _OWN_HINT = "This desk has the chain: delete the file, and the next sync writes it anew."
@@ -154,16 +156,21 @@ class _Chains:
         # What a desk itself says of its events is needed to check those of its reviewers.
         every.sort(key=lambda one: (not one.name.endswith(last), one.name))
         for number, entry in enumerate(every):
-            if not self._told(number / len(every), number):
-                raise Cancelled("the sync was stopped; what was exchanged stays")
+
+            def far(share: float, number: int = number) -> None:
+                if not self._told((number + share) / len(every), number):
+                    raise Cancelled("the sync was stopped; what was exchanged stays")
+
             hint = _OWN_HINT if entry.name.split("/")[1] == self._own else _OTHER_HINT
-            with files.refusing(entry, hint), _arriving(files, entry) as arrival:
+            with files.refusing(entry, hint), _arriving(files, entry, far) as arrival:
                 self._take(taking, arrival)
 
     def _take(self, taking: Taking, arrival: ArrivingChain) -> None:
         here = chains.end(self._desk.conn, arrival.desk, arrival.reviewer).seq
         count = taking.check(arrival)
-        new = max(0, count - here) if self._options.dry else taking.take(arrival)
+        new = max(0, count - here)
+        if new and not self._options.dry:
+            new = taking.take(arrival)
         name = ChainName(arrival.desk, arrival.reviewer)
         before = self.found.get(name, SyncedChain(*_parts(name), 0))
         taken = before.taken + new
@@ -196,7 +203,10 @@ def _parts(name: ChainName) -> tuple[str, str]:
 
 
 @contextmanager
-def _arriving(files: PlaceFiles, entry: SharedFile) -> Iterator[ArrivingChain]:
+def _arriving(
+    files: PlaceFiles, entry: SharedFile, far: Callable[[float], None]
+) -> Iterator[ArrivingChain]:
+    """Yield the chain of a file; ``far`` is told how far that is read, and may raise to stop."""
     with files.copied(entry, MOST) as file:
 
         def lines() -> Iterator[bytes]:
@@ -206,7 +216,10 @@ def _arriving(files: PlaceFiles, entry: SharedFile) -> Iterator[ArrivingChain]:
         def read() -> Iterator[ChainEvent]:
             every = lines()
             next(every)
-            yield from read_events(every)
+            for number, event in enumerate(read_events(every)):
+                if number % _LOOK == 0:
+                    far(min(1.0, file.tell() / (entry.size or 1)))
+                yield event
 
         name = read_header(next(lines(), b""))
         if f"{CHAINS}/{file_name(name)}" != entry.name:

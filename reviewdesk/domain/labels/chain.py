@@ -271,7 +271,7 @@ def checked_detail(event: ChainEvent) -> dict[str, Any]:
 def json_object(text: str, seq: int) -> dict[str, Any]:
     """Read an object of strict JSON; raise ChainProblem for the event ``seq`` if it is none."""
     try:
-        found = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        found = _DECODER.decode(text)
         if "\\u" in text:
             canonical_json(found)  # half of a surrogate pair is no text
     except (ValueError, RecursionError) as error:
@@ -287,3 +287,7 @@ def _refuse(text: str) -> float:
 
 def _finite(text: str) -> float:
     return found if math.isfinite(found := float(text)) else _refuse(text)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+"""Made once, because a chain has two objects for each event."""
