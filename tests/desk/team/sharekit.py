@@ -118,8 +118,10 @@ def exchange(path: Path, place: SharedPlace, **options: bool) -> Synced:
 
 def until_quiet(desks: Mapping[str, Path], place: SharedPlace) -> None:
     """Sync desks one after the other until nothing is new to any of them."""
-    while any(found.taken or found.sent or found.runs for found in _round(desks, place)):
-        pass
+    for _ in range(5):
+        if not any(found.taken or found.sent or found.runs for found in _round(desks, place)):
+            return
+    raise AssertionError("the desks never come to rest")
 
 
 def _round(desks: Mapping[str, Path], place: SharedPlace) -> list[Synced]:

@@ -30,7 +30,8 @@ def place(tmp_path: Path) -> FolderPlace:
 def sent(tmp_path: Path, place: FolderPlace) -> Path:
     """The file of a run, which a desk has sent."""
     with closing(open_on(tmp_path / "a.db", "ann")) as desk:
-        load(desk, numbered(9), seed="s", audit_share=0.5, quorum=0.6)
+        # Of the 90 that are not flagged, half are audited: more than the least.
+        assert load(desk, numbered(120), seed="s", audit_share=0.5, quorum=0.6).audit == 45
     exchange(tmp_path / "a.db", place)
     (found,) = Path(place.address, "runs").iterdir()
     return found
@@ -56,7 +57,7 @@ def test_a_run_is_the_same_on_the_other_desk(
     # Neither a second sync nor a load of the same report makes it twice.
     assert take(tmp_path, place).runs == ()
     with closing(open_on(tmp_path / "b.db", "ann")) as desk:
-        load(desk, numbered(9), quorum=0.6)
+        load(desk, numbered(120), quorum=0.6)
         assert len(desk.runs()) == 1
     assert list(sent.parent.iterdir()) == [sent]
 

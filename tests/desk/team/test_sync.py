@@ -31,6 +31,7 @@ from tests.desk.team.sharekit import (
     make,
     open_on,
     state,
+    take,
     until_quiet,
 )
 from tests.desk.team.test_merge import ACTS, WEEK, copied, perform, three_labels
@@ -54,9 +55,12 @@ def place(tmp_path: Path) -> FolderPlace:
     return FolderPlace(tmp_path / "place")
 
 
-def files(folder: Path) -> dict[str, bytes]:
+def files(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """What each file holds, and which one it is: a file that is written again is another."""
     found = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_ino) for path in found
+    }
 
 
 def id_of(path: Path) -> str:
@@ -105,6 +109,7 @@ def test_a_desk_writes_its_own_chains_alone(desks: dict[str, Path], place: Folde
     perform(desks, WEEK)
     exchange(desks["a"], place)
     first = files(Path(place.address))
+    take(desks["b"], desks["c"])
     exchange(desks["b"], place)
     act(desks["b"], "ben", "label", "v5", PASS)
     exchange(desks["b"], place)
