@@ -17,7 +17,7 @@ from reviewdesk.app.controllers.view import PANES, Panes, ViewState
 from reviewdesk.app.messages import ItemDrawn, PaintFailed, RowChosen, RuleDragged
 from reviewdesk.app.paint.frame import strip_lines, title_line
 from reviewdesk.app.paint.styled import inline, one_line
-from reviewdesk.app.screens.base import DeskScreen, Front
+from reviewdesk.app.screens.base import Front, PlacedScreen
 from reviewdesk.app.screens.bindings import screen_bindings
 from reviewdesk.app.screens.texts import ReviewTexts
 from reviewdesk.app.widgets.divider import Divider
@@ -43,7 +43,7 @@ class _Column(Vertical):
     BLANK = True
 
 
-class ReviewScreen(DeskScreen):
+class ReviewScreen(PlacedScreen):
     """Draws the review: side by side on a wide terminal, else one pane at a time."""
 
     where = "review"
@@ -59,7 +59,6 @@ class ReviewScreen(DeskScreen):
         """Draw the state of the controller of ``front``."""
         super().__init__(front)
         self.texts = ReviewTexts(self)
-        self._placed = False
         self._stepping = False
         """Whether what is drawn is a step in the list, after which another may come at once."""
 
@@ -84,17 +83,8 @@ class ReviewScreen(DeskScreen):
         self.call_after_refresh(self._show)
         self.set_interval(POLL, self._poll)
 
-    @property
-    def is_current(self) -> bool:
-        """Whether the screen is in view: not before its panes have their places.
-
-        Until then each widget that is mounted would have the whole screen drawn once more.
-        """
-        return self._placed and super().is_current
-
     def _show(self) -> None:
-        self._placed = True
-        self.refresh(layout=True)
+        self.place()
         self.call_after_refresh(self._settle)
 
     def _settle(self) -> None:

@@ -86,6 +86,8 @@ _GIVEN = frozenset({"tag", "state", "words"})
 """The kinds of terms that read what people wrote: tags and notes."""
 PAGE = 256
 """The number of keys in a first page: more than the tallest screen shows."""
+SMALL = 20_000
+"""A queue of no more than this is read, in an order of the file, sooner than numpy is loaded."""
 _STRETCHES = (0, 1_024, 4_096, 16_384)
 """Where the stretches of an order end that are read for a first page, one after the other."""
 
@@ -101,14 +103,18 @@ def keys(desk: QueueFile, run: Run, text: str, order: str) -> array[int]:
     kept = parse_filter(text)
     if not _in_file(kept, order) or desk.columns.holds(run):
         return _Query(desk, run, kept, order).keys()
-    return queue.first_keys(desk.conn, queue.span(desk.conn, run.key), order)
+    return _from_file(desk, run, order)
+
+
+def _from_file(desk: QueueFile, run: Run, order: str, most: int | None = None) -> array[int]:
+    return queue.first_keys(desk.conn, queue.span(desk.conn, run.key), order, most)
 
 
 def first_page(desk: QueueFile, run: Run, text: str, order: str) -> array[int] | None:
     """Return the first keys of a queue, ``None`` if only columns in memory can tell them."""
     if not _in_file(parse_filter(text), order):
         return None
-    return queue.first_keys(desk.conn, queue.span(desk.conn, run.key), order, PAGE)
+    return _from_file(desk, run, order, PAGE)
 
 
 def pages(desk: QueueFile, run: Run, text: str, order: str) -> Iterator[array[int]]:
@@ -117,6 +123,11 @@ def pages(desk: QueueFile, run: Run, text: str, order: str) -> Iterator[array[in
     if (soon := _from_the_start(desk, run, kept, order)) is not None:
         yield soon
         yield keys(desk, run, text, order)
+        return
+    if _in_file(kept, order) and run.verdicts <= SMALL:
+        yield (first := _from_file(desk, run, order, PAGE))
+        if len(first) == PAGE:
+            yield _from_file(desk, run, order)
         return
     query = _Query(desk, run, kept, order)
     yield (first := query.keys(PAGE))

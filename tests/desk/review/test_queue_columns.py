@@ -114,6 +114,11 @@ def test_a_first_page_in_the_order_of_an_index_reads_no_more_rows(desk: Desk) ->
         plans = [str(row["detail"]) for query in seen
                  for row in desk.conn.execute(f"EXPLAIN QUERY PLAN {query}")]  # fmt: skip
         assert not [line for line in plans if "TEMP B-TREE" in line or line.startswith("SCAN")]
+        first, whole = queue.pages(desk, run, "", order)
+        assert list(first) == list(page)
+        assert list(whole) == list(desk.queue(run, "", order))
+    # All of it without a column in memory.
+    assert not desk.columns.holds(run)
     assert queue.first_page(desk, run, "esc", "draw") is None
     assert queue.first_page(desk, run, "", "score") is None
 

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from reviewdesk.app.controllers.review_session import ReviewSession
     from reviewdesk.desk import Desk
 
-_SOON = 20_000
-"""Columns of more verdicts than this are read once the queue is there, and not when a filter is
-being typed: those of fewer take less than it takes to load numpy."""
-
 
 class QueueReader:
     """Reads the queue of a view in a worker: its first page, and then the whole."""
@@ -62,7 +58,8 @@ class QueueReader:
             self._tell_place()
             if core.notices[REVIEW].tone is not Tone.FAIL:
                 then()
-            if run.verdicts > _SOON:
+            # Those of a small run take less than numpy to load, and wait until a filter is typed.
+            if run.verdicts > queue.SMALL:
                 self.warm()
 
         heard = partial(self._came, view, whole=False)
