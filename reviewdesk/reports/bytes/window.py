@@ -131,12 +131,12 @@ class Scroll:
         self._waiting = 0
         self._ended = False
         self._bytes = 0
-        self._line, self._column = 1, 1
+        self._lines, self._column = 1, 1
 
     @property
     def line(self) -> int:
         """The line number of the current position, from 1."""
-        return self._line + self._text.count("\n", 0, self._at)
+        return self._line_of(self._at)
 
     def peek(self) -> str:
         """Move to the next character that is not blank and return it; return "" at the end."""
@@ -168,6 +168,8 @@ class Scroll:
             raise not_utf8(self._fail, "", self._bytes - undecoded + error.start) from error
         self._bytes += len(block)
         self._ended = not block
+        # Finds line breaks many times faster than counting them one byte at a time.
+        self._lines += len(block.replace(b"\n", b"\n\n")) - len(block)
         self._forget()
         self._text += self._whole_tokens(text)
         return True
@@ -184,16 +186,18 @@ class Scroll:
         return found
 
     def _forget(self) -> None:
-        """Drop the text before the current position, after counting its lines and columns."""
-        # Looks for line breaks several times faster than counting them one character at a time.
-        *before, last = self._text[: self._at].split("\n")
-        self._line += len(before)
-        self._column = len(last) + (1 if before else self._column)
+        """Drop the text before the current position, whose column is kept."""
+        last = self._text.rfind("\n", 0, self._at)
+        self._column = self._column + self._at if last < 0 else self._at - last
         self._text, self._at = self._text[self._at :], 0
+
+    def _line_of(self, at: int) -> int:
+        """Return the line of an index in the held text; what is kept back breaks no line."""
+        return self._lines - self._text.count("\n", at)
 
     def place(self, at: int) -> str:
         """Return the line and column, in the whole text, of an index in the held text."""
-        line = self._line + self._text.count("\n", 0, at)
+        line = self._line_of(at)
         last = self._text.rfind("\n", 0, at)
         column = self._column + at if last < 0 else at - last
         return f"line {line}, column {column}"
