@@ -37,7 +37,9 @@ class Spent:
 
 def environment(folder: Path) -> dict[str, str]:
     """Return an environment in which a command touches nothing of the user's."""
-    return os.environ | {
+    # Installed packages are compiled once, and not at each start.
+    mine = {name: one for name, one in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return mine | {
         "HOME": str(folder), "REVIEWDESK_CONFIG": os.devnull, "REVIEWDESK_REVIEWER": "ann",
         "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPATH": str(ROOT),
         "PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1",

@@ -27,7 +27,7 @@ def _start(hint: str) -> int:
     return int.from_bytes(start, "little") | (_CASE >> 8 * (_GRAM - len(start)))
 
 
-_STARTS = np.array([_start(hint) for hint in rarest_hints()], np.uint32)
+_STARTS = np.array(sorted({_start(hint) for hint in rarest_hints()}), np.uint32)
 
 
 def _pairs() -> npt.NDArray[np.uint8]:
@@ -73,10 +73,16 @@ def _hinted(texts: Sequence[str]) -> set[int]:
         (len(joined) - _GRAM + 1,), "<u4", joined, strides=(1,)
     )
     held = grams[maybe] | np.uint32(_CASE)
-    sure = maybe[np.isin(held, _STARTS) | np.isin(held & 0xFFFF, _STARTS)]
+    sure = maybe[_begin(held) | _begin(held & np.uint32(0xFFFF))]
     ends = np.cumsum([len(text) + _GRAM for text in texts])
     places: list[int] = np.searchsorted(ends, sure, side="right").tolist()
     return set(places)
+
+
+def _begin(held: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+    """Return which four bytes are the start of a hint; the few starts are searched in order."""
+    found: npt.NDArray[np.bool_] = _STARTS.take(_STARTS.searchsorted(held), mode="clip") == held
+    return found
 
 
 def _candidates(joined: bytes, start: int) -> npt.NDArray[np.int64]:
