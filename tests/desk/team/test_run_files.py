@@ -141,7 +141,14 @@ CHANGED = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGED)
+FEW = ("a reason", "header", "option")
+"""Those that are tried each time; the others take as long."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in FEW else pytest.mark.slow) for name in CHANGED],
+)
 def test_another_run_under_the_name_is_refused(
     tmp_path: Path, place: FolderPlace, sent: Path, name: str
 ) -> None:
@@ -162,6 +169,7 @@ def test_another_run_under_the_name_is_refused(
     assert [one.taken for one in take(tmp_path, place).runs] == [True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [-9, 0, 400])
 def test_a_file_that_was_cut_is_refused(
     tmp_path: Path, place: FolderPlace, sent: Path, size: int

@@ -34,7 +34,7 @@ from tests.desk.team.sharekit import (
     take,
     until_quiet,
 )
-from tests.desk.team.test_merge import ACTS, WEEK, copied, perform, three_labels
+from tests.desk.team.test_merge import ACTS, WEEK, copied, perform, three_labels, without_counters
 from tests.helpers import POSIX
 
 PASS, FAIL = Truth.PASS, Truth.FAIL
@@ -163,6 +163,19 @@ def test_two_copies_of_a_desk_that_both_went_on_are_refused_and_none_is_overwrit
     assert files(Path(place.address)) == before
 
 
+@pytest.mark.slow
+def test_events_from_before_counters_travel_with_what_covers_them(
+    desks: dict[str, Path], place: FolderPlace
+) -> None:
+    perform(desks, WEEK)
+    for name in ("a", "b"):
+        without_counters(desks[name])
+    act(desks["a"], "ann", "label", "v5", PASS)
+    until_quiet(desks, place)
+    found = [state(path) for path in desks.values()]
+    assert found[0] == found[1] == found[2]
+
+
 def test_a_dry_run_writes_nothing(desks: dict[str, Path], place: FolderPlace) -> None:
     perform(desks, WEEK)
     found = exchange(desks["a"], place, dry=True)
@@ -249,8 +262,16 @@ WRONG: dict[Callable[[Path], None], str] = {
 }
 
 
+FEW = (edited, cut, linked)
+"""Those that are tried each time; the others take as long."""
+
+
 @POSIX
-@pytest.mark.parametrize("spoil", WRONG, ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "spoil",
+    [pytest.param(one, marks=[] if one in FEW else pytest.mark.slow) for one in WRONG],
+    ids=lambda one: one.__name__,
+)
 def test_a_wrong_file_is_refused_by_name_and_the_others_are_taken(
     desks: dict[str, Path], place: FolderPlace, spoil: Callable[[Path], None]
 ) -> None:
