@@ -13,8 +13,10 @@ import pytest
 from reviewdesk.desk.team.places import place_at
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError, UsageError
+from reviewdesk.remote.folder import FolderPlace
 from reviewdesk.remote.git import GitPlace
 from tests.desk.team.sharekit import act, exchange, make, state, until_quiet
+from tests.desk.team.test_sync import id_of
 from tests.helpers import POSIX, load, numbered, open_desk
 
 PASS, FAIL = Truth.PASS, Truth.FAIL
@@ -67,6 +69,26 @@ def test_desks_sync_over_a_remote_and_then_nothing_is_new(bare: Path, tmp_path: 
         assert git(Path(places[name].address), "status", "--porcelain") == ""
     assert git(bare, "rev-parse", "main") == head
     assert state(desks["a"]) == state(desks["b"])
+
+
+@pytest.mark.slow
+def test_what_a_killed_sync_has_written_is_committed_first(bare: Path, tmp_path: Path) -> None:
+    desks = make(tmp_path, "a", "b")
+    first, second = clone(bare, "first"), clone(bare, "second")
+    exchange(desks["b"], second)
+    # Both hold the run, whose file has the same name and bytes.
+    exchange(desks["a"], FolderPlace(tmp_path / "first"))
+    assert git(tmp_path / "first", "status", "--porcelain") != ""
+    assert exchange(desks["a"], first).taken == 1
+    assert git(tmp_path / "first", "status", "--porcelain") == ""
+    assert exchange(desks["b"], second).taken == 1
+    # A file that a person deletes is written again by its own desk.
+    (path,) = (tmp_path / "second").glob(f"chains/{id_of(desks['a'])}/*.jsonl")
+    path.unlink()
+    exchange(desks["b"], second)
+    assert exchange(desks["a"], first).sent == 1
+    exchange(desks["b"], second)
+    assert path.exists()
 
 
 class Overtaken(GitPlace):

@@ -38,8 +38,8 @@ NAME = re.compile(r"([0-9a-f]{64})\.([0-9a-f]{64})\.jsonl\.gz")
 """The name of a file: the hash of its run, and the sha256 of its bytes."""
 MOST = 1 << 30
 """The most bytes of such a file, and of what is in it."""
-_SMALL, _DENSEST = 1 << 26, 200
-"""What any file may unpack to, and how many times its size; reports reach a tenth of that."""
+_SMALL, _DENSEST = 1 << 26, 400
+"""What any file may unpack to, and how many times its size; reports reach a quarter of that."""
 _MARK = SCHEMA.partition("/")[0] + "/"
 _LINE = 1 << 26
 _BLOCK = 1 << 20
