@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 
 _HEAD = 20_000
 """How many characters from the start of a text are searched for signs."""
@@ -76,10 +76,6 @@ _STRONG = {
         r"(?:let mut|impl|struct|enum|trait|namespace) [\w<> ]+",
     ),
 }  # fmt: skip
-_SIGNS = {
-    kind: re.compile(r"^[ \t]*(?:" + "|".join(signs) + ")", re.MULTILINE)
-    for kind, signs in _STRONG.items()
-}
 _LINE_ENDS = re.compile(r"[;{}][ \t]*$", re.MULTILINE)
 _SQL = re.compile(
     r"(?:SELECT\b[^;]*\bFROM\b|INSERT INTO |UPDATE [\w.\"`]+ SET |DELETE FROM |ALTER TABLE "
@@ -161,13 +157,24 @@ def _code_kind(head: str) -> TextKind:
     lines = [line for line in head.split("\n") if line.strip()]
     if _PROMPT.match(head) and all(line.startswith(("$ ", "> ", "#")) for line in lines):
         return TextKind.SHELL
-    counts = {kind: sum(1 for _ in signs.finditer(head)) for kind, signs in _SIGNS.items()}
+    if len(lines) < 2 or _has_prose(head):
+        return TextKind.TEXT
+    counts = {kind: sum(1 for _ in signs.finditer(head)) for kind, signs in _signs().items()}
     kind = max(counts, key=lambda name: counts[name])
-    if not counts[kind] or len(lines) < 2 or _has_prose(head):
+    if not counts[kind]:
         return TextKind.TEXT
     if kind is not TextKind.PYTHON and not _LINE_ENDS.search(head):
         return TextKind.TEXT
     return kind
+
+
+@cache
+def _signs() -> dict[TextKind, re.Pattern[str]]:
+    """Return the signs of each kind of code, which most texts, being prose, do not need."""
+    return {
+        kind: re.compile(r"^[ \t]*(?:" + "|".join(signs) + ")", re.MULTILINE)
+        for kind, signs in _STRONG.items()
+    }
 
 
 def _has_prose(head: str) -> bool:
