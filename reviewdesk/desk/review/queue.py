@@ -159,12 +159,13 @@ def _from_the_start(desk: QueueFile, run: Run, kept: Filter, order: str) -> arra
     if not told_by_columns(kept) or not names <= queue.FACTS | LABELS:
         return None
     held = desk.columns.read(desk, run, names & LABELS)
-    missing, found = sorted(names - held.columns.keys()), array("q")
+    known = [name for name in names if name in held.columns]
+    missing, found = sorted(names.difference(known)), array("q")
     for start, end in pairwise(_STRETCHES if missing else ()):
         given = queue.first_keys(desk.conn, _place(held), order, end)[start:]
         read = queue.read_rows(desk.conn, run.key, given, missing)
         rows = array("i", (key - held.first for key in given))
-        mask = mask_of(held.stretch(rows, read), kept)
+        mask = mask_of(held.stretch(rows, known, read), kept)
         assert mask is not None  # noqa: S101 - the filter is not empty
         found.extend(compress(given, mask))
         if len(found) >= PAGE:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.labels.marks import TENTATIVE, TRUTH, TRUTHS
-from reviewdesk.domain.query.columns import CODES, NOT_TOLD, PLACES
+from reviewdesk.domain.query.columns import CODES, NOT_TOLD
 from reviewdesk.domain.query.filter import Term
 from reviewdesk.domain.query.masks import Column, Mask, Rows
 from reviewdesk.domain.query.words import NUMBERS
@@ -45,11 +45,13 @@ class RunColumns:
         """Keep a column; infinity stands for a number that a verdict does not have."""
         self.columns[name] = _column(name, values)
 
-    def stretch(self, rows: array[int], read: Mapping[str, array[Any]]) -> StretchFacts:
-        """Return the columns of some rows: those that are held, and those that were ``read``."""
+    def stretch(
+        self, rows: array[int], held: Iterable[str], read: Mapping[str, array[Any]]
+    ) -> StretchFacts:
+        """Return columns of some rows: those named that are ``held``, and those that were read."""
         places = np.frombuffer(rows, np.int32)
-        held = {name: self.columns[name][places] for name in self.columns.keys() - PLACES}
-        return StretchFacts(len(rows), held | {name: _column(name, read[name]) for name in read})
+        found = {name: self.columns[name][places] for name in held}
+        return StretchFacts(len(rows), found | {name: _column(name, read[name]) for name in read})
 
     def forget_other_runs(self) -> None:
         """Drop what depends on which other runs are loaded."""
