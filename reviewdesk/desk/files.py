@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.desk.labels import rows
-from reviewdesk.desk.labels.rows import ConfusionCounts, ExportedRows, Resample, SuiteExport
 from reviewdesk.domain.records import Design, Loaded, Run
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.file_output import is_stream, whole_file, whole_path
@@ -18,6 +16,7 @@ from reviewdesk.store.copies.backup import is_own_file
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.labels.rows import ConfusionCounts, ExportedRows, Resample, SuiteExport
     from reviewdesk.desk.loading import LoadOptions, ProgressCall
     from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.labels.reader import LabelRow
@@ -133,6 +132,8 @@ def export(
     The kinds ``mcptest`` and ``yaml`` have two keys per row, and ``drawn`` resamples their rows by
     weight. The kinds ``full`` and ``csv`` hold everything known about each label, with its weight.
     """
+    # Imported here, as below, because it loads numpy and estimators.
+    from reviewdesk.desk.labels import rows
     from reviewdesk.reports.labels.writer import as_csv, as_jsonl, as_yaml
 
     if kind in {"full", "csv"}:
@@ -153,6 +154,7 @@ def reliability(desk: Desk, run: Run, drawn: Resample | None = None) -> tuple[st
     Raises:
         UsageError: no label makes a row.
     """
+    from reviewdesk.desk.labels import rows
     from reviewdesk.reports.labels.writer import as_reliability
 
     found = rows.judge_counts(desk, run, drawn)
@@ -171,6 +173,7 @@ def write_suite(
     Raises:
         UsageError: no label makes a row, or the folder cannot be written.
     """
+    from reviewdesk.desk.labels import rows
     from reviewdesk.reports.labels.writer import SUITE_LABELS, as_jsonl, as_suite
 
     found = rows.suite_rows(desk, run, source)
