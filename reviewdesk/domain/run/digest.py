@@ -7,6 +7,7 @@ import math
 import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from reviewdesk.domain.content import canonical_json
@@ -50,10 +51,9 @@ class RunDigest:
     def add(self, name: str, values: Iterable[Any]) -> None:
         """Add the values of the next verdicts in one column."""
         if name in _TEXTS:
-            parts = [value.encode() if isinstance(value, str) else value for value in values]
-            sizes = [-1 if part is None else len(part) for part in parts]
+            sizes, joined = _joined(list(values))
             self._update(f"{name} sizes", _numbers("q", sizes))
-            self._update(name, b"".join([part for part in parts if part is not None]))
+            self._update(name, joined)
         elif name in _WHOLE:
             self._update(name, _numbers("q", values))
         else:
@@ -98,6 +98,20 @@ class TagDigest:
     def hexdigest(self) -> str:
         """Return the sha256 of all tags."""
         return self._digest.hexdigest({})
+
+
+def _joined(values: Sequence[Any]) -> tuple[Iterable[int], bytes]:
+    """Return the length of each text or blob, -1 for NULL, and the bytes of all."""
+    # Most columns hold blobs alone, or texts alone that are ASCII.
+    with suppress(TypeError):
+        return map(len, values), b"".join(values)
+    with suppress(TypeError):
+        text = "".join(values)
+        if text.isascii():
+            return map(len, values), text.encode()
+    parts = [value.encode() if isinstance(value, str) else value for value in values]
+    sizes = [-1 if part is None else len(part) for part in parts]
+    return sizes, b"".join([part for part in parts if part is not None])
 
 
 def _numbers(code: str, values: Iterable[float]) -> bytes:
