@@ -190,7 +190,8 @@ def of_team() -> Iterator[tuple[str, Document]]:
         TeamMember(name, 27, Pace(123.0, 4.0, 27), self_agreement(pairs))
         for name in ("ann", HOSTILE)
     )
-    yield "team", team_views.team(TeamPage(members, found, 27, False, 4, 1))
+    page = TeamPage(members, found, 27, False, 4, 1)
+    yield "team", team_views.team(page)
     same = rater_agreement([RatedStratum(Counter[Labels]({("pass", "pass"): 12}), 40)], ("a", "b"))
     yield "team, alike", team_views.team(TeamPage((), same, 13, True, 0, 0))
     at = "2025-01-31T12:00:00+00:00"
@@ -202,6 +203,7 @@ def of_team() -> Iterator[tuple[str, Document]]:
         Disagreement(2, "v", "cd", Decision.PASS, 0.9, (one, replace(two, reviewer="cy")), settled),
     ]
     yield "disagreements", team_views.disagreements(listed)
+    yield "team and where it differs", team_views.whole(page, listed, blind=True)
 
 
 @cache
