@@ -33,9 +33,11 @@ class Hands:
 
 @contextmanager
 def both(path: Path, count: int = 6) -> Iterator[Hands]:
-    with reviewing(path, count, view=FILE) as ann:
+    with reviewing(path, count, view=FILE, claims=True) as ann:
         desk = Desk.open(ann.desk.path, reviewer="bob")
-        hands = Hands(ann, Review(desk, desk.run(), view=FILE), datetime(2026, 1, 2, tzinfo=UTC))
+        hands = Hands(
+            ann, Review(desk, desk.run(), view=FILE, claims=True), datetime(2026, 1, 2, tzinfo=UTC)
+        )
         ann.desk.clock = desk.clock = lambda: hands.time
         yield hands
         desk.close()
@@ -51,7 +53,7 @@ def open_items(review: Review) -> set[str]:
 
 
 def test_the_open_item_and_the_next_are_held(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
+    with reviewing(tmp_path, view=FILE, claims=True) as review:
         assert open_items(review) == {"item/001", "item/002"}
         review.press("label.pass")
         assert review.current == "item/002"
@@ -101,10 +103,10 @@ def test_a_held_item_can_be_labelled_on_purpose(tmp_path: Path) -> None:
 
 
 def test_of_two_at_once_one_goes_on(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as ann:
+    with reviewing(tmp_path, view=FILE, claims=True) as ann:
         ann.desk.conn.execute("DELETE FROM claims")
         desk = Desk.open(ann.desk.path, reviewer="bob")
-        bob = Review(desk, desk.run(), view=FILE, begun=False)
+        bob = Review(desk, desk.run(), view=FILE, begun=False, claims=True)
         bob.controller.begin(160, 48)
         bob.quietly()
         assert bob.current == "item/001"
@@ -130,7 +132,7 @@ def test_a_claim_ends_by_itself_and_a_key_renews_it(tmp_path: Path) -> None:
 
 
 def test_held_keys_write_little_and_a_step_is_claimed_when_it_rests(tmp_path: Path) -> None:
-    with reviewing(tmp_path, 40, view=FILE) as review:
+    with reviewing(tmp_path, 40, view=FILE, claims=True) as review:
         before = review.runner.started.count(CLAIMS)
         for _ in range(30):
             review.press("item.next", wait=0.03)
@@ -148,7 +150,7 @@ def test_held_keys_write_little_and_a_step_is_claimed_when_it_rests(tmp_path: Pa
 
 
 def test_a_read_only_desk_claims_nothing(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE, begun=False) as review:
+    with reviewing(tmp_path, view=FILE, begun=False, claims=True) as review:
         review.desk.read_only = True
         review.controller.begin(160, 48)
         review.controller.settle()

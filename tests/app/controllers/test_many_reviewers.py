@@ -35,7 +35,7 @@ class Worker:
 
     def __init__(self, desk: Desk, double: float) -> None:
         settings = Settings(double=Share(double), hundreds=False)
-        self.review = Review(desk, desk.run(), settings=settings)
+        self.review = Review(desk, desk.run(), settings=settings, claims=True)
         self.name, self.shown = desk.reviewer, 0
         # Here no thread saves while the next key comes: a key waits until its label is on disk.
         hurry(desk, 15)

@@ -30,7 +30,7 @@ def keys_of(review: Review) -> list[int]:
 
 
 def test_an_item_for_two_stays_undecided_for_the_second(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE, settings=Settings(double=Share(1))) as review:
+    with reviewing(tmp_path, view=FILE, settings=Settings(double=Share(1)), claims=True) as review:
         first = keys_of(review)[0]
         with beside(review) as bob:
             bob.label(first, Truth.FAIL, note="wrong date", tags=["dates"])
@@ -62,7 +62,7 @@ FOUND = ("label:none", "label:fail", "label:disputed", "tag:dates", "note")
 
 
 def test_an_item_for_one_leaves_the_queue_of_the_others(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
+    with reviewing(tmp_path, view=FILE, claims=True) as review:
         second = keys_of(review)[1]
         with beside(review) as bob:
             bob.label(second, Truth.FAIL, note="wrong date", tags=["dates"])
@@ -85,7 +85,7 @@ def test_an_item_for_one_leaves_the_queue_of_the_others(tmp_path: Path) -> None:
 
 
 def test_two_other_labels_are_told(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE, settings=Settings(double=Share(1))) as review:
+    with reviewing(tmp_path, view=FILE, settings=Settings(double=Share(1)), claims=True) as review:
         first = keys_of(review)[0]
         for name, truth in (("bob", Truth.PASS), ("cy", Truth.FAIL)):
             other = Desk.open(review.desk.path, reviewer=name)
@@ -98,7 +98,7 @@ def test_two_other_labels_are_told(tmp_path: Path) -> None:
 
 
 def test_an_undone_label_of_another_is_not_told(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
+    with reviewing(tmp_path, view=FILE, claims=True) as review:
         with beside(review) as bob:
             bob.label(keys_of(review)[0], Truth.FAIL)
             bob.undo()
@@ -106,7 +106,7 @@ def test_an_undone_label_of_another_is_not_told(tmp_path: Path) -> None:
 
 
 def test_the_shell_hides_nothing(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE, settings=Settings(double=Share(1))) as review:
+    with reviewing(tmp_path, view=FILE, settings=Settings(double=Share(1)), claims=True) as review:
         first = keys_of(review)[0]
         with beside(review) as bob:
             bob.label(first, Truth.FAIL)

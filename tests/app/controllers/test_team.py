@@ -20,7 +20,7 @@ _TRUTHS = Truth.FAIL, Truth.PASS
 @contextmanager
 def differing(path: Path, **more: Any) -> Iterator[Review]:
     """A review after ann passed the first two items, of which bob failed the first."""
-    with reviewing(path, view=FILE, **more) as review:
+    with reviewing(path, view=FILE, **more, claims=True) as review:
         bob = Desk.open(review.desk.path, reviewer="bob")
         review.press("label.pass", "label.pass")
         for key, truth in zip(bob.queue(bob.run(), "", "file")[:2], _TRUTHS, strict=True):
@@ -90,7 +90,7 @@ def test_the_page_leads_to_the_disputed(tmp_path: Path) -> None:
 
 
 def test_blind_the_page_tells_no_panel(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(order="file", blind=True)) as review:
+    with reviewing(tmp_path, view=View(order="file", blind=True), claims=True) as review:
         review.press("label.pass")
         bob = Desk.open(review.desk.path, reviewer="bob")
         bob.label(bob.queue(bob.run(), "", "file")[0], Truth.FAIL)
