@@ -225,6 +225,7 @@ def test_what_is_not_toml(file: Path, text: str, place: str) -> None:
     assert "is not valid TOML" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", [f"theme = {'[' * 100_000}", f"keys.{'a.' * 5_000}a = 1"], ids=["list", "table"]
 )

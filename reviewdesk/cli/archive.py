@@ -60,7 +60,8 @@ def archive(
     options, limit = load_options(given), given["max_size"]
     size = invocation.bytes_of(limit) if limit else None
     bar = ProgressLine(f"archiving {', '.join(patterns)}")
-    with workers_at(scheduler, workers) as crew, _target(output, force=force) as desk:
+    # The target first: what cannot be written is refused before any worker starts.
+    with _target(output, force=force) as desk, workers_at(scheduler, workers) as crew:
         try:
             made = put_together(desk, patterns, options, crew, max_size=size, told=bar)
         finally:

@@ -135,7 +135,7 @@ def _tell(chains: Sequence[MergedChain]) -> None:
 @json_option
 @shared_options
 def sync(*, where: str, git: bool, no_runs: bool, dry_run: bool, as_json: bool) -> None:
-    """Exchange labels and runs with other desks through the place WHERE.
+    """Exchange labels and runs with other desks through WHERE.
 
     WHERE is a folder that all can reach, a git work tree, which is pulled, committed and pushed, or
     an address (s3://, gs://, az://, sftp://). What each reviewer did on each desk is a file of its

@@ -74,10 +74,8 @@ class Review:
         begun: bool = True,
         claims: bool = False,
     ) -> None:
-        """Without ``claims`` none are written, which spares each key a transaction."""
         self.left = (RERUN, SAVING) if claims else (RERUN, SAVING, CLAIMS)
-        settings = settings or Settings()
-        self.clock, self.runner = Clock(), StepRunner(desk)
+        settings, self.clock, self.runner = settings or Settings(), Clock(), StepRunner(desk)
         self.controller = ReviewController(
             desk,
             run,
@@ -103,7 +101,7 @@ class Review:
     def after(self) -> None:
         """Do what the front end does after each event: take requests, draw, hear of jobs."""
         self._take()
-        # A re-run needs a server, and what is being saved a lock that goes: a test runs them.
+        # A test runs what needs a server, or a lock that goes, or costs each key a transaction.
         while names := [one for one in self.runner.waiting if not one.startswith(self.left)]:
             self.finish(names[0])
 
@@ -210,8 +208,6 @@ class Review:
     def resize(self, size: tuple[int, int]) -> None:
         self.controller.resized(*size)
         self.after()
-
-    # what is to be seen
 
     @property
     def state(self) -> ViewState:

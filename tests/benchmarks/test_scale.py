@@ -33,6 +33,7 @@ def test_the_rows_of_a_desk_are_measured(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_kernels_are_measured_against_a_copy() -> None:
     done = subprocess.run(
         [sys.executable, "benchmarks/scale.py", "--quick", "--rows", "kernels"],

@@ -35,6 +35,7 @@ def rerun(room: Room, url: str) -> list[str]:
     return ["rerun", "c0", "--panel", room.order().panel]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("early", EARLY)
 async def test_judge_takes_no_key_typed_before_its_question(room: Room, early: bytes) -> None:
     async with Server() as server:
@@ -56,6 +57,7 @@ async def test_rerun_takes_no_key_typed_before_its_question(room: Room, early: b
     assert "nothing was sent" in shown
 
 
+@pytest.mark.slow
 async def test_rerun_sends_once_it_is_told_to(room: Room) -> None:
     async with Server() as server:
         asked = rerun(room, server.url)

@@ -318,6 +318,7 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 async def test_ctrl_c_stops_at_once_keeps_what_came_back_and_says_how_to_go_on(
     room: Room,

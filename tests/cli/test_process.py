@@ -94,6 +94,7 @@ def test_a_reader_that_goes_away(desk: Path) -> None:
         assert (running.wait(), err) == (0, "run: run\n")
 
 
+@pytest.mark.slow
 def test_a_traceback_only_where_it_is_asked_for(desk: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_bytes(b"{}")
@@ -103,6 +104,7 @@ def test_a_traceback_only_where_it_is_asked_for(desk: Path, tmp_path: Path) -> N
     assert (code, "Traceback" in told) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
 def test_an_output_that_cannot_be_written(desk: Path) -> None:
     start(desk, "ingest", "-", stdin=numbered(3))
@@ -160,6 +162,7 @@ def test_a_command_that_is_asked_to_end_says_so(desk: Path, name: str, code: int
     assert (running.returncode, said) == (code, f"ended by {name}; what is saved stays saved\n")
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_signal_closes_the_app_and_gives_the_terminal_back(

@@ -58,6 +58,7 @@ def review(tmp_path: Path, file: Path) -> tuple[bytes, str]:
     return screen, (tmp_path / "stderr").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @POSIX
 def test_the_screen_is_the_terminals_where_stderr_is_a_file(tmp_path: Path) -> None:
     screen, told = review(tmp_path, SAMPLE)

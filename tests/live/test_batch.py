@@ -50,6 +50,7 @@ def spent(room: Room) -> float:
     return float(sum(line["usd"] for line in room.stored()))
 
 
+@pytest.mark.slow
 @given(
     ceiling=st.floats(0, 25),
     tokens=st.lists(st.tuples(st.integers(0, 900), st.integers(0, 2048)), min_size=1, max_size=5),

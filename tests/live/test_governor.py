@@ -65,7 +65,7 @@ LIMITS: dict[str, Callable[[], Limit]] = {
 }
 
 
-@pytest.mark.parametrize("concurrency", [16, 64])
+@pytest.mark.parametrize("concurrency", [16, pytest.param(64, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", LIMITS)
 def test_behind_a_limiter_of_60_a_minute_no_ballot_is_lost_and_little_time(
     room: Room, name: str, concurrency: int

@@ -149,6 +149,7 @@ def test_settings_that_cannot_be_used_are_not_repeated(tmp_path: Path, text: str
     assert KEY not in str(found.value)
 
 
+@pytest.mark.slow
 def test_the_command_reads_the_settings(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     printing = json.dumps([sys.executable, "-c", f"print({KEY!r})"])
@@ -165,6 +166,7 @@ def test_the_command_reads_the_settings(tmp_path: Path) -> None:
     assert KEY not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_dry_run_of_judge_runs_no_key_command(tmp_path: Path) -> None:
     config, ran = tmp_path / "config.toml", tmp_path / "ran"
     command = json.dumps([sys.executable, "-c", f"open({str(ran)!r}, 'w'); print({KEY!r})"])

@@ -80,6 +80,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(max_size=5), JSON))
 def test_no_result_is_larger_than_allowed(record: dict[str, object]) -> None:
     made = whole(record)

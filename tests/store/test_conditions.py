@@ -188,6 +188,7 @@ def comb(teeth: int, leaf: str) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaf", ["confidence>.1", "tag:refund"])
 def test_sqlite_reads_the_deepest_and_the_longest_filter(desk: Desk, leaf: str) -> None:
     # Of a doubled negation nothing is left, and SQLite has a limit for each of these shapes: open

@@ -257,6 +257,7 @@ sys.stdin.readline()
 """
 
 
+@pytest.mark.slow
 def test_a_command_beside_an_open_desk_leaves_it_its_log(tmp_path: Path) -> None:
     # The app reads its figures through connections of its own. Whatever these do, the desk stays
     # locked as in use, or the next command to end would take the log away under the app.

@@ -111,6 +111,7 @@ def test_a_new_file_that_another_process_is_making_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "desk.db"
+    monkeypatch.setattr("reviewdesk.desk.core.migrate", schema.migrate)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute(f"PRAGMA application_id={APPLICATION_ID}")
     other.execute("BEGIN IMMEDIATE")

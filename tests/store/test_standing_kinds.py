@@ -39,6 +39,7 @@ def log(desk: Desk) -> list[tuple[Any, ...]]:
 def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
     with monkeypatch.context() as then:
         then.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:3])
+        then.setattr("reviewdesk.desk.core.migrate", schema.migrate)
         # Such a desk kept no tables beside its log.
         for name in ("follow", "place_verdicts", "problems"):
             then.setattr(label_state, name, lambda *_: ())

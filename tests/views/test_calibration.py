@@ -301,6 +301,7 @@ def test_a_blind_page_says_what_it_leaves_out(tmp_path: Path) -> None:
 # Whatever a report holds
 
 
+@pytest.mark.slow
 def test_no_line_is_too_wide(tmp_path: Path) -> None:
     clean = HOSTILE.replace("\ud800", "")
     found = census(tmp_path)

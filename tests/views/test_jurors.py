@@ -231,6 +231,7 @@ def test_a_blind_page_rests_on_labelled_verdicts_alone(tmp_path: Path) -> None:
     assert "AGAINST THE LABELS  2 verdicts, each label once" in shown
 
 
+@pytest.mark.slow
 def test_whatever_a_report_holds_no_line_is_too_wide() -> None:
     hostile = filled(CLEAN, "日本" * 30, "short", "w" * 200)
     for width in WIDTHS:

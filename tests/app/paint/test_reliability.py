@@ -166,6 +166,7 @@ def test_outside_stands_out_in_its_ink() -> None:
     assert any(ink == Ink.FAIL and text.strip() == "outside, below ▼" for ink, text in spans)
 
 
+@pytest.mark.slow
 def test_no_line_is_too_wide() -> None:
     for found in (
         made((0.0, 0, 3), (1.0, 2, 3)),

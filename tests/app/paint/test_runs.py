@@ -94,6 +94,7 @@ def test_blind_twins_draw_the_same(tmp_path: Path, labels: int, width: int) -> N
     assert row(found[0][0], 158) != row(found[1][0], 158)
 
 
+@pytest.mark.slow
 def test_no_line_is_too_wide(tmp_path: Path) -> None:
     clean = HOSTILE.replace("\ud800", "")
     line, found = loaded(tmp_path, *THREE)

@@ -81,6 +81,7 @@ def twin(number: int, *, other: bool) -> dict[str, Any]:
     return verdict(number, (0.1, 0.3, 0.2), bias_warning="kin", same_family=True, **stated)
 
 
+@pytest.mark.slow
 @SIZES
 async def test_blind_twins_look_alike_on_every_page(
     tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch

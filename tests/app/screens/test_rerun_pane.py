@@ -217,6 +217,7 @@ async def test_the_diff_compares_with_the_newest_rerun_first(tmp_path: Path) -> 
 STEPS: list[list[str]] = [[], ["enter"], ["escape", "d"], ["f2", "at"], ["tab"], ["f2", "R"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
 async def test_blind_twins_with_and_without_reruns_draw_the_same_cells(
     tmp_path: Path, size: tuple[int, int]

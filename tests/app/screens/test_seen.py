@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from reviewdesk.app.controllers.work.on_screen import SeenItems
 from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, Stage, key_event, open_run, report, staged, verdict
@@ -160,6 +162,7 @@ async def test_lines_read_sideways_to_their_end_are_seen(tmp_path: Path) -> None
         assert labels(stage) == 1
 
 
+@pytest.mark.slow
 async def test_a_character_below_the_mark_at_the_edge_is_not_seen(tmp_path: Path) -> None:
     opened = open_run(tmp_path / "d.db", report([verdict(1, output="a" * 200), verdict(2)]))
     async with staged(*opened, size=SMALL, view=View(order="file")) as stage:

@@ -52,6 +52,7 @@ async def test_a_key_sends_little(name: str, tmp_path: Path) -> None:
         assert max(same.values()) < 8_000, same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["c", "o", "e", "t", "colon", "question_mark", "d", "ctrl+p"])
 async def test_a_dialog_sends_little_when_it_opens_and_closes(key: str, tmp_path: Path) -> None:
     desk, run = loaded(tmp_path, "support-bot.jsonl")

@@ -107,6 +107,7 @@ def _fits(piece: tuple[int, int, list[tuple[str, str]]]) -> bool:
     return column + sum(cell_len(text) for text, _ in texts) <= WIDTH
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(PIECES.filter(_fits), min_size=1, max_size=4), max_size=12))
 def test_the_terminal_shows_what_it_would_if_all_were_sent(
     drawings: list[list[tuple[int, int, list[tuple[str, str]]]]],

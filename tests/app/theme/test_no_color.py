@@ -93,6 +93,7 @@ def test_an_empty_no_color_asks_for_nothing(
     assert app.theme == "desk"
 
 
+@pytest.mark.slow
 async def test_no_dialog_and_no_theme_brings_colour_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,6 +93,7 @@ async def test_ballots_arrive_one_by_one_and_labels_go_on(tmp_path: Path) -> Non
             assert told.rerun.correct is True
 
 
+@pytest.mark.slow
 async def test_it_stops_at_once_and_keeps_what_came_back(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     gate = Gate()
@@ -125,6 +126,7 @@ async def test_it_stops_at_once_and_keeps_what_came_back(tmp_path: Path) -> None
             assert f"re-run ended: {halt}, 1 answered" in stage.drawn()
 
 
+@pytest.mark.slow
 async def test_stopped_before_anybody_answered_there_is_no_verdict(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     gate = Gate()
@@ -148,6 +150,7 @@ async def test_stopped_before_anybody_answered_there_is_no_verdict(tmp_path: Pat
             assert len(stored(desk, run)) == 1
 
 
+@pytest.mark.slow
 async def test_closing_stops_it_and_what_came_back_is_kept(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     gate = Gate()

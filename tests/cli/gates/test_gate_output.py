@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import AGREE, Gate, Write, entry, facts, rows, suite, xml_of
 from tests.helpers import ROOT, SAMPLES, controls, environment, report, verdict
@@ -120,6 +122,7 @@ def test_the_suite_of_the_docs(cli: Cli, write: Write) -> None:
     assert (only["name"], only["checks"]) == (sample["name"], sample["checks"])
 
 
+@pytest.mark.slow
 def test_as_a_process_without_a_terminal(tmp_path: Path) -> None:
     desk = tmp_path / "desk.db"
     done = subprocess.run(

@@ -57,6 +57,7 @@ def values(done: Done) -> dict[str, Any]:
     return {check["target"]: check["value"] for check in only["checks"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["census", "weighted", "escalated-only", "any"])
 def test_the_suite_says_what_calibrate_says(

@@ -139,6 +139,7 @@ def test_rows_of_different_weight_say_so(weighted: Cli) -> None:
         assert "--resample" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["mcptest", "yaml"])
 def test_drawn_rows_say_unweighted_what_weights_say(weighted: Cli, write: Write, kind: str) -> None:
     options = ("--format", kind, "--resample", "4000", "--seed", "week-36")

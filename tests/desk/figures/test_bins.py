@@ -99,6 +99,7 @@ def test_labels_that_weigh_nothing_are_counted_too(tmp_path: Path) -> None:
     desk.close()
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(0, 100).map(lambda step: step / 100), min_size=1, max_size=12))
 def test_bins_and_filters_part_scores_alike(

@@ -293,6 +293,7 @@ def jurors_by_hand(name: str) -> dict[str, dict[str, int]]:
     return {name: dict(counts) for name, counts in found.items()}
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", NAMES)
 def test_jurors_of_public_runs(name: str, tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ def labelled(name: str, folder: Path) -> Calibration:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_census_gives_the_numbers_of_the_files(name: str, tmp_path: Path) -> None:
     found, expected = labelled(name, tmp_path), by_hand(name)

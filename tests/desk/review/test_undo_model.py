@@ -283,8 +283,7 @@ def _truths(labels: dict[tuple[str, str], Said]) -> dict[str, str]:
 
 
 UndoRedo.TestCase.settings = settings(
-    stateful_step_count=25,
-    max_examples=50,
+    stateful_step_count=15,
     suppress_health_check=list(HealthCheck),
 )
 TestUndoRedo = pytest.mark.slow(UndoRedo.TestCase)

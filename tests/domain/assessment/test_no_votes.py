@@ -44,6 +44,7 @@ def silent(draw: st.DrawFn) -> Any:
     return body(*seats, **draw(RULES))
 
 
+@pytest.mark.slow
 @given(silent())
 def test_no_rule_decides_and_none_would(value: Any) -> None:
     found = assess(read(value))

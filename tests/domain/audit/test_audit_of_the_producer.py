@@ -109,6 +109,7 @@ def test_another_reason_to_escalate_is_a_reason(more: dict[str, Any]) -> None:
 # Quorum and decision
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quorum", [0.5, 0.67, "2/3", 1.0])
 @given(value=bodies())
 def test_a_quorum_mismatch_is_given_by_neither_reading(

@@ -185,6 +185,7 @@ def test_looking_for_hints_first_changes_nothing(text: str) -> None:
                 assert sign.may_be_in(written.lower()), sign.hints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [
@@ -201,6 +202,7 @@ def test_a_hostile_text_ends(piece: str) -> None:
     assert len(found) <= MAX_PASSAGES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", FOUND, ids=ascii)
 def test_a_passage_drawn_apart_ends_too(text: str) -> None:
     hints = " judge instructions score 10/10 pass give if you are grading must correct"

@@ -100,6 +100,7 @@ def together(values: list[Any], variant: Variant) -> list[tuple[float | None, An
     ]
 
 
+@pytest.mark.slow
 @given(st.lists(mixed(), max_size=5), variants())
 def test_a_run_is_decided_as_its_verdicts_are(values: list[Any], variant: Variant) -> None:
     expected = [alone(one, variant) for one in values]

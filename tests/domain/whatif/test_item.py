@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 
 from reviewdesk.domain.verdict import Decision, Strategy
@@ -19,6 +20,7 @@ def test_an_outcome_is_of_the_rewritten_report(value: dict[str, Any], variant: V
     assert (found.value, found.decision) == alone(value, variant)
 
 
+@pytest.mark.slow
 @given(mixed())
 def test_the_whole_table_of_an_item_is_its_row_of_the_run(value: dict[str, Any]) -> None:
     table = whole(["j0", "j3", "twin"])

@@ -51,6 +51,7 @@ def told(vendor: str, *, done: bool) -> tuple[Any, Any]:
     return server._told(made), server._line(made, "id-1", body)
 
 
+@pytest.mark.slow
 def test_openai_takes_the_batch_and_each_line_of_its_file() -> None:
     from openai.types import BatchCreateParams
 
@@ -66,6 +67,7 @@ def test_openai_takes_the_batch_and_each_line_of_its_file() -> None:
     validate("openai", rows[0]["body"])
 
 
+@pytest.mark.slow
 def test_anthropic_takes_the_batch() -> None:
     from anthropic.types.messages import BatchCreateParams
 
@@ -76,6 +78,7 @@ def test_anthropic_takes_the_batch() -> None:
     assert len(call_id("a" * 64, NONCE)) <= 64
 
 
+@pytest.mark.slow
 def test_mistral_takes_the_job_and_each_line_of_its_file() -> None:
     from mistralai.client.models import CreateBatchJobRequest
 
@@ -90,6 +93,7 @@ def test_mistral_takes_the_job_and_each_line_of_its_file() -> None:
     validate("mistral", row["body"] | {"model": made["model"]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reasoning", [None, *Effort, 2000])
 def test_gemini_takes_the_batch(reasoning: Any) -> None:
     from google.genai.types import Content, GenerationConfig

@@ -124,6 +124,7 @@ def _check(path: Path, count: int) -> None:
         assert _outcome(path, changed, padded) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_bytes_that_come_in_pieces_change_nothing(path: Path) -> None:
     chance = random.Random(path.name)  # noqa: S311 - a fixed sequence, not a secret

@@ -305,6 +305,7 @@ def _outcome(source: Source, options: ReadOptions = PLAIN) -> str | int:
         return str(error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("skip_bad", [False, True])
 def test_damage_never_escapes_as_anything_else(*, skip_bad: bool) -> None:
     verdicts = [

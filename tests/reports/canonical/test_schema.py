@@ -189,6 +189,7 @@ def _accepts(model: type[Strict], document: Any) -> bool:
     return True
 
 
+@pytest.mark.slow
 @STEPS
 def test_models_and_generated_schema_accept_the_same(step: int) -> None:
     schema = report_schema()

@@ -158,6 +158,7 @@ def test_a_cut_archive_is_refused_in_one_line() -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [DEFLATE, ZSTD])
 def test_damage_never_escapes_as_anything_else(method: int) -> None:
     data = archive(members(LOG), method)

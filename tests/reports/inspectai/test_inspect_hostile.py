@@ -88,6 +88,7 @@ def test_the_document_itself_is_sound() -> None:
     assert _outcome(json.dumps(_document()).encode()) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", range(len(JUNK)))
 def test_wrong_types_anywhere_never_escape_as_anything_else(at: int) -> None:
     count = sum(1 for _ in _places(_document()))
@@ -157,6 +158,7 @@ def test_an_input_too_long_to_be_held_is_left_out_and_counted() -> None:
     assert report.notes == ["an input or output too long to be held is left out (1x)"]
 
 
+@pytest.mark.slow
 def test_a_value_too_long_and_too_deep_is_an_error() -> None:
     deep: Any = "x" * (9 << 20)
     for _ in range(20):

@@ -123,6 +123,7 @@ def test_a_line_separator_within_a_text_ends_no_line() -> None:
     assert body["jurors"][0]["reason"] == "a\u2028b"
 
 
+@pytest.mark.slow
 def test_results_longer_than_any_single_value_are_read_row_by_row() -> None:
     # 80 rows of 120 kB are 9.6 MB, and the configuration as much again; a value may have 8 MiB.
     text = "z" * 120_000

@@ -101,6 +101,7 @@ FIXTURES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIXTURES)
 @pytest.mark.parametrize("skip_bad", [False, True])
 def test_damage_is_a_report_or_one_line(name: str, *, skip_bad: bool) -> None:
