@@ -15,7 +15,7 @@ import numpy as np
 from reviewdesk.domain.stats.dense import Floats, Ints, given
 from reviewdesk.frozen import Frozen
 
-MOST = 1 << 20
+MOST = 1 << 18
 """The distinct values in a table."""
 
 
@@ -45,8 +45,9 @@ def lowest(blocks: Iterable[Floats], before: RankTable | None, most: int = MOST)
     above = -np.inf if before is None else before.values[-1]
     for block in blocks:
         found = _pairable(block)
-        more, times = np.unique(found[found > above], return_counts=True)
         # A value that is dropped here is too high for the final table too, so counts are whole.
+        below = values[-1] if len(values) == most else np.inf
+        more, times = np.unique(found[(found > above) & (found <= below)], return_counts=True)
         values, count = _merged(values, count, more, times)
         values, count = values[:most], count[:most]
     start = 0 if before is None else before.below
@@ -57,10 +58,11 @@ def lowest(blocks: Iterable[Floats], before: RankTable | None, most: int = MOST)
 def _merged(values: Floats, count: Ints, more: Floats, times: Ints) -> tuple[Floats, Ints]:
     if not len(values):
         return more, times
-    both, place = np.unique(np.concatenate([values, more]), return_inverse=True)
-    total = np.zeros(len(both), np.int64)
-    np.add.at(total, place, np.concatenate([count, times]))
-    return both, total
+    place = values.searchsorted(more)
+    known = values.take(place, mode="clip") == more
+    count[place[known]] += times[known]
+    place, more, times = place[~known], more[~known], times[~known]
+    return np.insert(values, place, more), np.insert(count, place, times)
 
 
 def _pairable(block: Floats) -> Floats:
