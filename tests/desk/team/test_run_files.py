@@ -189,7 +189,7 @@ def test_a_file_that_unpacks_without_end_is_refused(
     tmp_path: Path, place: FolderPlace, sent: Path
 ) -> None:
     lines = gzip.decompress(sent.read_bytes()).splitlines(keepends=True)
-    packed = gzip.compress(lines[0]) + gzip.compress(bytes(1 << 22), 1) * 17
+    packed = gzip.compress(lines[0]) + gzip.compress(bytes(1 << 22)) * 17
     sent.unlink()
     name = f"{sent.name.partition('.')[0]}.{hashlib.sha256(packed).hexdigest()}.jsonl.gz"
     sent.with_name(name).write_bytes(packed)
