@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tests.helpers import ROOT
@@ -21,6 +21,17 @@ def sources() -> list[Path]:
     )
 
 
+def definitions(
+    statements: Iterable[ast.AST],
+) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """Every function and class, however deep; they stand in statements, never in expressions."""
+    for node in statements:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from definitions(getattr(node, name, ()))
+
+
 def offenders(name: str, text: str) -> Iterator[str]:
     """What of a file is over its budget, with the place and the size."""
     lines = text.count("\n")
@@ -28,13 +39,8 @@ def offenders(name: str, text: str) -> Iterator[str]:
         yield f"{name}: {lines} lines"
     if not name.endswith(".py"):
         return
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            budget = FUNCTION
-        elif isinstance(node, ast.ClassDef):
-            budget = CLASS
-        else:
-            continue
+    for node in definitions(ast.parse(text).body):
+        budget = CLASS if isinstance(node, ast.ClassDef) else FUNCTION
         size = (node.end_lineno or node.lineno) - node.lineno + 1
         if size > budget:
             yield f"{name}:{node.lineno} {node.name}: {size} lines"
@@ -61,5 +67,7 @@ def test_the_measure_counts_to_the_line() -> None:
     assert list(offenders("a.py", function(41))) == ["a.py:1 f: 41 lines"]
     assert list(offenders("a.py", klass(200))) == []
     assert list(offenders("a.py", klass(201))) == ["a.py:1 C: 201 lines"]
+    nested = "try:\n pass\nexcept E:\n match x:\n  case 1:\n   def f():\n" + "    x = 1\n" * 40
+    assert list(offenders("a.py", nested)) == ["a.py:6 f: 41 lines"]
     assert list(offenders("a.tcss", "\n" * 400)) == []
     assert list(offenders("a.tcss", "\n" * 401)) == ["a.tcss: 401 lines"]

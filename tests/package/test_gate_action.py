@@ -23,7 +23,10 @@ INSTALL, GATE = 0, 1
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
 """How GitHub runs a step whose shell is bash."""
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the steps are written for bash")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="the steps are written for bash"),
+]
 
 
 def read(path: Path) -> Any:
@@ -169,7 +172,6 @@ def test_no_text_of_a_report_is_a_command_of_the_runner(installed: Job) -> None:
     ]
 
 
-@pytest.mark.slow
 def test_the_action_installs_what_stands_beside_it(job: Job, tmp_path: Path) -> None:
     build(ROOT, tmp_path / "built", "wheel")
     with index(tmp_path / "served", only(tmp_path / "built", "*.whl")) as address:

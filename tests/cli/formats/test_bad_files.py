@@ -71,7 +71,7 @@ def refused(cli: Cli, *arguments: str | Path) -> str:
 
 
 @pytest.mark.parametrize("name", BAD)
-@pytest.mark.parametrize("command", ["ingest", "open"])
+@pytest.mark.parametrize("command", ["ingest", pytest.param("open", marks=pytest.mark.slow)])
 def test_a_bad_file_is_one_line(cli: Cli, write: Write, command: str, name: str) -> None:
     path = write("report.json", BAD[name])
     assert refused(cli, command, path).startswith(f"{path}: ")
