@@ -28,6 +28,7 @@ PLACES = {
     "desk/first_page.py",  # where the desk lies, as above
     "desk/access.py",  # groups of users
     "file_output.py",  # names and modes of files
+    "remote/folder.py",  # modes of a shared folder
     "system/disk.py",
     "system/locks.py",
     "system/terminal.py",

@@ -263,11 +263,12 @@ def _refuse_other(path: Path, *, missing: bool) -> None:
 
     With ``missing`` raise it also if there is none.
     """
-    if not path.is_file():
-        if path.exists() or missing:
-            problem = "not a file" if path.exists() else "there is no desk"
-            raise DeskError(f"{path}: {problem}", "Name a desk file with --desk.")
+    # Asked in this order, as another process may be making the file.
+    if not (there := path.exists()) and not missing:
         return
+    if not path.is_file():
+        problem = "not a file" if there else "there is no desk"
+        raise DeskError(f"{path}: {problem}", "Name a desk file with --desk.")
     if _identity(path) in _known_desks:
         return
     with path.open("rb") as file:
