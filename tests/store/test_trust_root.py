@@ -249,6 +249,25 @@ def test_a_statement_without_end_is_stopped(path: Path, monkeypatch: pytest.Monk
         assert desk.verify().ok
 
 
+def test_a_log_without_end_is_stopped_where_its_head_is_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "BUSIEST", 0.05)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
+    columns = "i AS key, i AS seq, '' AS hash, '' AS desk, '' AS reviewer"
+    edit(path, "DROP TABLE label_events", f"CREATE VIEW label_events AS {endless} {columns} FROM n")
+    with pytest.raises(DeskError, match="ran for over"):
+        audit.head_of_file(path)
+
+
+@pytest.mark.parametrize("table", ["label_events", "bodies", "runs"])
+def test_a_table_that_is_gone_is_a_problem_by_name(path: Path, table: str) -> None:
+    edit(path, "PRAGMA foreign_keys=OFF", f"DROP TABLE {table}")
+    found = verify(path)
+    assert not found.ok
+    assert f"the table {table} is gone" in found.problems
+
+
 def test_a_literal_of_a_view_that_has_another_space_is_seen(path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as conn:
         query = "SELECT sql FROM sqlite_master WHERE name = 'item_tags'"
