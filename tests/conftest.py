@@ -4,6 +4,7 @@ import gc
 import os
 import socket
 import sqlite3
+import sys
 import tempfile
 import uuid
 from collections.abc import Generator
@@ -32,6 +33,10 @@ def memory_for_files() -> Path | None:
 if "TMPDIR" not in os.environ and (memory := memory_for_files()):
     os.environ["TMPDIR"] = str(memory)
     tempfile.tempdir = None  # asked for anew
+
+# Programs are started hundreds of times, and each would compile every module anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Read when Textual is imported: a test draws when it looks, and not sixty times a second.
 os.environ["TEXTUAL_FPS"] = "1"

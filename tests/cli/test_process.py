@@ -77,6 +77,7 @@ def test_a_terminal_that_cannot_show_everything(desk: Path, encoding: str) -> No
     assert b"\\u8fd4\\u5374" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away(desk: Path) -> None:
     start(desk, "ingest", "-", stdin=numbered(3000))
     with subprocess.Popen(

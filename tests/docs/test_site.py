@@ -71,6 +71,7 @@ def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path: Pat
             assert not parts.fragment or unquote(parts.fragment) in pages[there].names, target
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("zensical") is None, reason="the extra docs is not installed")
 def test_a_dead_link_fails_the_build(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()

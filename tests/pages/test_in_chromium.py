@@ -79,6 +79,7 @@ def elements(source: str) -> list[str]:
     return sorted(re.findall(r"<([a-z][a-z0-9]*)[\s>/]", bare))
 
 
+@pytest.mark.slow
 def test_the_measure_sees_a_request_and_a_script_error(tmp_path: Path) -> None:
     bad = shown(tmp_path, "<img src='http://a.invalid/x.png'><script>throw new Error('x')</script>")
     assert bad.requests == {"http://a.invalid/x.png"}

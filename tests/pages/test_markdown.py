@@ -136,6 +136,7 @@ def test_all_figures_can_be_unfolded(desk: Desk) -> None:
     assert blocks == [tag for one in opened for tag in (one, "</details>")]
 
 
+@pytest.mark.slow
 def test_the_jurors_of_both_exports_are_those_of_the_command(desk: Desk) -> None:
     run = load(desk, numbered(80))
     for row in desk.rows(desk.queue(run)):

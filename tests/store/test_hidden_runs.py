@@ -126,6 +126,7 @@ def test_the_pace_follows_the_time_that_the_lock_is_held() -> None:
     assert pace.unfolded == pytest.approx(0.106)
 
 
+@pytest.mark.slow
 def test_the_log_of_a_long_load_is_folded_into_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,7 @@ def test_nothing_is_lost_between_processes(path: Path, reviewers: tuple[str, ...
     assert given == Counter((name, seq) for name in chains for seq in range(1, chains[name] + 1))
 
 
+@pytest.mark.slow
 def test_two_processes_undo_each_action_once(path: Path) -> None:
     with closing(open_desk(path)) as desk:
         run = desk.run()

@@ -69,6 +69,7 @@ def rows(desk: Desk, table: str) -> list[dict[str, Any]]:
     return [dict(row) for row in desk.conn.execute(f"SELECT * FROM {table} ORDER BY rowid")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [1, 4, 500])
 def test_it_equals_a_fresh_load_but_for_the_draw(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int

@@ -254,6 +254,7 @@ async def test_a_remapped_key_is_text_in_a_field() -> None:
         assert app.done == ["quit.anywhere"]
 
 
+@pytest.mark.slow
 async def test_the_desk_with_other_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     overrides = {"label.pass": ["0"], "next": ["p", "space"], "filter": ["'"], "redo": []}
     keys = {name: tuple(given) for name, given in overrides.items()}

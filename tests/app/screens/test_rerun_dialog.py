@@ -168,6 +168,7 @@ async def test_the_keys_of_the_first_page_do_what_they_say(
             assert "1 juror, those whose keys are set" in stage.drawn()
 
 
+@pytest.mark.slow
 async def test_a_rerun_that_was_stopped_is_offered_and_given_up_by_d(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(3)]))
     async with Server() as server:

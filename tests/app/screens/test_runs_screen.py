@@ -6,6 +6,8 @@ from contextlib import closing
 from itertools import product
 from pathlib import Path
 
+import pytest
+
 from reviewdesk.app.screens.runs import RunsScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
@@ -44,6 +46,7 @@ def older(path: Path) -> Desk:
     return Desk.open(path, reviewer="ann")
 
 
+@pytest.mark.slow
 async def test_an_older_run_is_measured_when_its_desk_is_opened(tmp_path: Path) -> None:
     desk = older(tmp_path / "d.db")
     run = desk.run()

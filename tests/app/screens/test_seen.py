@@ -176,6 +176,7 @@ async def test_a_character_below_the_mark_at_the_edge_is_not_seen(tmp_path: Path
             await stage.press("l")
 
 
+@pytest.mark.slow
 async def test_an_item_is_reported_again_whenever_it_is_painted(tmp_path: Path) -> None:
     opened = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
     async with staged(*opened, size=SMALL, view=View(order="file")) as stage:

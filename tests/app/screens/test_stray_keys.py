@@ -145,6 +145,7 @@ async def test_random_keys_give_no_label_of_their_own(tmp_path: Path, seed: int)
     fresh.close()
 
 
+@pytest.mark.slow
 def test_a_fault_ends_the_app_and_is_kept_without_a_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,6 +41,7 @@ def loaded(path: Path, name: str) -> tuple[Desk, Run]:
     return desk, desk.load(Source.from_path(ROOT / "sample_runs" / name)).run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["support-bot.jsonl", "code-review.json"])
 async def test_a_key_sends_little(name: str, tmp_path: Path) -> None:
     desk, run = loaded(tmp_path, name)

@@ -243,6 +243,7 @@ def panes(run_file: str, folder: Path, width: int) -> Iterator[Content]:
     desk.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [61, 79])
 @pytest.mark.parametrize("name", ["support-bot.jsonl", "release-notes.json"])
 def test_lines_of_the_same_words_have_the_same_inks(tmp_path: Path, name: str, width: int) -> None:

@@ -174,6 +174,7 @@ async def test_closing_stops_it_and_what_came_back_is_kept(tmp_path: Path) -> No
         assert again.verify().ok
 
 
+@pytest.mark.slow
 async def test_a_fault_of_the_job_is_one_line_and_the_sitting_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -252,6 +252,7 @@ SIZES = ("0", "1e-320", "0.4", "1", "7", "33", "40", "1000000", "1e15")
 EVERY = [one.value for one in CalibrationTarget]
 
 
+@pytest.mark.slow
 def test_any_counts_give_numbers_or_reasons(write: Write) -> None:
     dice, stopped = random.Random(3), 0  # noqa: S311 - dice, not secrets
     for _ in range(60):
@@ -284,6 +285,7 @@ def test_any_weights_give_numbers_or_reasons(cli: Cli, write: Write) -> None:
             assert check["value"] is None or math.isfinite(check["value"])
 
 
+@pytest.mark.slow
 def test_a_damaged_suite_is_read_or_refused(write: Write, tmp_path: Path) -> None:
     write("labels.jsonl", PAIRS)
     text = FILE.format("{ tp: 25.2, fn: 1.8, tn: 8.2, fp: 4.8 }") + OBSERVED

@@ -313,6 +313,7 @@ def test_jurors_of_public_runs(name: str, tmp_path: Path) -> None:
     desk.close()
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", NAMES)
 def test_the_population_of_a_part_of_a_public_run(name: str, tmp_path: Path) -> None:

@@ -132,6 +132,7 @@ def test_what_is_told_alone_rests_on_labelled_verdicts_only(tmp_path: Path) -> N
     assert told[0][1] != told[1][1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared public data are not here")
 def test_every_juror_s_own_confusion_gives_the_human_rate(tmp_path: Path) -> None:
     desk = open_desk(tmp_path / "desk.db")

@@ -38,6 +38,7 @@ def no_address_is_remembered() -> Iterator[None]:
     endpoint.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REPORTS)
 async def test_every_verdict_of_a_sample_is_asked_about_by_its_jurors(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -149,6 +150,7 @@ def facts(rows: list[Row], found: RunColumns) -> RunFacts:
     return RunFacts(found, lambda _: marked)
 
 
+@pytest.mark.slow
 @given(RUNS, FILTERS)
 def test_a_mask_holds_where_the_filter_does(
     run: tuple[list[Row], list[int], list[int]], text: str

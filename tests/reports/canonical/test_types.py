@@ -28,6 +28,7 @@ _VERDICT = '{"id": "v", "case": {"test": "t"}, "jurors": [{"id": "j", "score": %
 _REPORT = f'{{"schema": "reviewdesk.report/1", "verdicts": [{_VERDICT}]}}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("score", "said"), [("0.5", ""), ("5", "must be a number from 0 to 1")])
 def test_a_load_builds_models_only_to_say_what_is_wrong(
     score: str, said: str, tmp_path: Path

@@ -151,6 +151,7 @@ def test_a_transcript_may_be_longer_than_what_is_held() -> None:
     assert body["jurors"][0]["model"] == "v/a"
 
 
+@pytest.mark.slow
 def test_an_input_too_long_to_be_held_is_left_out_and_counted() -> None:
     report = opened(log(sample("a", {"x": "C"}, input='\\ü"' * (1 << 20))))
     (body,) = report.verdicts()

@@ -138,6 +138,7 @@ def test_results_longer_than_any_single_value_are_read_row_by_row() -> None:
     assert len(bodies[79]["output"]) == 120_000
 
 
+@pytest.mark.slow
 def test_a_single_row_may_not_be_longer_than_that() -> None:
     huge = row(rubric(1, True), response={"output": "z" * (9 << 20)})
     with pytest.raises(ReportError, match=r"results\[0\]: is over 8 MiB long"):

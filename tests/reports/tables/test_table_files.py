@@ -7,6 +7,8 @@ import io
 import json
 from typing import Any
 
+import pytest
+
 from reviewdesk.reports import ReadOptions, Source, read
 from tests.reports.tablekit import TABLES, check_damage, needs_files
 
@@ -72,6 +74,7 @@ def test_wide_csv() -> None:
     assert {tuple(juror["id"] for juror in body["jurors"]) for body in found} == {JUDGES}
 
 
+@pytest.mark.slow
 @needs_files
 def test_damage_to_the_real_tables() -> None:
     for name in ("long.csv", "long.jsonl", "wide.csv"):
