@@ -117,6 +117,7 @@ def test_gemini_takes_the_batch(reasoning: Any) -> None:
     assert request["generationConfig"]["thinkingConfig"] == {"thinkingBudget": 1024}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("done", [False, True])
 def test_the_test_server_says_what_the_vendors_say(done: bool) -> None:
     from anthropic.types.messages import MessageBatch, MessageBatchIndividualResponse
