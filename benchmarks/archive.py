@@ -1,12 +1,14 @@
 """`archive` over workers of this machine beside `ingest` of the same verdicts in one file.
 
-Printed are whether the figures are equal, what a verdict costs in CPU, what a second worker saves,
-and the memory of the largest process at two sizes of parts. All processes of a command count.
+Printed are whether the figures and what is asked for are equal, what a verdict costs in CPU, what a
+second worker saves, and the memory of the largest process at two sizes of parts. All processes of a
+command count.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import subprocess
@@ -27,6 +29,11 @@ LARGER = 4
 """How many times as large the larger parts are."""
 OWN = ("hash", "file", "loaded_at", "notes", "held")
 """What tells an archive's entry in ``runs --json`` from that of a plain load."""
+MOST = "1000G"
+"""The bound on the size of the one file: all parts together are over the usual one."""
+ORDERS = ("draw", "mix")
+ASKED = "SELECT id, stratum, rank, audit, flags FROM verdicts WHERE stratum < 3 OR audit ORDER BY "
+"""The flagged verdicts and the audit of the rest, in one of the orders that the draw gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +96,22 @@ def figures(folder: Path, desk: str) -> list[Any]:
     return found
 
 
+def asked_for(folder: Path, desk: str) -> tuple[list[str], int]:
+    """Return a hash of what a desk asks for in each order of its draw, and how many they are."""
+    from benchmarks.scaling.measure import environment
+
+    hashes, count = list[str](), 0
+    for order in ORDERS:
+        done = subprocess.run(
+            [*COMMAND, "desk", "query", ASKED + order, "--format", "csv", "--desk", folder / desk],
+            env=environment(folder), cwd=folder, stdin=subprocess.DEVNULL,
+            capture_output=True, check=True,
+        )  # fmt: skip
+        hashes.append(hashlib.sha256(done.stdout).hexdigest())
+        count = done.stdout.count(b"\n") - 1
+    return hashes, count
+
+
 def equal(one: Any, other: Any) -> bool:
     """Return True if two JSON values are equal but for the last digits, as of sums of sums."""
     if isinstance(one, float) and isinstance(other, float):
@@ -108,12 +131,18 @@ def measured(folder: Path, parts: int, size: int) -> None:
     (whole,) = write_parts(folder / "whole", count, count).iterdir()
     small = write_parts(folder / "small", count, size)
     large = write_parts(folder / "large", count, LARGER * size)
-    plain = timed(folder, "ingest", whole, "--seed", "s", "--desk", folder / "plain.db")
+    plain = timed(
+        folder, "ingest", whole, "--seed", "s", "--max-size", MOST, "--desk", folder / "plain.db"
+    )
     one = archived(folder, small, 1)
     two = archived(folder, small, 2)
     same = equal(figures(folder, "plain.db"), figures(folder, "archive.db"))
+    drawn, asked = asked_for(folder, "plain.db")
+    same_draw = asked_for(folder, "archive.db") == (drawn, asked)
     larger = archived(folder, large, 2)
-    print(f"{parts} parts of {size:,} verdicts; figures {'equal' if same else 'DIFFER'}")
+    words = {True: "equal", False: "DIFFER"}
+    print(f"{parts} parts of {size:,} verdicts; figures {words[same]}")
+    print(f"flagged and audited: {asked:,} of {count:,}, flags and draw {words[same_draw]}")
     for what, done in {"ingest": plain, "1 worker": one, "2 workers": two}.items():
         ratio = done.spent.cpu / plain.spent.cpu
         each = 1e6 * done.spent.cpu / count
@@ -127,7 +156,7 @@ def measured(folder: Path, parts: int, size: int) -> None:
         f"largest process at parts of {at}: "
         f"{in_mb(two.spent.memory)} and {in_mb(larger.spent.memory)}"
     )
-    if not same:
+    if not (same and same_draw):
         raise SystemExit(1)
 
 
