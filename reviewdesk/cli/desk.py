@@ -154,7 +154,11 @@ def share(*, group: str | None, private: bool) -> None:
 
 @desk.command(epilog="Example: reviewdesk desk verify --json")
 @click.option("--expect-head", metavar="SEQ:HASH", help="A head printed earlier.")
-@click.option("--full", is_flag=True, help="Decide every verdict again from its body as well.")
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Decide every verdict again from its body as well, and index its texts again.",
+)
 @json_option
 @shared_options
 def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:

@@ -91,7 +91,8 @@ def verify(
 ) -> Verification:
     """Check file, schema, chains, kept labels and runs, and compare the log with a head.
 
-    With ``full``, every verdict is decided again from its body.
+    With ``full``, every verdict is decided again from its body, and the full-text index compared
+    with what the bodies give.
     """
     harmful, other = layout_problems(conn)
     if harmful:
@@ -106,7 +107,10 @@ def verify(
         _rerun_problems, _migration_problems, _kind_problems, hidden_runs.problems,
     ]  # fmt: skip
     if full is not None:
+        from reviewdesk.store import search
+
         checks.append(partial(_decided_again, full, older))
+        checks.append(partial(search.problems, told=full))
     for check in checks:
         try:
             problems += check(conn)

@@ -1,16 +1,19 @@
-"""The full-text index: fill it in batches, report how far it has come, and search it."""
+"""The full-text index: fill it in batches, search it, and hold it to the bodies."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from array import array
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, stored_body
 from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld
 from reviewdesk.domain.query.search import SearchTerm, parse_search, spaced
+from reviewdesk.errors import DeskError
+from reviewdesk.store.rows import value
 from reviewdesk.store.verdicts import first_key
 
 TOKENIZER = "unicode61 remove_diacritics 2"
@@ -22,6 +25,13 @@ _MOST_CHARACTERS = 1_000_000
 """A batch ends early at this many characters, so that the write lock is held only briefly."""
 
 Texts = tuple[int, str, str, str, str, str]
+_THEN = "so a search may be wrong; desk repair makes a desk whose index is built anew"
+CheckedCall = Callable[[float, int], object]
+Sums = defaultdict[int, int]
+"""The XOR of the hashes of a verdict's words, each with its place, by the verdict's key.
+
+Python keys hashes of bytes anew in each process, so nobody can choose words whose sums agree.
+"""
 
 
 def reach(conn: sqlite3.Connection, run: int) -> tuple[int, int]:
@@ -56,9 +66,14 @@ def put(conn: sqlite3.Connection, run: int, start: int, batch: list[Texts]) -> N
     """Index a prepared batch, unless another process has indexed it meanwhile."""
     if reach(conn, run)[0] != start:
         return
+    add(conn, batch)
+    conn.execute("INSERT OR REPLACE INTO indexed_runs VALUES (?, ?)", (run, start + len(batch)))
+
+
+def add(conn: sqlite3.Connection, batch: list[Texts]) -> None:
+    """Put the texts of verdicts into an index, inside the caller's transaction."""
     marks = ", ".join("?" * (len(COLUMNS) + 1))
     conn.executemany(f"INSERT INTO search (rowid, {', '.join(COLUMNS)}) VALUES ({marks})", batch)
-    conn.execute("INSERT OR REPLACE INTO indexed_runs VALUES (?, ?)", (run, start + len(batch)))
 
 
 def find(
@@ -171,3 +186,82 @@ def _keys_by_note(
             {kept[row[0]][0] for row in memory.execute(query, (_query((one,), ("text",)),))}
             for one in sought
         ]
+
+
+# Held to the bodies
+
+
+def problems(conn: sqlite3.Connection, told: CheckedCall) -> list[str]:
+    """Name the runs whose part of the index is not what their bodies give."""
+    # One state of the desk, as another process may index meanwhile; its end drops our table.
+    conn.execute("BEGIN")
+    try:
+        sums, lost = _held(conn)
+        return list(_differences(conn, sums, lost, told))
+    except (DeskError, sqlite3.Error) as error:
+        return [f"the search index cannot be read, {_THEN}: {error}"]
+    finally:
+        conn.execute("ROLLBACK")
+
+
+def _differences(
+    conn: sqlite3.Connection, sums: Sums, lost: int, told: CheckedCall
+) -> Iterator[str]:
+    for run, name in conn.execute("SELECT key, name FROM runs ORDER BY key").fetchall():
+        indexed = reach(conn, run)[0]
+        verdicts = value(conn, "SELECT count(*) FROM verdicts WHERE run = ?", (run,))
+        possible = 0 <= indexed <= verdicts
+        if possible:
+            _take_out(conn, run, indexed, sums, told)
+        first = first_key(conn, run)
+        wrong = sum(sums.pop(key, 0) != 0 for key in range(first, first + verdicts))
+        if not possible:
+            yield f"run {name}: {indexed:,} of its {verdicts:,} verdicts are in the search index"
+        elif wrong:
+            yield f"run {name}: the search index differs for {wrong:,} of its verdicts, {_THEN}"
+    if any(sums.values()):
+        yield f"the search index holds words of verdicts that are not here, {_THEN}"
+    if lost:
+        yield f"the search index does not find {lost:,} of its own words, {_THEN}"
+
+
+def _held(conn: sqlite3.Connection) -> tuple[Sums, int]:
+    """Return the sums of the index as it is, and how many of its words a search does not find."""
+    for name, kind in (("held_places", "instance"), ("held_words", "row")):
+        conn.execute(f"CREATE VIRTUAL TABLE temp.{name} USING fts5vocab(main, search, {kind})")
+    sums = Sums(int)
+    _add_hashes(conn, "temp.held_places", sums)
+    # A search looks a word up in pages that a walk over all words never reads.
+    query = "SELECT count(*) FROM temp.held_places WHERE term = CAST(? AS TEXT)"
+    words = conn.execute("SELECT CAST(term AS BLOB), cnt FROM temp.held_words").fetchall()
+    return sums, sum(value(conn, query, (word,)) != count for word, count in words)
+
+
+def _add_hashes(conn: sqlite3.Connection, table: str, sums: Sums) -> None:
+    # A cursor without explanations of its own: these are the most rows that anything reads.
+    cursor = conn.cursor(sqlite3.Cursor)
+    cursor.row_factory = None
+    for row in cursor.execute(f"SELECT CAST(term AS BLOB), doc, col, offset FROM {table}"):
+        sums[row[1]] ^= hash(row)
+
+
+def _take_out(
+    conn: sqlite3.Connection, run: int, indexed: int, sums: Sums, told: CheckedCall
+) -> None:
+    """Combine what a run's bodies give with what is held; where both agree the sum becomes 0."""
+    made = value(conn, "SELECT sql FROM sqlite_master WHERE name = 'search'")
+    done = 0
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        fresh.execute(made)
+        fresh.execute("CREATE VIRTUAL TABLE places USING fts5vocab(search, instance)")
+        while done < indexed:
+            batch = prepare(conn, run, done)[: indexed - done]
+            if not batch:
+                return  # bodies are gone, which another check names
+            fresh.execute("BEGIN")
+            add(fresh, batch)
+            fresh.execute("COMMIT")
+            _add_hashes(fresh, "places", sums)
+            fresh.execute("INSERT INTO search (search) VALUES ('delete-all')")
+            done += len(batch)
+            told(done / indexed, done)
