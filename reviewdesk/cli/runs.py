@@ -38,6 +38,8 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
             put_json([shapes.run_line(line, counted.get(line.run.key)) for line in overview(desk)])
             return
         say(f"desk: {desk.path}")
+        if not desk.runs():
+            say("no run is loaded yet. Load one: reviewdesk open REPORT.")
         texts = [section_text(short(run_details(desk, run))) for run in desk.runs()]
     for text in texts:
         put(text)

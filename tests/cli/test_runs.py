@@ -32,6 +32,12 @@ def loaded(cli: Cli, write: Write) -> Cli:
     return cli
 
 
+def test_an_empty_desk_says_how_to_fill_it(cli: Cli) -> None:
+    listed = cli("runs")
+    assert (listed.code, listed.out) == (0, "")
+    assert listed.err.endswith("no run is loaded yet. Load one: reviewdesk open REPORT.\n")
+
+
 def test_the_alphas_of_a_run(loaded: Cli) -> None:
     (row,) = loaded("runs", "--json").json
     # Within: eight times 2·.005, four times 2·.18, so W = .08 + 1.44 = 1.52 over N = 24 ballots.

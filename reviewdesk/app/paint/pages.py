@@ -69,10 +69,14 @@ def _next(session: Session, keymap: Keymap) -> list[tuple[str, str]]:
         steps.append((f"{filter_} label:disputed", "shows where reviewers differ"))
     if session.progress.labelled and not session.withheld:
         steps.append((f"{filter_} wrong", "looks again at what you labelled against the panel"))
+    steps.append(
+        (keymap.first("screen.calibration"), "how far the judge can be trusted, and the gates")
+    )
+    if "export" not in keymap.withheld:
+        text = f"takes the labels out ({EXPORT} does the same)"
+        steps.append((f"{command}export labels.jsonl", text))
     return [
         *steps,
-        (keymap.first("screen.calibration"), "how far the judge can be trusted, and the gates"),
-        (f"{command}export labels.jsonl", f"takes the labels out ({EXPORT} does the same)"),
         (keymap.first("screen.runs"), "the other runs, and which panel is right more often"),
         (keymap.first("back"), "back to the item seen before"),
         (keymap.first("quit"), "closes; everything is saved"),

@@ -1,0 +1,26 @@
+"""What stands in place of an item once the queue is decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE
+from reviewdesk.app.keys.user_keys import Keymap
+from reviewdesk.app.paint.pages import done_lines
+from reviewdesk.domain.records import View
+from tests.app.builders import open_run, report, verdict
+from tests.app.reviewkit import session_of
+
+
+def test_a_finished_queue_offers_no_export_to_a_browser(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "desk.db", report([verdict(1)]))
+    session = session_of(desk, run, View()).session
+    desk.close()
+    keymap = Keymap.of(ACTIONS)
+    here, there = (
+        "\n".join(content.plain for content in done_lines(session, None, None, keys, 100))
+        for keys in (keymap, keymap.without(OF_MACHINE))
+    )
+    assert ":export labels.jsonl" in here
+    assert "export" not in there
+    assert "how far the judge can be trusted" in there
