@@ -44,6 +44,7 @@ _MOST_HELD = 24
 _SAMPLES = 3
 _CUT_OFF = ("ends in the middle of a value", "The file looks cut off; write or copy it again.")
 _BAD_LINE = "Mend the line or remove it; --skip-bad leaves out verdicts, not lines."
+"""What to do with a line of a report; other files are read without that option."""
 TOO_LONG = "is over 8 MiB long"
 
 
@@ -68,7 +69,9 @@ class TextLine(NamedTuple):
     data: bytes
 
 
-def text_lines(stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[TextLine]:
+def text_lines(
+    stream: BinaryIO, fail: Fail, tally: ImportTally, hint: str = _BAD_LINE
+) -> Iterator[TextLine]:
     """Yield the lines of JSON Lines; blank lines are skipped and counted.
 
     Lines end at LF only, because a JSON text may contain U+2028 unescaped.
@@ -77,7 +80,7 @@ def text_lines(stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[Tex
     while raw := stream.readline(MAX_ITEM + 1):
         number += 1
         if len(raw) > MAX_ITEM:
-            raise fail(f"line {number}", TOO_LONG, _BAD_LINE)
+            raise fail(f"line {number}", TOO_LONG, hint)
         if raw.strip(b" \t\r\n"):
             yield TextLine(number, offset, raw)
         else:
@@ -85,7 +88,7 @@ def text_lines(stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[Tex
         offset += len(raw)
 
 
-def line_value(line: TextLine, fail: Fail, tally: ImportTally) -> Any:
+def line_value(line: TextLine, fail: Fail, tally: ImportTally, hint: str = _BAD_LINE) -> Any:
     """Decode one line of JSON Lines."""
     where = f"line {line.number}"
     text = decode_utf8(line.data, line.offset, fail, where)
@@ -93,15 +96,17 @@ def line_value(line: TextLine, fail: Fail, tally: ImportTally) -> Any:
         return decode_whole(text, tally)
     except json.JSONDecodeError as error:
         column = error.pos + 1
-        raise fail(f"{where}, column {column}", syntax_problem(error), _BAD_LINE) from error
+        raise fail(f"{where}, column {column}", syntax_problem(error), hint) from error
     except NonStandardJsonError as error:
         raise fail(where, error.problem, error.hint) from error
 
 
-def read_lines(stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[tuple[int, Any]]:
-    """Yield the values of JSON Lines with their line numbers."""
-    for line in text_lines(stream, fail, tally):
-        yield line.number, line_value(line, fail, tally)
+def read_lines(
+    stream: BinaryIO, fail: Fail, tally: ImportTally, hint: str = _BAD_LINE
+) -> Iterator[tuple[int, Any]]:
+    """Yield the values of JSON Lines with their line numbers. Errors end with ``hint``."""
+    for line in text_lines(stream, fail, tally, hint):
+        yield line.number, line_value(line, fail, tally, hint)
 
 
 def _common(first: str, second: str) -> str:

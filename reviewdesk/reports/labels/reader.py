@@ -29,6 +29,7 @@ _KEPT = ("pi", "weight", "selection", "stratum")
 MAX_YAML = 1 << 19
 """512 KiB: some fourteen thousand rows, read in about four seconds."""
 
+_BAD_LINE = "Mend the line or remove it. Labels are read from JSON Lines, JSON or YAML."
 _HEAD = 1 << 16
 _COMMENTS = re.compile(rb"(?:\s|#[^\n]*(?:\n|\Z))*")
 _BLOCK = re.compile(rb"-(?:\s|\Z|--)|%")
@@ -165,7 +166,7 @@ def _values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
         return
     with source.open() as stream:
         if head.lstrip()[:1] != b"[":
-            yield from read_lines(stream, fail, ImportTally())
+            yield from read_lines(stream, fail, ImportTally(), _BAD_LINE)
             return
         window = Window(stream, fail, ImportTally())
         for index in window.elements():

@@ -219,7 +219,9 @@ def read_cases(source: Source) -> Iterator[Case]:
     seen: dict[str, int] = {}
     try:
         with source.open() as stream:
-            for line, value in read_lines(stream, fail, ImportTally()):
+            for line, value in read_lines(
+                stream, fail, ImportTally(), "Mend the line or remove it."
+            ):
                 try:
                     case = validated(CaseEntry, value).case()
                 except FieldError as error:

@@ -168,6 +168,14 @@ def test_damage_is_a_labels_error() -> None:
         read_scores(Source.from_bytes("a", b"\xff"))
 
 
+def test_a_table_is_told_what_labels_are_read_from() -> None:
+    with pytest.raises(LabelsFileError) as caught:
+        read_labels(Source.from_bytes("labels.csv", b"id,truth\na,pass\n"))
+    assert caught.value.hint == (
+        "Mend the line or remove it. Labels are read from JSON Lines, JSON or YAML."
+    )
+
+
 def _yaml(text: str | bytes) -> Source:
     return Source.from_bytes("labels.yaml", text.encode() if isinstance(text, str) else text)
 

@@ -168,7 +168,9 @@ def test_lines_that_are_no_cases() -> None:
     )
     # a blank line is skipped, and lines are still counted from the first
     assert told(LEAST, "", LEAST).startswith('c.jsonl: line 3: $.id: is that of line 1 too: "a"')
-    assert told('{"id": "a"').startswith("c.jsonl: line 1, column 11: is not JSON")
+    cut_off = told('{"id": "a"')
+    assert cut_off.startswith("c.jsonl: line 1, column 11: is not JSON")
+    assert cut_off.endswith("Mend the line or remove it.")
     assert "NaN" in told('{"id": "a", "output": NaN}')
     assert 'has the key "id" twice' in told('{"id": "a", "id": "b", "output": ""}')
     with pytest.raises(PanelError, match="line 1: is not UTF-8"):
