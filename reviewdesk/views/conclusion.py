@@ -59,11 +59,7 @@ def run_conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
         why, _, _ = MEANS[design].partition(":")
         return _section(f"{_ASKS} Not yet: {subject} ({design.value}: {why}).", more)
     if line.n < FEWEST:
-        if design is Design.CENSUS:
-            text = f"all {line.n} decided verdicts have a label, fewer than the {FEWEST} needed."
-        else:
-            text = f"{plural(line.n, 'label')} through the draw, and at least {FEWEST} are needed."
-        return _section(f"{_ASKS} Not yet: {text}", more)
+        return _section(f"{_ASKS} Not yet: {_too_few(line.n, design)}", more)
     evidence = _Evidence(
         line,
         page.gates,
@@ -73,6 +69,15 @@ def run_conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
         page.honest.low,
     )
     return _section(*_judged(evidence, f"{plural(line.n, 'label')} through the draw"))
+
+
+def _too_few(labels: int, design: Design) -> str:
+    """Say how many labels there are, and how many are needed."""
+    if design is not Design.CENSUS:
+        return f"{plural(labels, 'label')} through the draw, and at least {FEWEST} are needed."
+    one = "the one decided verdict has"
+    every = one if labels == 1 else f"all {labels} decided verdicts have"
+    return f"{every} a label, fewer than the {FEWEST} needed."
 
 
 def file_conclusion(page: FilePage) -> Section:

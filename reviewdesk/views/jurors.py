@@ -94,7 +94,7 @@ def rates(page: JurorsPage, target: Target = Target.RUN) -> Section:
         )
         who = ("every juror",) if len(bounded) == len(page.jurors) else joined(bounded)
         blocks.append(Paragraph((*who, text), Tone.WARN))
-    note = f"{page.labels} labels, {', '.join(page.designs)}: {target.value}"
+    note = f"{words.plural(page.labels, 'label')}, {', '.join(page.designs)}: {target.value}"
     return Section("Against the labels", tuple(blocks), note)
 
 

@@ -53,6 +53,7 @@ def told(page: CalibrationPage, *, blind: bool = False) -> str:
                              "Label on in the order of the draw: 22 verdicts have no label yet.")),
         (12, ["right"] * 12, ("Not yet: all 12 decided verdicts have a label, fewer than the 30 "
                              "needed. This run of 12 verdicts is too small to show it alone.")),
+        (1, ["right"], "Not yet: the one decided verdict has a label, fewer than the 30 needed. "),
         (60, ["pass"] * 60, "No: ECE 0.28 is over 0.10 (p < 0.001 if it were calibrated); "),
         (60, ["wrong"] * 60, ("No: ECE 0.95 is over 0.10 (p < 0.001 if it were calibrated); "
                              "Brier 0.90 (95%: 0.90 to 0.90) is over 0.25")),

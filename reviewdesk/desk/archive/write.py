@@ -17,6 +17,7 @@ from reviewdesk.store import runs
 from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.explain import explained
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport, with_undecided
+from reviewdesk.views.words import plural
 
 if TYPE_CHECKING:
     from reviewdesk.desk.open_file import OpenFile
@@ -98,7 +99,8 @@ def _read(ingest: Ingest, new: NewRun, found: WholeArchive) -> ReadReport:
     measures = archive_measures(
         found.scratch, found.parts, found.stats, joined.names, joined.quorums
     )
-    kept = f"an archive of {len(found.parts):,} parts, of which the desk keeps the flagged verdicts"
+    parts = plural(len(found.parts), "part")
+    kept = f"an archive of {parts}, of which the desk keeps the flagged verdicts"
     about = f"{kept} and the audit: {joined.verdicts:,} of {counts.verdicts:,}"
     return ReadReport(
         new=new,

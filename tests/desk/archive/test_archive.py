@@ -78,6 +78,11 @@ def test_an_archive_is_written_once(tmp_path: Path) -> None:
     assert (first.new, again.new, again.run.hash) == (True, False, first.run.hash)
 
 
+def test_a_single_part_is_counted_as_one(tmp_path: Path) -> None:
+    made = archive(tmp_path / "desk.db", *write_parts(tmp_path / "parts", CALM, 1))
+    assert any(note.startswith("an archive of 1 part, of which") for note in made.run.notes)
+
+
 def test_ids_that_several_parts_have_carry_the_part(tmp_path: Path) -> None:
     bodies = [*CALM[:20], {**CALM[20], "id": "v0"}, *CALM[21:]]
     archive(tmp_path / "archive.db", *write_parts(tmp_path / "parts", bodies, 3), seed="s")
