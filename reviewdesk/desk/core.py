@@ -302,11 +302,11 @@ def verify(
     try:
         with contextlib.closing(Desk(path, default_reviewer(), now)) as desk:
             return desk.verify(expected, full)
-    except DeskError:
-        # A table that is gone is the problem, and not that it cannot be read.
+    except DeskError as error:
+        # A table that is gone is a problem by name, and here the reason why it cannot be opened.
         if not found[1]:
             raise
-        return Verification(False, 0, "", tuple(found[1]))
+        return Verification(False, 0, "", (*found[1], str(error)))
 
 
 def open_to_read(path: Path, reviewer: str | None) -> Desk:

@@ -17,7 +17,7 @@ from reviewdesk.domain.records import Event
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.frozen import Frozen
 from reviewdesk.store import label_state, reruns, runs, schema
-from reviewdesk.store.connect import ExplainedConnection, connect_read_only
+from reviewdesk.store.connect import connect_read_only
 from reviewdesk.store.events import desk_id, of_desk
 from reviewdesk.store.explain import explained
 from reviewdesk.store.load import orders
@@ -71,10 +71,7 @@ def head(conn: sqlite3.Connection, first: int | None = None) -> str:
 
 def head_of_file(path: Path) -> str:
     """Return the head of a desk file; raise DeskError if it cannot be read, or not in time."""
-    with connect_read_only(path, ExplainedConnection) as conn, explained(path):
-        if isinstance(conn, ExplainedConnection):
-            conn.path = path
-            conn.watch()
+    with connect_read_only(path) as conn, explained(path):
         conn.row_factory = sqlite3.Row
         return head(conn)
 

@@ -120,9 +120,9 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         conn.path, conn.read_only = path, unwritten
         if read_only:
             conn.way_out = "Other commands open it for writing: reviewdesk runs."
+        conn.row_factory = sqlite3.Row
         try:
             if unwritten:
-                conn.row_factory = sqlite3.Row
                 conn.stamp = _stamp(path) if _is_alone(path) else None
             else:
                 _prepare(conn, path)
@@ -137,7 +137,7 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 
 @contextmanager
 def connect_read_only(
-    path: Path, factory: type[sqlite3.Connection] = sqlite3.Connection
+    path: Path, factory: type[sqlite3.Connection] = ExplainedConnection
 ) -> Iterator[sqlite3.Connection]:
     """Open a desk file so that no statement can write to it, and leave no file beside it.
 
@@ -148,6 +148,9 @@ def connect_read_only(
         _refuse_other(path, missing=True)
         before, alone = _stamp(path), _is_alone(path)
         conn = _open(path, read_only=True, factory=factory)
+        if isinstance(conn, ExplainedConnection):
+            conn.path = path
+            conn.watch()
     try:
         yield conn
     finally:
@@ -179,10 +182,8 @@ def _is_alone(path: Path) -> bool:
 
 def _is_writable(path: Path) -> bool:
     """Return True if the user may write the file, and its folder, where SQLite keeps the log."""
-    effective = os.access in os.supports_effective_ids
-    return all(
-        os.access(one, os.W_OK, effective_ids=effective) for one in (path, path.absolute().parent)
-    )
+    both, effective = (path, path.absolute().parent), os.access in os.supports_effective_ids
+    return all(os.access(one, os.W_OK, effective_ids=effective) for one in both)
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -219,7 +220,6 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _prepare(conn: ExplainedConnection, path: Path) -> None:
-    conn.row_factory = sqlite3.Row
     conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
     conn.watch()
     if sqlite3.sqlite_version_info >= (3, 41):
@@ -273,11 +273,9 @@ def _refuse_other(path: Path, *, missing: bool) -> None:
         return
     with path.open("rb") as file:
         head = file.read(_HEADER_SIZE)
-    if not head:
-        return
-    if not head.startswith(b"SQLite format 3\0"):
+    if head and not head.startswith(b"SQLite format 3\0"):
         raise DeskError(f"{path}: not a desk file", "Name another with --desk.")
-    if head[68:72] != APPLICATION_ID.to_bytes(4, "big"):
+    if head and head[68:72] != APPLICATION_ID.to_bytes(4, "big"):
         raise DeskError(f"{path}: a SQLite file of something else", "Name another with --desk.")
 
 

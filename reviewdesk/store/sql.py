@@ -76,7 +76,7 @@ def query(path: Path, sql: str, values: Mapping[str, str]) -> Iterator[QueryRows
             ours, or the statement ran for too long without a row.
         KeyboardInterrupt: the user pressed ctrl+c while the statement ran.
     """
-    with connect_read_only(path) as conn:
+    with connect_read_only(path, sqlite3.Connection) as conn:
         with explained(path):
             refuse_harmful(conn, path)
         conn.execute("PRAGMA query_only=ON")

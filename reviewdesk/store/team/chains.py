@@ -12,7 +12,7 @@ from reviewdesk.errors import DeskError
 from reviewdesk.frozen import Frozen
 from reviewdesk.store import label_state
 from reviewdesk.store.audit import refuse_harmful
-from reviewdesk.store.connect import ExplainedConnection, connect_read_only
+from reviewdesk.store.connect import connect_read_only
 from reviewdesk.store.events import NewEvent, append, changed_items, desk_id
 from reviewdesk.store.explain import explained
 from reviewdesk.store.rows import insert, value
@@ -108,10 +108,7 @@ def elsewhere(path: Path) -> Iterator[sqlite3.Connection]:
     Raises:
         DeskError: it is no desk, holds what is not reviewdesk's, or is of another version.
     """
-    with connect_read_only(path, ExplainedConnection) as conn, explained(path):
-        if isinstance(conn, ExplainedConnection):
-            conn.path = path
-            conn.watch()
+    with connect_read_only(path) as conn, explained(path):
         conn.row_factory = sqlite3.Row
         conn.execute("PRAGMA trusted_schema=OFF")
         conn.execute("BEGIN")
