@@ -213,11 +213,8 @@ def environment(desk: Path, reviewer: str = "ann") -> dict[str, str]:
     """The variables of a child process that works on a desk of its own."""
     ours = ("REVIEWDESK", "TEXTUAL_FPS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    # Compiled once for all of them, also where the suite itself is told to leave nothing behind.
-    kept.pop("PYTHONDONTWRITEBYTECODE", None)
     return {
         **kept,
-        "PYTHONPYCACHEPREFIX": str(ROOT / ".pytest_cache" / "compiled"),
         "REVIEWDESK_CONFIG": os.devnull,
         "REVIEWDESK_DESK": str(desk),
         "REVIEWDESK_REVIEWER": reviewer,
