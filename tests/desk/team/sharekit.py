@@ -110,6 +110,17 @@ def current_labels(path: Path) -> dict[tuple[bytes, str], tuple[str, int]]:
     return {place: (label, tentative) for place, (_, label, tentative) in best.items()}
 
 
+def all_hold_alike(desks: Mapping[str, Path]) -> None:
+    """Hold desks to one state, their labels to plain Python, and each event to be there once."""
+    found = [state(path) for path in desks.values()]
+    assert found[0] == found[1] == found[2]
+    held = {(row[0], row[2]): row[3:5] for row in found[0]["current"] if row[1] == "label"}
+    assert held == current_labels(desks["a"])
+    with closing(sqlite3.connect(desks["a"])) as conn:
+        doubled = "SELECT hash FROM label_events GROUP BY hash HAVING count(*) > 1"
+        assert conn.execute(doubled).fetchall() == []
+
+
 def exchange(path: Path, place: SharedPlace, **options: bool) -> Synced:
     """Sync a desk with a place."""
     with closing(open_on(path, "ann")) as desk:

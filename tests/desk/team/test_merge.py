@@ -24,7 +24,17 @@ from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.reports.labels.writer import as_jsonl
 from reviewdesk.store import audit, label_state, schema
-from tests.desk.team.sharekit import COUNT, NAMES, act, current_labels, make, open_on, state, take
+from tests.desk.team.sharekit import (
+    COUNT,
+    NAMES,
+    act,
+    all_hold_alike,
+    current_labels,
+    make,
+    open_on,
+    state,
+    take,
+)
 from tests.helpers import load, numbered, open_desk
 
 PASS, FAIL, UNSURE = Truth.PASS, Truth.FAIL, Truth.UNSURE
@@ -200,13 +210,7 @@ def test_whatever_was_done_and_merged_all_end_alike(
                 take(desks[first], desks[other])
     for first in order[:2]:
         take(desks[first], desks[order[2]])
-    found = [state(path) for path in desks.values()]
-    assert found[0] == found[1] == found[2]
-    held = {(row[0], row[2]): row[3:5] for row in found[0]["current"] if row[1] == "label"}
-    assert held == current_labels(desks["a"])
-    with closing(sqlite3.connect(desks["a"])) as conn:
-        doubled = "SELECT hash FROM label_events GROUP BY hash HAVING count(*) > 1"
-        assert conn.execute(doubled).fetchall() == []
+    all_hold_alike(desks)
 
 
 # What is not taken

@@ -26,6 +26,7 @@ from reviewdesk.store.events import NewEvent, append
 from tests.desk.team.sharekit import (
     NAMES,
     act,
+    all_hold_alike,
     current_labels,
     exchange,
     make,
@@ -349,10 +350,4 @@ def test_whatever_was_done_and_synced_all_end_alike(
             act(desks[name], reviewer, what, verdict, Truth(word))
     assert [one.refused for one in synced if one.refused] == []
     until_quiet(desks, place)
-    found = [state(path) for path in desks.values()]
-    assert found[0] == found[1] == found[2]
-    held = {(row[0], row[2]): row[3:5] for row in found[0]["current"] if row[1] == "label"}
-    assert held == current_labels(desks["a"])
-    with closing(sqlite3.connect(desks["a"])) as conn:
-        doubled = "SELECT hash FROM label_events GROUP BY hash HAVING count(*) > 1"
-        assert conn.execute(doubled).fetchall() == []
+    all_hold_alike(desks)
