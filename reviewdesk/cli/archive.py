@@ -80,7 +80,7 @@ def archive(
 def _target(output: Path | None, *, force: bool) -> Iterator[Desk]:
     """Open the desk of the options, or a new one, which has its name only once it is whole."""
     if output is None:
-        with open_desk() as desk:
+        with open_desk(new=True) as desk:
             yield desk
         return
     from reviewdesk.desk.core import default_path

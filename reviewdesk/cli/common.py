@@ -14,6 +14,7 @@ import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.invocation import current_settings, desk_path
+from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -68,15 +69,28 @@ def output_option(text: str, *, folders: bool = False) -> Callable[[F], F]:
 
 
 @contextmanager
-def open_desk(path: Path | None = None, *, on_screen: bool = False) -> Iterator[Desk]:
+def open_desk(
+    path: Path | None = None, *, on_screen: bool = False, new: bool = False
+) -> Iterator[Desk]:
     """Open the desk at ``path``, else that of the options or the settings; close it at the end.
 
-    Unless it is opened ``on_screen``, where they are offered, say that changes are not saved.
+    One that ``--desk`` names and that is not there is made only by commands that fill a ``new``
+    desk. Unless it is opened ``on_screen``, where they are offered, say that changes are not saved.
+
+    Raises:
+        UsageError: ``--desk`` names a desk that is not there.
     """
     from reviewdesk.desk import Desk
     from reviewdesk.desk.damage import damage_explained
 
-    desk = Desk.open(path or desk_path(), reviewer=current_settings().reviewer or None)
+    named, settings = path or desk_path(), current_settings()
+    asked = path is None and settings.source("desk") == "--desk"
+    if asked and not new and named is not None and not named.exists():
+        raise UsageError(
+            f"{named}: there is no desk",
+            "Name another with --desk, or load a report into a new one: reviewdesk ingest REPORT.",
+        )
+    desk = Desk.open(named, reviewer=settings.reviewer or None)
     with closing(desk), damage_explained(desk):
         if not on_screen:
             from reviewdesk.desk.review import unsaved

@@ -160,7 +160,7 @@ def open_(
     _one_stdin(files)
     twice, second = invocation.share_of("repeat", repeat), invocation.share_of("double", double)
     on_screen = is_on_screen()
-    with open_desk(on_screen=on_screen) as desk:
+    with open_desk(on_screen=on_screen, new=True) as desk:
         loaded = [_load(desk, file, given) for file in files]
         for made in loaded:
             _say_loaded(made, labels=not on_screen and not given["import_labels"])
@@ -292,7 +292,7 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
 
     _one_stdin(files)
     lines, bad = [], False
-    with open_desk() as desk:
+    with open_desk(new=True) as desk:
         for file in files:
             try:
                 made = _load(desk, file, given)

@@ -112,7 +112,7 @@ def merge(*, other: Path, as_json: bool) -> None:
     from reviewdesk.desk.team.merge import merge as take
     from reviewdesk.views.json.shape import shape
 
-    with open_desk() as desk:
+    with open_desk(new=True) as desk:
         found = take(desk, other)
     if as_json:
         put_json(shape(found, "new head chains"))
@@ -148,7 +148,7 @@ def sync(*, where: str, git: bool, no_runs: bool, dry_run: bool, as_json: bool) 
     from reviewdesk.views.json import team as shapes
 
     bar = ProgressLine(f"syncing with {where}", "files")
-    with open_desk() as desk:
+    with open_desk(new=True) as desk:
         try:
             options = SyncOptions(runs=not no_runs, dry=dry_run)
             found = exchange(desk, place_at(where, git=git), options, bar)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from typing import NoReturn
 
 from reviewdesk.errors import InputFileError
@@ -105,7 +106,8 @@ def _text(head: bytes, fail: Fail, *, whole: bool) -> str:
     if (zero := head.find(b"\0")) >= 0:
         if len(head) > 3 and sorted(map(bool, head[:4])) == [False, False, False, True]:
             raise fail("", "is UTF-32 text", "Save it as UTF-8.")
-        if len(head) > 1 and (head[0] == 0) != (head[1] == 0):
+        # Reports begin with ASCII characters, of which UTF-16 puts a zero before or behind each.
+        if re.match(rb"(\0[\t\n\r -~]){1,2}\Z|([\t\n\r -~]\0){1,2}\Z", head[:4]):
             raise fail("", "is UTF-16 text", "Save it as UTF-8.")
         raise fail(_line(head, zero), f"holds a NUL byte (byte {zero}) and is no text", "")
     try:

@@ -69,7 +69,7 @@ def _stratum(one: Stratum) -> list[Words]:
 
 def _audit(found: AuditSample) -> str:
     if not found.planned:
-        return "audit: - every verdict is flagged, there is no rest to audit"
+        return "audit: - no verdict is without a flag, there is no rest to audit"
     text = f"audit: {found.done} of {found.planned} done"
     if not found.counted:
         return f"{text}; none of them counts yet"

@@ -265,3 +265,20 @@ def test_desk_and_reviewer_stand_before_or_after_the_command(
     after = cli("label", "v2", "pass", "--json", "--desk", other, "--reviewer", "ben").json
     assert (before["reviewer"], after["reviewer"], after["seq"]) == ("ben", "ben", 2)
     assert cli("runs", "--json").json == []
+
+
+@pytest.mark.parametrize("command", ["runs", "queue", "calibrate", "desk info", "labels list"])
+def test_a_desk_that_is_asked_for_and_not_there_is_not_made(
+    cli: Cli, tmp_path: Path, command: str
+) -> None:
+    typo = tmp_path / "none" / "typo.db"
+    found = cli("--desk", typo, *command.split())
+    assert (found.code, found.out) == (2, "")
+    assert found.err.startswith(f"{typo}: there is no desk. Name another with --desk")
+    assert not typo.parent.exists()
+
+
+def test_a_new_desk_is_filled_by_its_name(cli: Cli, write: Write, tmp_path: Path) -> None:
+    new = tmp_path / "new.db"
+    assert cli("--desk", new, "ingest", write("report.json", numbered(2))).code == 0
+    assert len(cli("--desk", new, "queue", "--json").json) == 2

@@ -298,3 +298,12 @@ def _back_up(keep: int, desk: Desk, report: Report) -> object:
 def _unsaved(desk: Desk) -> str:
     """Return what stands in the place of the saved mark before anything is saved."""
     return "read-only" if desk.read_only else ""
+
+
+def item_to_change(core: Core, what: str) -> Item | None:
+    """Return the current item, or say why nothing of it can be changed."""
+    item = core.item(what)
+    if item is None or not core.desk.read_only:
+        return item
+    core.say(READ_ONLY, Tone.FAIL)
+    return None

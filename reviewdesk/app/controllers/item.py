@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.controllers.core import Core
+from reviewdesk.app.controllers.core import Core, item_to_change
 from reviewdesk.app.controllers.requests import (
     Copy,
     DiffForm,
@@ -67,9 +67,9 @@ class AnnotationController:
     def verbs(self) -> dict[str, Callable[[], None]]:
         """The methods that carry out this controller's actions, by action id."""
         return {
-            "note": lambda: self._notes.write(self._core.item("write about")),
+            "note": lambda: self._notes.write(item_to_change(self._core, "write about")),
             "note.labelled": lambda: self._notes.write(self._edits.labelled()),
-            "tags": lambda: self._type_tags(self._core.item("tag")),
+            "tags": lambda: self._type_tags(item_to_change(self._core, "tag")),
             "tags.labelled": lambda: self.offer_tags(self._edits.labelled()),
             "mark": self._mark,
         }
@@ -119,7 +119,7 @@ class AnnotationController:
         )  # fmt: skip
 
     def _tag_now(self, text: str) -> None:
-        if (item := self._core.item("tag")) is not None:
+        if (item := item_to_change(self._core, "tag")) is not None:
             self._tag(item, text)
 
     def offer_tags(self, item: Item | None) -> None:
@@ -157,7 +157,7 @@ class AnnotationController:
             self.offer_tags(item)
 
     def _mark(self) -> None:
-        core, item = self._core, self._core.item("mark")
+        core, item = self._core, item_to_change(self._core, "mark")
         if item is None:
             return
         key, on = item.row.key, not item.marked

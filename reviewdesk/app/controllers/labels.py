@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from reviewdesk.app.controllers.core import READ_ONLY, Core
+from reviewdesk.app.controllers.core import READ_ONLY, Core, item_to_change
 from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.work.on_screen import Unseen
@@ -164,7 +164,7 @@ class LabelController:
         return saved
 
     def _defer(self) -> None:
-        core, item = self._core, self._core.item("defer")
+        core, item = self._core, item_to_change(self._core, "defer")
         if item is None:
             return
 

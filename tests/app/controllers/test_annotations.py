@@ -294,3 +294,14 @@ def test_an_id_with_a_run_of_the_same_id_is_that_of_the_run(tmp_path: Path) -> N
     digit(review, 1)
     assert stored(review, "item/001").tags == USUAL[:1]
     desk.close()
+
+
+@pytest.mark.parametrize("action", ["note", "tags", "mark", "defer", "adjudicate"])
+def test_a_read_only_desk_opens_no_field_and_takes_nothing(tmp_path: Path, action: str) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.desk.read_only = True
+        shown = review.current
+        review.press(action)
+        assert review.notice == "the desk is read-only: labels and notes cannot be saved"
+        assert (review.dialogs, review.current) == ([], shown)
+        assert [review.events(kind) for kind in ("note", "tags", "mark", "defer")] == [[]] * 4

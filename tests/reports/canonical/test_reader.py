@@ -212,6 +212,7 @@ def test_an_unknown_format_is_a_usage_error() -> None:
         (b'{"a": "\x01"}', "line 1, column 8: is not JSON: a text holds an unescaped control"),
         (_lines(HEADER) + b'{"id": \n', "line 2, column"),
         (_lines(HEADER, [1]), "line 2: $: must be an object, found [1]"),
+        (b"\0\x01\0\x02", "holds a NUL byte (byte 0)"),
         (gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0), "is packed with gzip twice"),
     ],
 )

@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import replace
 from functools import partial
 
-from reviewdesk.app.controllers.core import Core
+from reviewdesk.app.controllers.core import Core, item_to_change
 from reviewdesk.app.controllers.requests import FieldInput, NoteForm
 from reviewdesk.app.controllers.work.edits import ItemEdits
 from reviewdesk.desk.review import drafts, edits
@@ -88,7 +88,7 @@ class NoteController:
 
     def write_now(self, text: str) -> None:
         """Save a note of the item on screen."""
-        if (item := self._core.item("write about")) is not None:
+        if (item := item_to_change(self._core, "write about")) is not None:
             self._save_note(item, text)
 
 

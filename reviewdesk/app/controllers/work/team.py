@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.controllers.core import READ_ONLY, Core
+from reviewdesk.app.controllers.core import Core, item_to_change
 from reviewdesk.app.controllers.jobs import TEAM, Job, Report
 from reviewdesk.app.controllers.requests import ChoiceForm, FieldInput, PromptForm, TeamForm
 from reviewdesk.app.controllers.work.outbox import Write
@@ -15,7 +15,6 @@ from reviewdesk.app.later import Later
 from reviewdesk.domain.records import Item, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
-from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -50,11 +49,8 @@ class TeamController:
 
     def _adjudicate(self) -> None:
         """Ask what an item deserved on which people differ, and why."""
-        core, item = self._core, self._core.item("adjudicate")
+        core, item = self._core, item_to_change(self._core, "adjudicate")
         if item is None:
-            return
-        if core.desk.read_only:
-            core.say(READ_ONLY, Tone.FAIL)
             return
         said = adjudication.opinions(core.desk, item.row.key)
         if len(set(said.values())) < 2:
