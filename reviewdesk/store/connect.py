@@ -34,8 +34,7 @@ PutAll = Callable[[str, Iterable[tuple[Any, ...]]], object]
 
 _TEMPORARY = Path("the temporary folder")
 """The place that errors name while rows wait, as SQLite keeps such tables outside the desk file."""
-_PAGE_SIZE = 16384
-_HEADER_SIZE = 100
+_PAGE_SIZE, _HEADER_SIZE = 16384, 100
 
 _known_desks: set[tuple[int, int]] = set()
 """Files (device, inode) that this process has already recognized as desks.
@@ -72,6 +71,10 @@ class ExplainedConnection(sqlite3.Connection):
     def _too_long(self) -> bool:
         last, self._last = self._last, monotonic()
         self._busy += min(self._last - last, _LONGEST_STEP)
+        return self.ran_long()
+
+    def ran_long(self) -> bool:
+        """Return True if the last statement kept SQLite busy for too long."""
         return self._busy > BUSIEST
 
     def close(self) -> None:
@@ -87,7 +90,7 @@ class ExplainedConnection(sqlite3.Connection):
     def execute(self, *args: Any) -> sqlite3.Cursor:
         """Run one statement; raise DeskError or UsageError if it fails."""
         self._busy, self._last = 0.0, monotonic()
-        with explained(self.path):
+        with explained(self.path, self.ran_long):
             if self.stamp is not None:
                 _refuse_changed(self.path, self.stamp)
             found: sqlite3.Cursor = self.cursor().execute(*args)
@@ -96,7 +99,7 @@ class ExplainedConnection(sqlite3.Connection):
     def executemany(self, *args: Any) -> sqlite3.Cursor:
         """Run one statement for many rows; raise DeskError or UsageError if it fails."""
         self._busy, self._last = 0.0, monotonic()
-        with explained(self.path):
+        with explained(self.path, self.ran_long):
             return super().executemany(*args)
 
 
@@ -227,8 +230,7 @@ def _prepare(conn: ExplainedConnection, path: Path) -> None:
         conn.execute("PRAGMA trusted_schema=OFF")
     _switch_to_wal(conn, path)
     conn.execute("PRAGMA synchronous=FULL")
-    # Known to macOS alone; elsewhere it changes nothing.
-    conn.execute("PRAGMA fullfsync=ON")
+    conn.execute("PRAGMA fullfsync=ON")  # known to macOS alone
     conn.execute("PRAGMA foreign_keys=ON")
     # Without it INSERT OR REPLACE would bypass the triggers that guard the label log.
     conn.execute("PRAGMA recursive_triggers=ON")
@@ -372,7 +374,7 @@ def staging_transaction(conn: sqlite3.Connection) -> Iterator[PutAll]:
     """
     # Bypasses the connection's own error text, which would name the desk.
     put = partial(sqlite3.Connection.executemany, conn)
-    with explained(_TEMPORARY):
+    with explained(_TEMPORARY, getattr(conn, "ran_long", bool)):
         if conn.in_transaction:
             yield put
             return

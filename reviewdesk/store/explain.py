@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.errors import BusyError, DeskError, UsageError
+from reviewdesk.errors import BusyError, DeskError, Ended, UsageError
+from reviewdesk.system.signals import asked_to_end
 
 BUSIEST = 60.0
 """Seconds for which one statement may keep SQLite busy."""
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and the system into a DeskError or UsageError with a clear sentence."""
+def explained(path: Path, ran_long: Callable[[], bool] = lambda: True) -> Iterator[None]:
+    """Turn errors of SQLite and the system into a DeskError or UsageError with a clear sentence.
+
+    A statement that was stopped, and not because it ``ran_long``, raises KeyboardInterrupt.
+    """
     try:
         yield
     except sqlite3.Error as error:
+        if was_stopped(error) and not ran_long():
+            raise interruption() from error
         raise _explain(path, error) from error
     except UnicodeEncodeError as error:
         raise UsageError(
@@ -49,6 +55,17 @@ _SENTENCES = (
 )
 
 
+def was_stopped(error: sqlite3.Error) -> bool:
+    """Return True if a statement was stopped while it ran."""
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
+
+
+def interruption() -> KeyboardInterrupt:
+    """Return what the handler of a signal raised while SQLite ran, which cannot pass it on."""
+    number = asked_to_end()
+    return KeyboardInterrupt() if number is None else Ended(number)
+
+
 def busy(path: Path) -> BusyError:
     """Return the error of a write that found the lock taken."""
     return BusyError(f"{path}: {_BUSY[0]}", _BUSY[1])
@@ -66,30 +83,29 @@ def _explain(path: Path, error: sqlite3.Error) -> DeskError:
 
 
 class ExplainedCursor(sqlite3.Cursor):
-    """A cursor of a connection with a ``path``, which explains what goes wrong at reading rows."""
+    """A cursor of an ExplainedConnection, which explains what goes wrong at reading rows."""
 
-    @property
-    def _path(self) -> Path:
-        path: Path = getattr(self.connection, "path", Path())
-        return path
+    def _explained(self) -> AbstractContextManager[None]:
+        watched: Any = self.connection
+        return explained(watched.path, watched.ran_long)
 
     def fetchone(self) -> Any:
         """Return the next row."""
-        with explained(self._path):
+        with self._explained():
             return super().fetchone()
 
     def fetchmany(self, *args: Any, **named: Any) -> list[Any]:
         """Return the next rows."""
-        with explained(self._path):
+        with self._explained():
             return super().fetchmany(*args, **named)
 
     def fetchall(self) -> list[Any]:
         """Return the rest of the rows."""
-        with explained(self._path):
+        with self._explained():
             return super().fetchall()
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
         """Yield the rest of the rows."""
-        with explained(self._path):
+        with self._explained():
             # ``super().__iter__`` returns the cursor itself; this calls its C method for each row.
             yield from iter(super().__next__, None)

@@ -14,7 +14,7 @@ from reviewdesk.frozen import Frozen
 from reviewdesk.store.audit import refuse_harmful
 from reviewdesk.store.connect import connect_read_only, is_read_only
 from reviewdesk.store.events import desk_id
-from reviewdesk.store.explain import BUSIEST, explained
+from reviewdesk.store.explain import BUSIEST, explained, interruption, was_stopped
 from reviewdesk.store.load.hidden_runs import hidden_runs
 from reviewdesk.store.rows import value
 
@@ -96,9 +96,8 @@ def query(path: Path, sql: str, values: Mapping[str, str]) -> Iterator[QueryRows
             columns = tuple(column[0] for column in cursor.description)
             yield QueryRows(columns, iter(batch, []))
         except sqlite3.Error as error:
-            interrupted = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
-            if interrupted and monotonic() <= end[0]:
-                raise KeyboardInterrupt from error
+            if was_stopped(error) and monotonic() <= end[0]:
+                raise interruption() from error
             raise _explained(path, error) from error
         except UnicodeEncodeError as error:
             raise UsageError("SQL: holds bytes that are not UTF-8", "Give it in UTF-8.") from error

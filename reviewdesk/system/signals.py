@@ -20,9 +20,22 @@ def ending(known: Iterable[str]) -> tuple[str, ...]:
 ENDING = tuple(signal.Signals[name] for name in ending(signal.Signals.__members__))
 
 
+_heard: list[int] = []
+
+
 def on_end(handler: Handler) -> None:
     """Call ``handler`` for each of the signals, but not for one that the parent has ignored."""
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        _heard.append(number)
+        handler(number, frame)
+
     for number in ENDING:
         # nohup ignores SIGHUP for the program that it starts.
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, handler)
+            signal.signal(number, hear)
+
+
+def asked_to_end() -> int | None:
+    """Return the last of the signals that came, ``None`` if none did."""
+    return _heard[-1] if _heard else None

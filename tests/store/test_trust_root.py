@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -14,10 +17,12 @@ from reviewdesk.desk.core import verify
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Truth
-from reviewdesk.errors import DeskError, UsageError
+from reviewdesk.errors import DeskError, Ended, UsageError
 from reviewdesk.store import audit, connect, events, reruns, runs, schema
+from reviewdesk.store.connect import writing
 from reviewdesk.store.load import rederive
-from tests.helpers import drop_label_state, load, numbered, open_desk, report, uncover
+from reviewdesk.system import signals
+from tests.helpers import POSIX, drop_label_state, load, numbered, open_desk, report, uncover
 from tests.helpers import verdict as body
 
 TAGGED = report(
@@ -247,6 +252,40 @@ def test_a_statement_without_end_is_stopped(path: Path, monkeypatch: pytest.Monk
             for _ in desk.conn.execute(f"{endless} i FROM n WHERE i % 1000 = 0"):
                 pass
         assert desk.verify().ok
+
+
+def count_without_end(conn: sqlite3.Connection, path: Path, number: int) -> None:
+    """Run a statement without end in a transaction, and let a signal come meanwhile."""
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
+    with writing(conn, path):
+        Timer(0.05, os.kill, (os.getpid(), number)).start()
+        conn.execute(f"{endless} count(*) FROM n")
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Ended)]
+)
+def test_what_a_signal_raises_while_a_statement_runs_is_not_lost(
+    path: Path, number: int, raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(number: int, _frame: object) -> None:
+        raise Ended(number)
+
+    before = [(one, signal.getsignal(one)) for one in (signal.SIGINT, *signals.ENDING)]
+    monkeypatch.setattr(signals, "_heard", [])
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signals.on_end(end)
+    try:
+        with closing(open_desk(path)) as desk:
+            with pytest.raises(KeyboardInterrupt) as found:
+                count_without_end(desk.conn, path, number)
+            assert type(found.value) is raised
+            assert not desk.conn.in_transaction
+            assert desk.verify().ok
+    finally:
+        for one, handler in before:
+            signal.signal(one, handler)
 
 
 def test_a_log_without_end_is_stopped_where_its_head_is_read(
