@@ -157,6 +157,8 @@ def test_ids_names_and_files_are_hostile_too(call: Call, tmp_path: Path) -> None
     assert len(call("labels", "import", bad, code=2)[1].splitlines()) == 1
     call("runs", "remove", EVIL)
     other = tmp_path / f"{EVIL}.db"
+    assert len(call("--desk", other, "runs", code=2)[1].splitlines()) == 1
+    call("--desk", other, "ingest", path)
     call("--desk", other, "desk", "info")
     call("--desk", other, "runs")
     call("--desk", bad, "runs", code=2)
