@@ -36,7 +36,7 @@ class ChangesApp(App[None], inherit_bindings=False):
     async def on_event(self, event: events.Event) -> None:
         """Take nothing as known on a terminal that has been resized."""
         if isinstance(event, events.Resize):
-            self.shown.forget()
+            self.shown.forget(event.size.width)
         await super().on_event(event)
 
     def redraw(self) -> None:

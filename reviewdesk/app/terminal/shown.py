@@ -24,9 +24,11 @@ class Shown:
         self._wide: set[int] = set()
         """The rows in which a text of more than a character a cell was drawn."""
         self._cursor: tuple[int, int] | None = None
+        self._width: int | None = None
 
-    def forget(self) -> None:
-        """Send everything anew: the terminal may show something else than was sent."""
+    def forget(self, width: int | None = None) -> None:
+        """Send everything anew, to a terminal of so many columns where a width is given."""
+        self._width = width or self._width
         self._rows.clear()
         self._wide.clear()
         self._cursor = None
@@ -42,6 +44,9 @@ class Shown:
         writer = CellWriter()
         for run in drawn:
             self._draw(run, writer)
+            if self._width is not None and run.column + len(run.cells) > self._width:
+                # Drawn for a wider terminal: what does not fit lands on the last column.
+                del self._rows[run.row][self._width - 1 :]
         written = writer.written()
         if not drawn:
             return written

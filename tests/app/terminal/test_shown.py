@@ -77,6 +77,14 @@ def test_what_was_forgotten_is_sent_again() -> None:
     assert shown.changes(line) == first
 
 
+def test_a_line_that_was_drawn_for_a_wider_terminal_is_drawn_to_its_end_again() -> None:
+    shown, terminal = Shown(), Terminal(WIDTH, HEIGHT)
+    shown.forget(WIDTH)
+    terminal.send(shown.changes(drawn(0, 0, ("x" * (WIDTH + 5), ON_BLUE), ("late", RED))))
+    terminal.send(shown.changes(drawn(0, 0, ("x" * WIDTH, ON_BLUE))))
+    assert terminal.screen.display[0] == "x" * WIDTH
+
+
 def test_the_rest_of_a_line_is_sent_after_a_text_whose_width_terminals_doubt() -> None:
     shown = Shown()
     doubted = "नमस्ते"
