@@ -50,6 +50,8 @@ def desk() -> None:
 def info(*, as_json: bool) -> None:
     """Show where the desk is and what it holds."""
     from reviewdesk.desk.sql import info as facts_of
+    from reviewdesk.views.team import chain_name
+    from reviewdesk.views.words import plural
 
     with open_desk() as opened:
         facts = facts_of(opened)
@@ -59,7 +61,8 @@ def info(*, as_json: bool) -> None:
     facts.setdefault("backup", "none yet")
     loading = facts.pop("loading")
     chains = [
-        f"{one['reviewer']} on desk {one['desk'][:8]}: {one['events']} events, head {one['hash']}"
+        f"{chain_name(one['reviewer'], one['desk'])}: {plural(one['events'], 'event')}, "
+        f"head {one['hash']}"
         for one in facts.pop("chains")
     ]
     more = *(("loading", one) for one in loading), *(("chain", one) for one in chains)

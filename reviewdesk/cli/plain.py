@@ -65,7 +65,7 @@ def _quote(one: Quote) -> Iterator[str]:
 
 def _table(one: Table) -> Iterator[str]:
     heads = [one_line(one.title or one.columns[0].title)]
-    heads += [column.title for column in one.columns[1:]]
+    heads += [one_line(column.title) for column in one.columns[1:]]
     marks = ["", *("" if row.mark is None else row.mark.text for row in one.rows)]
     grid = [heads, *([one_line(cell) for cell in row.cells] for row in one.rows)]
     below = [(), *(row.below for row in one.rows)]

@@ -122,9 +122,11 @@ def merge(*, other: Path, as_json: bool) -> None:
 
 
 def _tell(chains: Sequence[MergedChain]) -> None:
+    from reviewdesk.views.team import chain_name
+
     for one in chains:
         if one.new:
-            put(f"{one.reviewer} on desk {one.desk[:8]}: {one.new} of {one.events} events are new")
+            put(f"{chain_name(one.reviewer, one.desk)}: {one.new} of {one.events} events are new")
 
 
 @click.command(epilog="Example: reviewdesk desk sync /mnt/team/labels")
@@ -163,10 +165,11 @@ def sync(*, where: str, git: bool, no_runs: bool, dry_run: bool, as_json: bool) 
 
 
 def _tell_synced(found: Synced, *, dry: bool) -> None:
+    from reviewdesk.views.team import chain_name
     from reviewdesk.views.words import plural
 
     for chain in found.chains:
-        who = f"{chain.reviewer} on desk {chain.desk[:8]}"
+        who = chain_name(chain.reviewer, chain.desk)
         if chain.taken:
             put(f"{who}: {chain.taken} of {chain.events} events are new here")
         if chain.sent:

@@ -157,7 +157,8 @@ class TagCount(Frozen):
     count: int
 
 
-STEADY = 5
+STEADY, WORKED = 5, 120.0
+"""The timed labels, and the seconds that they took in all, from which a pace means something."""
 TELLING = 20
 """The pass and fail labels from which figures such as Brier are shown.
 
@@ -182,8 +183,10 @@ class Pace(Frozen):
 
     @property
     def steady(self) -> bool:
-        """Whether enough labels were timed for the pace to be meaningful."""
-        return self.counted >= STEADY
+        """Whether enough labels were timed, over enough minutes, for the pace to be meaningful."""
+        if self.counted < STEADY or not self.per_hour:
+            return False
+        return 3600 * self.counted >= WORKED * self.per_hour
 
 
 class Progress(Frozen):

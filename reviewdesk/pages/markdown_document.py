@@ -96,7 +96,7 @@ def _table(one: Table) -> Iterator[str]:
     """Yield a table; what stands below a row elsewhere is here in a column of its own."""
     below = any(row.below for row in one.rows)
     heads = [_cell(one.title or one.columns[0].title)]
-    heads += [*(escaped(column.title) for column in one.columns[1:]), *[""] * below]
+    heads += [*(_cell(column.title) for column in one.columns[1:]), *[""] * below]
     rows = [
         [
             ("" if row.mark is None else escaped(row.mark.text.lstrip())) + _cell(row.cells[0]),

@@ -118,7 +118,7 @@ class Flow(Frozen):
 class Column(Frozen):
     """A column of a table; of columns with a rank, the highest is left out first."""
 
-    title: str
+    title: Words
     rank: int = 0
     width: int = 0
     """The least width in cells, so that tables under each other line up."""

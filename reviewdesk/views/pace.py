@@ -50,7 +50,7 @@ def _pace(found: WorkPace) -> Section:
 
 
 def _pace_cells(pace: Pace) -> tuple[str, str, str]:
-    per_hour = NONE if pace.per_hour is None else f"{pace.per_hour:.0f}"
+    per_hour = NONE if pace.per_hour is None or not pace.steady else f"{pace.per_hour:.0f}"
     return per_hour, number(pace.median_dwell, 1), f"{pace.counted:,}"
 
 

@@ -220,13 +220,13 @@ def _agreement(found: RunDetails) -> _Pairs:
 
     ends = words.interval(alphas.alpha_low, alphas.alpha_high)
     interval = alpha_text("alpha_low", "") if ends == words.NONE else f"{ends}  95% interval"
-    scores = f"{counted.unanimous_scores} unanimous_scores"
+    alike = f"{counted.unanimous_scores:,} on scores, {counted.unanimous_votes:,} on votes"
     return [
         ("alpha", alpha_text("alpha", "interval, on the scores")),
         *([("", interval)] if alphas.alpha is not None else []),
         ("on votes", alpha_text("alpha_votes", "nominal")),
         ("on ranks", alpha_text("alpha_ordinal", "ordinal, on the scores")),
-        ("unanimous", f"{scores}, {counted.unanimous_votes} unanimous_votes"),
+        ("unanimous", alike),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reviewdesk.domain.labels.chain import AGENT, DESK
 from reviewdesk.domain.labels.team import Disagreement, Opinion, TeamMember, TeamPage
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import Ranged
@@ -81,7 +82,7 @@ def _members(members: Sequence[TeamMember]) -> Section:
         (
             outside(one.reviewer, 40),
             f"{one.labels:,}",
-            number(one.pace.per_hour, 0),
+            number(one.pace.per_hour if one.pace.steady else None, 0),
             number(one.pace.median_dwell, 0),
             f"{one.repeats.n:,}",
             number(one.repeats.rate),
@@ -113,13 +114,10 @@ def disagreements(found: Sequence[Disagreement], *, blind: bool = False) -> Docu
         text = "Nobody differs: every label of an item is the same."
         return Document((Section("Disagreements", (Paragraph(text, Tone.MUTED),)),))
     names = sorted({one.reviewer for item in found for one in item.opinions})
-    heads = (Column("item", right=False), *(Column("", right=False) for _ in names))
-    panel = () if blind else (Column("panel", right=False),)
-    people = Row(
-        ("", *(outside(name, 24, Tone.STRONG) for name in names), *("" for _ in panel), "")
-    )
-    columns = (*heads, *panel, Column("truth", right=False))
-    rows = (people, *(_row(item, names, blind=blind) for item in found))
+    people = (outside(name, 24, Tone.STRONG) for name in names)
+    heads: tuple[Words, ...] = ("item", *people, *(() if blind else ("panel",)), "truth")
+    columns = tuple(Column(head, right=False) for head in heads)
+    rows = tuple(_row(item, names, blind=blind) for item in found)
     open_ = sum(one.adjudication is None for one in found)
     note = f"{plural(open_, 'verdict')} to settle, {len(found) - open_:,} settled"
     return Document((Section("Disagreements", (Table(columns, rows),), note),))
@@ -146,3 +144,11 @@ def _row(item: Disagreement, names: Sequence[str], *, blind: bool) -> Row:
 def _label(one: Opinion) -> Text:
     word = TRUTHS[one.label]
     return Text(f"{word.text}?", word.tone) if one.tentative else word
+
+
+def chain_name(reviewer: str, desk: str) -> str:
+    """Return whose chain of events it is, in words: a person's, the programs' or the desk's own."""
+    short = f"desk {desk[:8]}"
+    return {DESK: f"{short} itself", AGENT: f"agents on {short}"}.get(
+        reviewer, f"{reviewer} on {short}"
+    )

@@ -234,16 +234,19 @@ def test_tags_and_pace(tmp_path: Path) -> None:
         desk.label(desk.find(run, name), Truth.PASS, tags=tags, blind=False)
     found = calibration_page(desk, run)
     desk.close()
-    # Two labels are timed, too few to speak of; their pace is told once there are five.
+    # Two labels are timed, too few to speak of; their pace is told once there are
+    # five, and two minutes' worth: 120 of a second each.
     assert "PACE" not in text(found)
     assert found.pace is not None
-    found = replace(found, pace=replace(found.pace, counted=5))
+    found = replace(found, pace=replace(found.pace, counted=119))
+    assert "PACE" not in text(found)
+    found = replace(found, pace=Pace(3600.0, 1.0, 120))
     drawn = text(found)
     assert "TAGS  items that carry them" in drawn
     assert "tone 2   wrong-date 1" in drawn
     # The clock moves on by a second whenever it is looked at: two labels timed, a second each.
     # Of the flagged b and the audited a, c and d, d has no label.
-    assert "PACE  yours, 5 labels timed" in drawn
+    assert "PACE  yours, 120 labels timed" in drawn
     words = "3600 labels an hour; half of them within 1 s"
     assert f"{words}; the 1 left of flagged and audit take about 1 min" in " ".join(drawn.split())
     blind = text(found, blind=True)

@@ -53,3 +53,20 @@ def test_figures_wait_for_twenty_labels_or_for_all_that_a_small_run_can_give() -
     assert figures_wait(small, 0) == ("no pass or fail label yet · figures after 10 more labels")
     over = Progress(12, 12, 0, 0, 12, 12, 0, 12, 0)
     assert figures_wait(over, 0) == "no pass or fail label yet"
+
+
+@pytest.mark.parametrize(
+    ("per_hour", "counted", "steady"),
+    [
+        (150.0, 5, True),  # 5 / 150 h = 120 s
+        (151.0, 5, False),  # 119 s
+        (60.0, 4, False),
+        (6233.0, 8, False),  # 4.6 s
+        (6233.0, 208, True),  # 120.1 s
+        (None, 9, False),
+    ],
+)
+def test_a_pace_means_something_after_five_labels_over_two_minutes(
+    per_hour: float | None, counted: int, steady: bool
+) -> None:
+    assert Pace(per_hour, 1.0, counted).steady is steady

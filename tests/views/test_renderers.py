@@ -89,7 +89,8 @@ def compared(name: Words, left: Words, right: Words) -> list[str]:
 
 
 def of_table(one: Table, *, halves: bool) -> Iterator[str]:
-    heads = [plain(one.title) or one.columns[0].title, *(head.title for head in one.columns[1:])]
+    heads = [plain(one.title or one.columns[0].title)]
+    heads += [plain(head.title) for head in one.columns[1:]]
     rows = [
         [
             row.mark.text if row.mark else "",

@@ -12,7 +12,7 @@ from reviewdesk.app.controllers.label_guard import LabelGuard
 from reviewdesk.app.controllers.requests import Ask, Form, Request
 from reviewdesk.app.controllers.rerun_history import NOTHING, RerunReader
 from reviewdesk.app.controllers.review_session import resumed
-from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.controllers.session import Page, Session
 from reviewdesk.app.controllers.view import CalibrationState, Figures, Notice, Panes, RunsState
 from reviewdesk.app.controllers.work.claims import ItemClaims
 from reviewdesk.app.controllers.work.on_screen import SeenItems
@@ -262,7 +262,12 @@ class Core:
 
 
 def opening_text(session: Session, view: View, notice: str) -> str:
-    """Return where a review goes on and how much of its queue is left, and then ``notice``."""
+    """Return where a review goes on and how much of its queue is left, and then ``notice``.
+
+    An empty or finished queue has a page that says what to do, so nothing is said beside it.
+    """
+    if session.page in {Page.NOTHING, Page.DONE}:
+        return ""
     if view.item is None or session.item is None or session.index is None or not session.whole:
         return notice
     place, count = f"{session.index + 1:,}", session.size

@@ -30,6 +30,8 @@ class LabelGuard:
         self._pressed: dict[str, float] = {}
         self._stray = float("-inf")
         self._counted = float("-inf")
+        self.early = False
+        """Whether the last press was ignored for the item alone, which had only just come up."""
 
     def hide(self) -> None:
         """Record that what comes next is not on screen yet: no key counts until ``shown``."""
@@ -64,10 +66,10 @@ class LabelGuard:
         now = self._clock() - late
         last = max(self._pressed.get(key, float("-inf")), self._stray)
         self._pressed[key] = now
-        if self._shown_at is None:
-            return False
         wait = self.interval - _SLACK
-        counts = now - self._shown_at >= wait and now - last >= wait
+        shown = self._shown_at is not None and now - self._shown_at >= wait
+        apart = now - last >= wait
+        counts, self.early = shown and apart, apart and not shown
         if counts:
             self._counted = now
         return counts

@@ -60,7 +60,9 @@ class LabelController:
             return
         name = f"{'tentative' if tentative else 'label'}.{truth}"
         if not core.guard.press(f"{truth}{tentative}", core.late) and core.panes.readable:
-            core.say_here(f"{_WORDS[truth]} ignored: too soon after the last key", Tone.WARN)
+            early, late = ", the item has only just come up", " after the last key"
+            why = early if core.guard.early else late
+            core.say_here(f"{_WORDS[truth]} ignored: too soon{why}", Tone.WARN)
         elif self._was_read(item, name):
             self._give(item, truth, tentative=tentative)
 

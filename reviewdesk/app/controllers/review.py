@@ -18,7 +18,7 @@ from reviewdesk.app.controllers.queue import QueueController
 from reviewdesk.app.controllers.reading import ReadingController
 from reviewdesk.app.controllers.requests import MOVES, Ask, Request
 from reviewdesk.app.controllers.rerun import RerunController
-from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.controllers.session import Page, Session
 from reviewdesk.app.controllers.view import Panes, ViewState
 from reviewdesk.app.controllers.work.open_items import ClaimController
 from reviewdesk.app.controllers.work.pace import PaceController
@@ -274,7 +274,9 @@ def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object
         "undo": True,
     }
     # What one most likely wants: to go on from a decided item, to look around a finished queue.
-    if item is None:
+    if session.page is Page.NOTHING and not session.view.filter:
+        first = {"screen.runs": True} | first
+    elif item is None:
         first = dict.fromkeys(("screen.calibration", "filter", "back"), True) | first
     elif item.row.decided:
         first = {"next": True, "adjudicate": item.row.label is Truth.DISPUTED, **first}

@@ -10,10 +10,10 @@ from textual.content import Content
 
 from reviewdesk.app.paint.scores import score_plot_lines
 from reviewdesk.app.paint.styled import (
-    ELLIPSIS,
     Lines,
     block,
     cut,
+    cut_below,
     cut_start,
     flow,
     fold,
@@ -129,16 +129,8 @@ def _facts(one: Facts, width: int) -> Lines:
         shown = mark + inline(fact.name, _LONGEST)
         name = line((pad(shown, one.column), fact.tone))
         rows = paragraph(words_line(fact.text), width, first=name, indent=one.column)
-        lines += _cut_below(rows, one.lines, width)
+        lines += cut_below(rows, one.lines, width)
     return lines
-
-
-def _cut_below(rows: Lines, most: int, width: int) -> Lines:
-    """Return at most so many lines of a text, 0 for all, with a sign where some are left out."""
-    if not most or len(rows) <= most:
-        return rows
-    last = rows[most - 1].rstrip() + line((f" {ELLIPSIS}", Ink.MUTED))
-    return [*rows[: most - 1], cut(last, width)]
 
 
 def _flow(one: Flow, width: int) -> Lines:
@@ -158,7 +150,7 @@ def _one_line(groups: list[Content], width: int, last: int) -> Content:
 def _quote(one: Quote, width: int) -> Lines:
     text = block(one.text, one.limit)
     rows = paragraph(text, width, one.tone, first=words_line(one.lead), indent=one.indent)
-    return _cut_below(rows, one.lines, width)
+    return cut_below(rows, one.lines, width)
 
 
 def _table(one: Table, width: int) -> Lines:
@@ -166,7 +158,7 @@ def _table(one: Table, width: int) -> Lines:
     width = min(width, one.span or width)
     marks = 2 * one.marked
     grid = [_cells(row, marks) for row in one.rows]
-    heads = [line((column.title, Ink.MUTED)) for column in one.columns]
+    heads = [words_line(column.title, Tone.MUTED) for column in one.columns]
     heads[0] = _title(one.title) if one.title else heads[0].pad_left(marks)
     kept, sizes, gap = _fit(one, [heads, *grid], width)
     if one.columns[0].tail:

@@ -18,8 +18,10 @@ from reviewdesk.app.paint.styled import (
     clip_middle,
     clip_start,
     cut,
+    cut_below,
     inline,
     line,
+    paragraph,
 )
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.panel.rerun_result import OpenRerun
@@ -244,9 +246,11 @@ def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) ->
 _ALWAYS = ("help", "quit")
 
 
-def status_line(text: str, ink: str, width: int) -> Content:
-    """Return the status line: what just happened, or what a reviewer should know."""
-    return cut(line((f" {text}" if text else "", ink)), width)
+def status_lines(text: str, ink: str, most: int, width: int) -> Lines:
+    """Return what just happened, or what a reviewer should know, in at most ``most`` lines."""
+    if most == 1:
+        return [cut(line((f" {text}" if text else "", ink)), width)]
+    return cut_below(paragraph(text, width, ink, first=[(" ", "")], indent=1), most, width)
 
 
 def asking_lines(asking: Sequence[OpenRerun], most: int, width: int) -> Lines:

@@ -113,10 +113,14 @@ def reading_lines(width: int) -> Lines:
 
 
 def nothing_lines(session: Session, keymap: Keymap, width: int) -> Lines:
-    """Return the page of an empty queue: the filter that matches nothing, and how to clear it."""
-    if not session.view.filter:
-        return paragraph("This run holds no verdicts.", width, Ink.STRONG)
+    """Return the page of an empty queue: why nothing is in it, and what to do about it."""
     command = keymap.first("command") or ":"
+    if not session.view.filter:
+        steps = [f"{keymap.first('screen.runs')} shows the other runs."]
+        if "open" not in keymap.withheld:
+            steps.append(f"{command}open FILE and enter loads a report.")
+        lines = [*paragraph("This run holds no verdicts.", width, Ink.STRONG), Content("")]
+        return lines + [row for step in steps for row in paragraph(step, width, Ink.MUTED)]
     return [
         *paragraph("No verdict matches the filter", width, Ink.STRONG),
         *paragraph(inline(session.view.filter), width, Ink.WARN, first=[("  ", "")], indent=2),

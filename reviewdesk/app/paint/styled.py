@@ -77,6 +77,14 @@ def cut_words(content: Content, width: int) -> Content:
     return content[:at].rstrip() + Content(f" {ELLIPSIS}")
 
 
+def cut_below(rows: Lines, most: int, width: int) -> Lines:
+    """Return at most so many lines of a text, 0 for all, with a sign where some are left out."""
+    if not most or len(rows) <= most:
+        return rows
+    last = rows[most - 1].rstrip() + line((f" {ELLIPSIS}", Ink.MUTED))
+    return [*rows[: most - 1], cut(last, width)]
+
+
 def cut_start(content: Content, width: int) -> Content:
     """Cut a styled line at its start to ``width`` cells: the end of an id tells more."""
     if content.cell_length <= width:

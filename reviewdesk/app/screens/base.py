@@ -17,10 +17,14 @@ from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.view import ViewState
 from reviewdesk.app.keys.actions import hints
 from reviewdesk.app.keys.user_keys import Keymap
-from reviewdesk.app.paint.frame import Header, asking_lines, footer_line, header_line, status_line
+from reviewdesk.app.paint.frame import Header, asking_lines, footer_line, header_line, status_lines
 from reviewdesk.app.paint.pages import tiny_lines
 from reviewdesk.app.paint.styled import inline, one_line
 from reviewdesk.app.widgets.lines import Bar, Pane
+from reviewdesk.views.document import Tone
+
+ERROR_LINES = 3
+"""The most lines that the status line takes for an error."""
 
 
 class Front(Protocol):
@@ -150,7 +154,12 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         if before is None or len(before.asking) != len(state.asking):
             asking.styles.height = min(len(state.asking), most)
         asking.paint(partial(asking_lines, state.asking, most))
-        self.bar("status").paint(partial(one_line, status_line, text, tone))
+        # An error says what was found and what to do, which takes more than a short line.
+        status, rows = self.bar("status"), ERROR_LINES if tone is Tone.FAIL else 1
+        status_painter = partial(status_lines, text, tone, rows)
+        if rows > 1 or (before is not None and before.notice.tone is Tone.FAIL):
+            status.styles.height = len(status_painter(state.panes.width))
+        status.paint(status_painter)
         self.bar("footer").paint(partial(one_line, footer_line, wanted, keys))
 
     def bar(self, name: str) -> Bar:

@@ -16,7 +16,7 @@ from textual.widgets import Input
 
 from reviewdesk.app.controllers.requests import FieldInput, PromptForm
 from reviewdesk.app.paint.dialog import Keys
-from reviewdesk.app.paint.styled import Lines, cut, inline, line, pad, paragraph
+from reviewdesk.app.paint.styled import Lines, cut, cut_below, inline, line, pad, paragraph
 from reviewdesk.app.screens.dialog import Dialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.harmless import harmless
@@ -133,13 +133,18 @@ class PromptField(Dialog[FieldInput]):
         self._own = text
         self.field.value = text
         self.field.cursor_position = cursor
-        self.query_one("#help", Bar).paint(self._help)
+        self._show_help()
+
+    def _show_help(self) -> None:
+        bar = self.query_one("#help", Bar)
+        bar.styles.height = None
+        bar.paint(self._help)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """End the round of completions and remove the error when something is typed."""
         if event.value != self._own:
             self._cycle, self._own = None, ""
-        self.query_one("#help", Bar).paint(self._help)
+        self._show_help()
 
     # the answer
 
@@ -157,6 +162,7 @@ class PromptField(Dialog[FieldInput]):
 
         def painter(width: int) -> Lines:
             error_lines = paragraph(inline(error, 1000), width, Ink.FAIL)
+            error_lines = cut_below(error_lines, ROWS - (at is not None), width)
             if at is None:
                 return error_lines
             column = min(at, max(0, width - 1))
@@ -164,7 +170,10 @@ class PromptField(Dialog[FieldInput]):
 
         if at is not None:
             self.field.cursor_position = at
-        self.query_one("#help", Bar).paint(painter)
+        bar = self.query_one("#help", Bar)
+        # A low terminal has fewer lines for completions than an error may need.
+        bar.styles.height = max(bar.size.height, len(painter(bar.size.width)))
+        bar.paint(painter)
 
     def action_leave(self) -> None:
         """Close without using what was typed."""

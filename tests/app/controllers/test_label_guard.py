@@ -101,3 +101,15 @@ def test_a_stray_key_keeps_a_paste_from_labelling() -> None:
     clock.wait(1.0)
     guard.stray()
     assert not guard.press("p")
+
+
+def test_a_press_that_is_ignored_for_the_item_alone_is_early() -> None:
+    guard = LabelGuard(Clock())
+    assert (guard.press("p"), guard.early) == (False, True)
+    guard, clock = shown_guard()
+    assert (guard.press("p"), guard.early) == (False, True)
+    # The second press follows the first too closely, whatever the item does.
+    clock.wait(0.1)
+    assert (guard.press("p"), guard.early) == (False, False)
+    clock.wait(0.2)
+    assert (guard.press("p"), guard.early) == (True, False)

@@ -333,3 +333,15 @@ def test_what_was_left_with_escape_is_brought_back_by_the_arrow(opened: Opened) 
     assert review.session.view.filter == ""
     assert review.session.keys == array("q", review.desk.queue(review.run))
     review.desk.close()
+
+
+@pytest.mark.parametrize(("count", "filter_"), [(0, ""), (3, "label:pass")], ids=["run", "filter"])
+def test_an_empty_queue_is_not_opened_with_advice_for_labels(
+    tmp_path: Path, count: int, filter_: str
+) -> None:
+    advice = "Read, then p pass, f fail, i can't tell."
+    with reviewing(tmp_path, count, view=View(filter=filter_), notice=advice) as review:
+        assert review.notice == ""
+        assert not any(review.state.hints.get(f"label.{word}") for word in ("pass", "fail"))
+    with reviewing(tmp_path / "b", 3, notice=advice) as review:
+        assert review.notice == advice

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE
 from reviewdesk.app.keys.user_keys import Keymap
-from reviewdesk.app.paint.pages import done_lines
+from reviewdesk.app.paint.pages import done_lines, nothing_lines
 from reviewdesk.domain.records import View
 from tests.app.builders import open_run, report, verdict
 from tests.app.reviewkit import session_of
@@ -24,3 +24,17 @@ def test_a_finished_queue_offers_no_export_to_a_browser(tmp_path: Path) -> None:
     assert ":export labels.jsonl" in here
     assert "export" not in there
     assert "how far the judge can be trusted" in there
+
+
+def test_a_run_without_verdicts_says_where_to_go_from_here(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "desk.db", report([]))
+    session = session_of(desk, run, View()).session
+    desk.close()
+    keymap = Keymap.of(ACTIONS)
+    here, there = (
+        [content.plain for content in nothing_lines(session, keys, 100)]
+        for keys in (keymap, keymap.without(OF_MACHINE))
+    )
+    assert here[0] == there[0] == "This run holds no verdicts."
+    assert here[2:] == ["f5 shows the other runs.", ":open FILE and enter loads a report."]
+    assert there[2:] == here[2:3]

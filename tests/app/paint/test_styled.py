@@ -15,7 +15,7 @@ from reviewdesk.app.keys.actions import ACTIONS, hints
 from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.app.paint import styled
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.paint.frame import Header, footer_line, header_line, status_line, strip_lines
+from reviewdesk.app.paint.frame import Header, footer_line, header_line, status_lines, strip_lines
 from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.paint.pages import done_lines, nothing_lines, tiny_lines
 from reviewdesk.app.paint.queue import queue_line
@@ -102,7 +102,10 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
         for page in ("", "Runs"):
             header = Header(rude_session, HOSTILE, "indexing 3%", Pace(120.0, 30.0, 5), page)
             check([header_line(header, width)], width)
-        check([status_line(styled.inline(HOSTILE), "", width)], width)
+        for most in (1, 3):
+            shown = status_lines(styled.inline(HOSTILE), "", most, width)
+            check(shown, width)
+            assert len(shown) <= most
         check([footer_line(everything, keymap.first, width)], width)
         for mode in (session, blind):
             check(strip_lines(mode, None, None, width), width)
@@ -223,3 +226,14 @@ def test_the_note_of_a_heading_ends_with_a_whole_word() -> None:
     ]  # fmt: skip
     # Of a long word its beginning stays.
     assert styled.heading("WHAT IF", 30, "x" * 30).plain == f"WHAT IF  {'x' * 20}…"
+
+
+def test_an_error_wraps_on_the_status_line_and_its_end_is_marked() -> None:
+    error = "filter, column 1: no fact 'lable'. Write label:none."
+    shown = [content.plain for content in status_lines(error, "", 3, 30)]
+    assert shown == [" filter, column 1: no fact", " 'lable'. Write label:none."]
+    shown = [content.plain for content in status_lines(error, "", 1, 30)]
+    assert shown == [" filter, column 1: no fact 'l…"]
+    shown = [content.plain for content in status_lines(error * 9, "", 3, 30)]
+    assert len(shown) == 3
+    assert shown[-1].endswith("…")
