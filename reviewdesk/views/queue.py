@@ -6,7 +6,7 @@ from reviewdesk.domain.archive.result import Archived
 from reviewdesk.domain.assessment.flags import in_words
 from reviewdesk.domain.records import Loaded, QueueRow
 from reviewdesk.views.document import Paragraph, Section, Words, outside
-from reviewdesk.views.words import NONE, held, number, plural
+from reviewdesk.views.words import NONE, held, number
 
 
 def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
@@ -43,9 +43,9 @@ def archived(made: Archived) -> Section:
     """Return what an archive holds, with the notes of its readers."""
     run = made.run
     counts = (
-        f" ({'new' if made.new else 'known'}, {plural(made.parts, 'part')}), "
-        f"{held(run)}, {run.ballots:,} ballots, {run.flagged:,} flagged, {run.audit:,} to "
-        f"audit, {run.failed_ballots:,} failed ballots, {run.skipped:,} skipped"
+        f" ({'new' if made.new else 'known'}), {held(run)}, {run.ballots:,} ballots, "
+        f"{run.flagged:,} flagged, {run.audit:,} to audit, "
+        f"{run.failed_ballots:,} failed ballots, {run.skipped:,} skipped"
     )
     notes = [
         Paragraph(("note: ", outside(note, 5000)), indent=2) for note in (*run.notes, *made.notes)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from reviewdesk.desk.archive import write
 from reviewdesk.desk.archive.common import Common
 from reviewdesk.desk.archive.kept import KeptPart, KeptPiece, KeptTask
-from reviewdesk.desk.archive.names import archive_name, part_names
+from reviewdesk.desk.archive.names import archive_name, archive_source, part_names
 from reviewdesk.desk.archive.parts import (
     BadPart,
     PartSummary,
@@ -220,7 +220,7 @@ class _Reading:
         return WholeArchive(
             hash=self.hash(),
             name=archive_name(patterns),
-            file=", ".join(patterns),
+            file=archive_source(patterns, len(self.names)),
             file_hash=hashlib.sha256(canonical_json(self.files())).hexdigest(),
             format=common.format,
             header=common.header,

@@ -34,3 +34,14 @@ def archive_name(patterns: Sequence[str]) -> str:
     if not has_magic(file):
         return _SUFFIXES.sub("", file)
     return named[-1] if named else "archive"
+
+
+def archive_source(patterns: Sequence[str], parts: int) -> str:
+    """Return where an archive comes from: how many parts, and the patterns that named them.
+
+    A shell may have turned one pattern into thousands of addresses; two of them are named.
+    """
+    where, more = ", ".join(patterns[:2]), len(patterns) - 2
+    if more > 0:
+        where += f" and {more:,} more"
+    return f"{parts:,} part{'' if parts == 1 else 's'} of {where}"

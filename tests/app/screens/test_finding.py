@@ -95,10 +95,10 @@ async def test_a_filter_is_completed_saved_recalled_and_forgotten(opened: Opened
 
 @pytest.mark.parametrize(
     ("target", "said"),
-    [("~no-such-user/x.jsonl", "there is no such home folder"), ("x" * 300, "File name too long")],
+    [("~no-such-user/x.jsonl", "there is no such home folder"), ("x" * 300, "Name another file.")],
     ids=["home", "long"],
 )
-async def test_a_path_that_cannot_be_is_told_in_words(opened: Opened, target: str, said: str) -> None:
+async def test_a_path_that_cannot_be_is_told(opened: Opened, target: str, said: str) -> None:
     async with staged(*opened) as stage:
         await typed(stage, "colon", f"export {target}")
         assert said in stage.drawn()
