@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import unicodedata
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from itertools import chain
 from typing import Any
 
@@ -18,6 +18,7 @@ from textual.keys import KEY_NAME_REPLACEMENTS, KEY_TO_UNICODE_NAME, REPLACED_KE
 from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
+from textual.worker import WorkerCancelled
 
 from reviewdesk.app.app import ConsoleApp, ReviewApp
 from reviewdesk.app.controllers.review import ReviewController
@@ -170,7 +171,9 @@ class Stage:
     async def answered(self) -> None:
         """Wait until every worker has ended and what it brought is drawn."""
         while any(not worker.is_finished for worker in self.app.workers):
-            await self.app.workers.wait_for_complete()
+            # One that is asked for anew is cancelled.
+            with suppress(WorkerCancelled):
+                await self.app.workers.wait_for_complete()
             await self.pilot.pause()
 
     def cells(self) -> list[str]:

@@ -137,12 +137,13 @@ async def test_the_terminal_shows_what_a_full_redraw_would(seed: int, tmp_path: 
 async def agrees(stage: Stage, terminal: Terminal) -> None:
     """Hold the terminal against one on which the whole screen is drawn at once."""
     driver = wire(stage)
+    begun = len(driver.sent)
     while stage.app.is_running and stage.app._batch_count:
         # Nothing is drawn while a screen is put together.
         await stage.pilot.pause(0.001)
     if not stage.app.is_running:
         return
-    asked, begun = len(driver.asked), len(driver.sent)
+    asked = len(driver.asked)
     stage.app.screen.refresh()
     await stage.pilot.pause()
     whole = Terminal(terminal.screen.columns, terminal.screen.lines)
