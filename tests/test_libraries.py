@@ -138,10 +138,7 @@ def test_what_only_tests_import_is_declared() -> None:
     # The SDKs of the vendors may not be installed.
     by_tests = imported("tests") - (imported("reviewdesk") - {"pytest"})
     by_tests -= declared("vendors").keys() | declared("services").keys()
-    run_by_name = {
-        "hatchling", "mypy", "pipx", "pytest-asyncio", "pytest-xdist", "ruff", "types-pyyaml", "uv",
-        "zstandard",
-    }  # fmt: skip
+    run_by_name = {"hatchling", "pytest-asyncio", "pytest-xdist", "zstandard"}
     assert by_tests == declared("test").keys() - run_by_name
 
 

@@ -123,6 +123,7 @@ def test_the_first_screen_of_the_app_loads_no_statistics_and_no_dialogs(path: Pa
     assert len(dataclasses) <= 10, dataclasses
 
 
+@pytest.mark.slow
 def test_keys_typed_at_the_first_page_arrive_and_the_terminal_is_set_back(path: Path) -> None:
     command = (sys.executable, "-m", "reviewdesk", "open", "--desk", str(path), "--reviewer", "ann")
     terminal = Terminal(*command)

@@ -123,6 +123,7 @@ def test_an_output_that_cannot_be_written(desk: Path) -> None:
     assert said[1].startswith("the output cannot be written: ")
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize(
     ("closed", "words", "code"),

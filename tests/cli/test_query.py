@@ -232,6 +232,7 @@ def test_no_text_acts_on_a_terminal(
     assert len(shown.splitlines()) == {"csv": 2, "tsv": 2, "json": 1, "nl": 1}.get(kind or "", 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["table", "csv", "json", "nl"])
 def test_rows_stream_and_a_closed_pipe_ends_it(
     cli: Cli, write: Write, desk_path: Path, kind: str

@@ -82,6 +82,7 @@ async def test_a_dry_run_prints_every_payload_and_sends_none(
         assert {line["case"] for line in lines} == set(NAMES)
 
 
+@pytest.mark.slow
 async def test_the_ceiling_is_1_and_a_resume_goes_on(panel_cli: Cli, tmp_path: Path) -> None:
     async with Server() as server:
         path = panel_of(tmp_path, server.url)

@@ -83,6 +83,7 @@ def repaired(folder: Path, data: bytes) -> Repaired:
     return found
 
 
+@pytest.mark.slow
 def test_a_sound_desk_is_carried_whole(tmp_path: Path, whole: bytes) -> None:
     found = repaired(tmp_path, whole)
     assert (found.lost, found.runs, found.events) == ((), ("run", "second"), EVENTS)

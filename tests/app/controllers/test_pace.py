@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from reviewdesk.app.controllers.requests import PaceForm
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Truth, View
@@ -56,6 +58,7 @@ def test_the_page_comes_once_for_a_hundred(tmp_path: Path) -> None:
         again.close()
 
 
+@pytest.mark.slow
 def test_a_label_key_on_the_page_labels_nothing_and_says_so(tmp_path: Path) -> None:
     with near_hundred(tmp_path) as review:
         review.press("label.pass")

@@ -66,6 +66,7 @@ def reopened(review: Review, **more: Any) -> Review:
     return Review(desk, run, view=view, settings=more.pop("settings", ALL), **more)
 
 
+@pytest.mark.slow
 def test_nothing_comes_back_before_fifty_others(tmp_path: Path) -> None:
     with long_review(tmp_path, given=0) as review:
         item = until_repeat(review)
@@ -75,6 +76,7 @@ def test_nothing_comes_back_before_fifty_others(tmp_path: Path) -> None:
         assert item.verdict.id not in others
 
 
+@pytest.mark.slow
 def test_what_came_back_looks_like_an_item_without_a_label(tmp_path: Path) -> None:
     with long_review(tmp_path, given=0) as review:
         first = review.item
@@ -131,6 +133,7 @@ def facts(desk: Desk, run: Run) -> tuple[object, ...]:
     return desk.calibration(run), desk.progress(run), desk.rows(keys), rows
 
 
+@pytest.mark.slow
 def test_two_repeats_never_follow_each_other_and_each_item_comes_once(tmp_path: Path) -> None:
     with long_review(tmp_path, 110) as review:
         shown: list[str] = []
@@ -266,6 +269,7 @@ def test_notes_and_tags_on_what_came_back_keep_the_earlier_ones(tmp_path: Path) 
         assert (whole.note, whole.tags) == ("first\n\nsecond", ("tone", "late"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "view"),
     [
@@ -283,6 +287,7 @@ def test_where_nothing_comes_back(tmp_path: Path, settings: Settings, view: View
         assert all("again" not in event.detail for event in review.events())
 
 
+@pytest.mark.slow
 def test_a_repeat_says_that_the_answer_was_told(tmp_path: Path) -> None:
     told = replace(ALL, feedback=Feedback.AFTER)
     with long_review(tmp_path, given=0, settings=told) as review:
@@ -368,6 +373,7 @@ def test_a_note_saved_on_a_repeat_leaves_the_earlier_draft(tmp_path: Path) -> No
         assert drafts.draft(review.desk, item.row.key) == "half a first note"
 
 
+@pytest.mark.slow
 def test_what_came_back_is_kept_where_it_was_left_as_any_item(tmp_path: Path) -> None:
     with long_review(tmp_path, output="line\n" * 100, size=SMALL, given=0) as review:
         while review.desk.item(review.item.row.key).row.label is None:

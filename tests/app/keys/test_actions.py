@@ -82,6 +82,7 @@ async def test_help_lists_exactly_the_active_bindings(
             assert stage.app.screen is screen
 
 
+@pytest.mark.slow
 async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
     async with staged(desk, run) as stage:
@@ -125,6 +126,7 @@ async def test_the_highlight_walks_the_help_without_going_round(tmp_path: Path) 
         await stage.press("escape")
 
 
+@pytest.mark.slow
 async def test_every_action_is_in_the_palette_and_one_runs_from_it(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
     async with staged(desk, run) as stage:

@@ -58,6 +58,7 @@ async def test_the_pages_turn_both_ways_and_around(opened: Opened, size: tuple[i
         assert stage.app.focused is pane(stage)
 
 
+@pytest.mark.slow
 async def test_each_page_keeps_its_place_through_turning_and_resizing(opened: Opened) -> None:
     async with staged(*opened, size=SMALL) as stage:
         await stage.press("f4", "shift+tab", "ctrl+d")

@@ -59,6 +59,7 @@ async def test_a_command_that_cannot_be_read_stays_and_completes(opened: Opened)
         assert stage.session.view.order == "score"
 
 
+@pytest.mark.slow
 async def test_what_was_left_with_esc_is_brought_back_by_the_arrow(opened: Opened) -> None:
     async with staged(*opened) as stage:
         for key, text in (("colon", "go it"), ("backslash", "esc lab"), ("slash", "re")):
@@ -73,6 +74,7 @@ async def test_what_was_left_with_esc_is_brought_back_by_the_arrow(opened: Opene
         assert stage.session.view.filter == ""
 
 
+@pytest.mark.slow
 async def test_a_filter_is_completed_saved_recalled_and_forgotten(opened: Opened) -> None:
     desk, _ = opened
     async with staged(*opened, size=SMALL) as stage:

@@ -29,6 +29,7 @@ def item_of(stage: Stage) -> Item:
     return item
 
 
+@pytest.mark.slow
 async def test_history_tells_of_the_item_and_of_my_work_and_goes_there(opened: Opened) -> None:
     async with staged(*opened) as stage:
         first = stage.current
@@ -47,6 +48,7 @@ async def test_history_tells_of_the_item_and_of_my_work_and_goes_there(opened: O
         assert stage.current == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
 async def test_two_runs_of_one_content_are_compared(opened: Opened, size: tuple[int, int]) -> None:
     desk, run = opened
@@ -77,6 +79,7 @@ async def test_a_blind_comparison_counts_no_decisions_of_other_items(opened: Ope
         await stage.press("escape")
 
 
+@pytest.mark.slow
 async def test_zoom_shows_one_pane_and_keeps_the_place(opened: Opened) -> None:
     async with staged(*opened) as stage:
         await stage.press("tab", "z")

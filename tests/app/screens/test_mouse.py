@@ -39,6 +39,7 @@ def labels(stage: Stage) -> list[Truth]:
     return [row.label for row in rows if row.label is not None]
 
 
+@pytest.mark.slow
 async def test_a_click_on_a_hint_does_what_its_key_does(tmp_path: Path) -> None:
     async with opened(tmp_path) as stage:
         first = stage.current
@@ -80,6 +81,7 @@ async def test_a_clicked_label_goes_through_the_guard(tmp_path: Path) -> None:
         assert labels(stage) == [Truth.PASS]
 
 
+@pytest.mark.slow
 async def test_a_rule_is_dragged(tmp_path: Path) -> None:
     async with opened(tmp_path) as stage:
         before = stage.panes.columns

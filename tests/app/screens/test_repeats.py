@@ -81,6 +81,7 @@ async def test_a_repeat_draws_the_cells_of_an_item_without_a_label(
         assert one == other, keys
 
 
+@pytest.mark.slow
 async def test_the_page_of_a_hundred_takes_no_label(tmp_path: Path) -> None:
     desk, run = work(tmp_path / "d.db", [*range(1, 105)], Clock())
     for key in desk.queue(run, "", "draw")[:99]:

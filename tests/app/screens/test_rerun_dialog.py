@@ -51,6 +51,7 @@ async def test_every_key_but_y_sends_nothing(tmp_path: Path) -> None:
                 assert kinds == ["run"], key
 
 
+@pytest.mark.slow
 async def test_a_key_typed_ahead_is_no_consent(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     async with Server() as server:
@@ -99,6 +100,7 @@ async def test_consent_tells_all_that_leaves(tmp_path: Path, size: tuple[int, in
             assert server.connections == 0
 
 
+@pytest.mark.slow
 async def test_a_report_that_names_no_panel_says_why_and_takes_a_file(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     async with Server() as server:
@@ -139,6 +141,7 @@ async def test_the_chosen_line_is_marked_without_colour(tmp_path: Path) -> None:
             ]
 
 
+@pytest.mark.slow
 async def test_the_keys_of_the_first_page_do_what_they_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

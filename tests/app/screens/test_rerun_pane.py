@@ -196,6 +196,7 @@ async def test_a_filed_rerun_says_when_its_report_committed_it(
     desk.close()
 
 
+@pytest.mark.slow
 async def test_the_diff_compares_with_the_newest_rerun_first(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     await asked(desk, run, tmp_path, said)

@@ -80,6 +80,7 @@ async def test_typing_in_a_field_never_labels(opened: tuple[Desk, Run]) -> None:
         assert item.note == "pfi123\np"
 
 
+@pytest.mark.slow
 async def test_a_note_draft_is_kept_by_escape_and_by_resizing(opened: tuple[Desk, Run]) -> None:
     async with staged(*opened) as stage:
         await stage.press("c", "d", "r")
@@ -94,6 +95,7 @@ async def test_a_note_draft_is_kept_by_escape_and_by_resizing(opened: tuple[Desk
         assert stage.app.screen.query_one(TextArea).text == ""
 
 
+@pytest.mark.slow
 async def test_resizing_keeps_selection_and_scroll(tmp_path: Path) -> None:
     long = [verdict(i, output="word " * 3000) for i in range(1, 31)]
     async with staged(*open_run(tmp_path / "d.db", report(long))) as stage:
@@ -123,6 +125,7 @@ async def test_a_filter_error_points_and_keeps_the_input(opened: tuple[Desk, Run
         assert stage.session.view.filter == ""
 
 
+@pytest.mark.slow
 async def test_the_order_dialog(opened: tuple[Desk, Run]) -> None:
     async with staged(*opened) as stage:
         await stage.press("o")

@@ -78,6 +78,7 @@ async def test_details_that_cannot_be_read_are_one_line(opened: Opened) -> None:
         assert stage.app.top.where == "runs"
 
 
+@pytest.mark.slow
 async def test_a_report_is_loaded_in_the_background_and_chosen(
     opened: Opened, tmp_path: Path
 ) -> None:

@@ -94,6 +94,7 @@ async def test_a_pane_without_a_width_shows_nothing(tmp_path: Path) -> None:
         assert seen_lines(stage) == 1
 
 
+@pytest.mark.slow
 async def test_an_item_is_shown_where_it_was_left(tmp_path: Path) -> None:
     items = [verdict(1, output=LONG), verdict(2, output=LONG)]
     opened = open_run(tmp_path / "d.db", report(items))

@@ -21,6 +21,7 @@ def tagging(stage: Stage) -> bool:
     return isinstance(stage.app.screen, TagLine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [SMALL, WIDE, (40, 10)], ids=str)
 async def test_digits_in_the_line_tag_and_never_label(
     tmp_path: Path, size: tuple[int, int]

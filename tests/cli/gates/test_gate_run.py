@@ -105,6 +105,7 @@ def test_a_file_does_not_hide_a_stratum_without_a_label(cli: Cli, write: Write) 
     }
 
 
+@pytest.mark.slow
 def test_what_two_people_say_of_a_verdict_counts_once(eighty: Cli, write: Write) -> None:
     label(eighty, rest=True)
     known = eighty("calibrate", "--json").json

@@ -130,6 +130,7 @@ def test_two_reviewers_of_one_verdict_are_one_row(census: Cli, tmp_path: Path) -
     assert "4 labels" in found["notes"]
 
 
+@pytest.mark.slow
 def test_weights_make_decimals(cli: Cli, write: Write, tmp_path: Path) -> None:
     cli("ingest", write("report.json", numbered(80)))
     for place, row in enumerate(cli("queue", "--json").json):

@@ -123,6 +123,7 @@ def test_the_counts_for_a_suite(census: Cli, write: Write) -> None:
     assert entry["checks"][2]["status"] == "skip"
 
 
+@pytest.mark.slow
 def test_the_counts_are_those_of_calibrate(weighted: Cli) -> None:
     done = weighted("labels", "export", "--format", "reliability")
     found, desk = yaml.safe_load(done.out), weighted("calibrate", "--json").json
@@ -132,6 +133,7 @@ def test_the_counts_are_those_of_calibrate(weighted: Cli) -> None:
     assert "--resample" in done.err
 
 
+@pytest.mark.slow
 def test_rows_of_different_weight_say_so(weighted: Cli) -> None:
     for kind in ("mcptest", "yaml"):
         done = weighted("labels", "export", "--format", kind)
@@ -159,6 +161,7 @@ def test_drawn_rows_say_unweighted_what_weights_say(weighted: Cli, write: Write,
     assert off > 50 / 4000
 
 
+@pytest.mark.slow
 def test_drawn_counts_give_the_weighted_rates(weighted: Cli) -> None:
     options = ("--format", "reliability", "--resample", "4000")
     cells = yaml.safe_load(weighted("labels", "export", *options).out)["reliability"]

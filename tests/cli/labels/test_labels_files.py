@@ -45,6 +45,7 @@ def test_an_exact_export_gives_the_same_figures(cli: Cli, write: Write) -> None:
     assert (file["design"], file["tp"], file["observed_positive_rate"]) == ("file", None, None)
 
 
+@pytest.mark.slow
 def test_an_exact_export_warns_where_rows_weigh_differently(cli: Cli, write: Write) -> None:
     # 80 verdicts: 20 flagged and 60 of the rest, of which 30 are the audit.
     cli("ingest", write("report.json", numbered(80)))

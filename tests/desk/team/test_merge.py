@@ -86,6 +86,7 @@ def test_three_desks_hold_the_same_in_any_order_and_twice(desks: dict[str, Path]
     assert found[0]["head"].startswith(f"{3 + len(WEEK)}:")
 
 
+@pytest.mark.slow
 def test_a_week_later_each_has_what_the_others_did(desks: dict[str, Path]) -> None:
     for _ in range(2):
         perform(desks, WEEK)
@@ -149,6 +150,7 @@ def test_undo_takes_back_what_its_author_did_on_this_desk(desks: dict[str, Path]
     assert state(desks["a"])["current"] == []
 
 
+@pytest.mark.slow
 def test_earlier_heads_are_still_beginnings_of_the_log(desks: dict[str, Path]) -> None:
     perform(desks, WEEK)
     heads = [verify(desks["a"]).head]
@@ -369,6 +371,7 @@ def without_counters(path: Path) -> None:
         conn.execute(f"PRAGMA user_version={len(schema.MIGRATIONS) - 1}")
 
 
+@pytest.mark.slow
 def test_older_events_count_as_their_place_in_the_log_of_their_desk(
     desks: dict[str, Path],
 ) -> None:

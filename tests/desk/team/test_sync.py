@@ -92,6 +92,7 @@ def test_three_desks_hold_the_same_in_any_order_and_twice(
     assert found_states[0]["head"].startswith(f"{3 + len(WEEK)}:")
 
 
+@pytest.mark.slow
 def test_a_week_later_each_has_what_the_others_did(
     desks: dict[str, Path], place: FolderPlace
 ) -> None:

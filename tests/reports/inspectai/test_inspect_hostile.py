@@ -101,6 +101,7 @@ def test_wrong_types_anywhere_never_escape_as_anything_else(at: int) -> None:
         assert refused is None or refused.isprintable()
 
 
+@pytest.mark.slow
 def test_every_key_of_a_sample_may_be_missing() -> None:
     for place in range(sum(1 for _ in _places(_document()))):
         document = _document()
