@@ -371,7 +371,6 @@ def without_counters(path: Path) -> None:
         conn.execute(f"PRAGMA user_version={len(schema.MIGRATIONS) - 1}")
 
 
-@pytest.mark.slow
 def test_older_events_count_as_their_place_in_the_log_of_their_desk(
     desks: dict[str, Path],
 ) -> None:
