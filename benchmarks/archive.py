@@ -11,13 +11,15 @@ import argparse
 import hashlib
 import json
 import math
+import os
+import signal
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,12 +46,18 @@ class Done:
     spent: Spent
 
 
-def timed(folder: Path, *words: str | Path) -> Done:
-    """Run a command of reviewdesk to its end."""
+def timed(folder: Path, *words: str | Path, kill_after: float | None = None) -> Done:
+    """Run a command of reviewdesk to its end, and kill a worker of it after so many seconds."""
     from benchmarks.scaling.measure import spent
+    from tests.scale.workerkit import worker_processes
+
+    def kill(process: int) -> None:
+        if kill_after is not None:
+            sleep(kill_after)
+            os.kill(worker_processes(process)[0], signal.SIGKILL)
 
     began = perf_counter()
-    used = spent([*COMMAND, *words], folder)
+    used = spent([*COMMAND, *words], folder, kill)
     return Done(perf_counter() - began, used)
 
 
@@ -71,11 +79,11 @@ def write_parts(folder: Path, count: int, size: int) -> Path:
     return folder
 
 
-def archived(folder: Path, parts: Path, workers: int) -> Done:
+def archived(folder: Path, parts: Path, workers: int, kill_after: float | None = None) -> Done:
     """Put parts together into a new desk, ``archive.db``."""
     return timed(
         folder, "archive", parts / "*.jsonl", "--seed", "s", "--workers", str(workers), "--force",
-        "-o", folder / "archive.db",
+        "-o", folder / "archive.db", kill_after=kill_after,
     )  # fmt: skip
 
 
@@ -123,7 +131,7 @@ def equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def measured(folder: Path, parts: int, size: int) -> None:
+def measured(folder: Path, parts: int, size: int, kill_after: float | None) -> None:
     """Make the parts, and print a line for each question."""
     from benchmarks.scaling.measure import in_mb
 
@@ -134,28 +142,30 @@ def measured(folder: Path, parts: int, size: int) -> None:
     plain = timed(
         folder, "ingest", whole, "--seed", "s", "--max-size", MOST, "--desk", folder / "plain.db"
     )
-    one = archived(folder, small, 1)
-    two = archived(folder, small, 2)
+    two = archived(folder, small, 2, kill_after)
     same = equal(figures(folder, "plain.db"), figures(folder, "archive.db"))
     drawn, asked = asked_for(folder, "plain.db")
     same_draw = asked_for(folder, "archive.db") == (drawn, asked)
-    larger = archived(folder, large, 2)
     words = {True: "equal", False: "DIFFER"}
-    print(f"{parts} parts of {size:,} verdicts; figures {words[same]}")
+    killed = "" if kill_after is None else f", one worker killed after {kill_after:g} s"
+    print(f"{parts} parts of {size:,} verdicts{killed}; figures {words[same]}")
     print(f"flagged and audited: {asked:,} of {count:,}, flags and draw {words[same_draw]}")
-    for what, done in {"ingest": plain, "1 worker": one, "2 workers": two}.items():
+    larger = archived(folder, large, 2)
+    at = f"{size:,} and {LARGER * size:,} verdicts"
+    print(
+        f"largest process at parts of {at}: "
+        f"{in_mb(two.spent.memory)} and {in_mb(larger.spent.memory)}",
+        flush=True,
+    )
+    one = archived(folder, small, 1)
+    for what, done in {"ingest": plain, "1 worker": one, f"2 workers{killed}": two}.items():
         ratio = done.spent.cpu / plain.spent.cpu
         each = 1e6 * done.spent.cpu / count
         print(
             f"{what}: {done.seconds:.1f} s, {each:,.0f} us of CPU a verdict ({ratio:.2f}), "
             f"largest process {in_mb(done.spent.memory)}"
         )
-    print(f"1 to 2 workers: {one.seconds / two.seconds:.2f} times as fast")
-    at = f"{size:,} and {LARGER * size:,} verdicts"
-    print(
-        f"largest process at parts of {at}: "
-        f"{in_mb(two.spent.memory)} and {in_mb(larger.spent.memory)}"
-    )
+    print(f"1 to 2 workers{killed}: {one.seconds / two.seconds:.2f} times as fast")
     if not (same and same_draw):
         raise SystemExit(1)
 
@@ -165,10 +175,11 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--parts", type=int, default=64)
     asked.add_argument("--size", type=int, default=2000, help="verdicts of a part")
+    asked.add_argument("--kill", type=float, metavar="SECONDS", help="kill one of two workers then")
     given = asked.parse_args()
     sys.path.insert(0, str(ROOT))
     with tempfile.TemporaryDirectory() as folder:
-        measured(Path(folder), given.parts, given.size)
+        measured(Path(folder), given.parts, given.size, given.kill)
 
 
 if __name__ == "__main__":

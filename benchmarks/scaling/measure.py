@@ -46,13 +46,21 @@ def environment(folder: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-def spent(command: Sequence[str | Path], folder: Path) -> Spent:
-    """Run a command to its end; raise RuntimeError with its words if it fails."""
+def spent(
+    command: Sequence[str | Path],
+    folder: Path,
+    meanwhile: Callable[[int], object] = lambda _process: None,
+) -> Spent:
+    """Run a command to its end; raise RuntimeError with its words if it fails.
+
+    ``meanwhile`` is called with the id of its process once it runs.
+    """
     with (folder / "said.txt").open("w+") as said:
         process = subprocess.Popen(
             [str(word) for word in command], env=environment(folder), cwd=folder,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
         )  # fmt: skip
+        meanwhile(process.pid)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
