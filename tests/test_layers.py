@@ -75,7 +75,9 @@ ALLOWED = {
     "views": {"domain", "errors", "views"},
     "pages": {"domain", "errors", "pages", "views", "jinja2", "markupsafe"},
     "remote": {"errors", "file_output", "fsspec", "remote"},
-    "scale": {"domain", "errors", "remote", "scale", "dask", "distributed", "fsspec", "pyarrow"},
+    "scale": {
+        "domain", "errors", "remote", "scale", "system", "dask", "distributed", "fsspec", "pyarrow",
+    },
     "desk": {
         "domain", "reports", "store", "live", "views", "pages", "errors", "file_output", "desk",
         "platformdirs", "remote", "scale",

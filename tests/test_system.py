@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from reviewdesk.errors import Ended, ExitCode
 from reviewdesk.system import locks
 from reviewdesk.system.disk import sync, sync_folder
 from reviewdesk.system.locks import WriterPlace, lock
-from reviewdesk.system.signals import ENDING, ending
+from reviewdesk.system.signals import ENDING, ending, held_back
 from tests.helpers import POSIX, ROOT
 
 PACKAGE = ROOT / "reviewdesk"
@@ -31,6 +32,7 @@ PLACES = {
     "remote/folder.py",  # modes of a shared folder
     "system/disk.py",
     "system/locks.py",
+    "system/signals.py",
     "system/terminal.py",
 }
 """The modules that ask which system this is."""
@@ -246,3 +248,23 @@ def test_there_is_a_keyboard_behind_any_stdin(tmp_path: Path) -> None:
     assert "OSError" in done.stderr.splitlines()[-1]
     assert "/dev/tty" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+_ASKS = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
+
+
+@POSIX
+def test_ctrl_c_waits_for_a_block_and_does_not_reach_what_begins_in_it() -> None:
+    asked = [sys.executable, "-c", _ASKS]
+    done: list[bytes] = []
+    thread = threading.Thread(target=lambda: done.append(subprocess.check_output(asked)))
+
+    def interrupted() -> None:
+        with held_back():
+            signal.raise_signal(signal.SIGINT)
+            thread.start()
+            thread.join()
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert [*done, subprocess.check_output(asked)] == [b"True\n", b"False\n"]

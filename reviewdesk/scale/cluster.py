@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from reviewdesk.errors import UsageError
+from reviewdesk.system.signals import held_back
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -60,32 +61,46 @@ def cluster(what: str, scheduler: str | None, workers: int | None = None) -> Ite
 
 @contextmanager
 def _local(workers: int) -> Iterator[Client]:
-    """Start workers that only this process can use, without a dashboard."""
+    """Start workers that only this process can use, without a dashboard.
+
+    Ctrl+c reaches this process alone, which ends them; it waits while they start or end, as what
+    is half started cannot be ended.
+    """
+    opened = ExitStack()
+    try:
+        with held_back():
+            client = _started(workers, opened)
+        yield client
+    finally:
+        with held_back():
+            opened.close()
+
+
+def _started(workers: int, opened: ExitStack) -> Client:
     from distributed import Client, LocalCluster
 
-    with ExitStack() as opened:
-        try:
-            found = opened.enter_context(
-                LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address=None,
-                    scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-                    memory_limit=0,
-                    # Others on this machine could otherwise have the workers do what they like.
-                    security=True,
-                    silence_logs=logging.CRITICAL,
-                )
+    try:
+        found = opened.enter_context(
+            LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address=None,
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                memory_limit=0,
+                # Others on this machine could otherwise have the workers do what they like.
+                security=True,
+                silence_logs=logging.CRITICAL,
             )
-            client = Client(found, set_as_default=False, direct_to_workers=True)
-        except (OSError, RuntimeError) as error:
-            raise UsageError(
-                "the workers of this machine did not start: a process of theirs was ended, or may "
-                "not listen",
-                "Start again, with fewer if memory is short.",
-            ) from error
-        yield opened.enter_context(client)
+        )
+        client = Client(found, set_as_default=False, direct_to_workers=True)
+    except (OSError, RuntimeError) as error:
+        raise UsageError(
+            "the workers of this machine did not start: a process of theirs was ended, or may not "
+            "listen",
+            "Start again, with fewer if memory is short.",
+        ) from error
+    return opened.enter_context(client)
 
 
 def _quiet() -> None:

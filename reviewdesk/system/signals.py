@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterable
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 Handler = Callable[[int, FrameType | None], None]
@@ -39,3 +42,49 @@ def on_end(handler: Handler) -> None:
 def asked_to_end() -> int | None:
     """Return the last of the signals that came, ``None`` if none did."""
     return _heard[-1] if _heard else None
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Let ctrl+c and the signals that ask to end wait until the block is done.
+
+    Threads that begin in it, and the processes that these start, never hear of ctrl+c, which a
+    terminal sends to every process of a command. Windows cannot keep it from them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    heard: list[tuple[int, FrameType | None]] = []
+    former = {
+        number: handler
+        for number in (signal.SIGINT, *ENDING)
+        if callable(handler := signal.getsignal(number))
+    }
+    for number in former:
+        signal.signal(number, lambda *told: heard.append(told))
+    try:
+        with _ctrl_c_blocked():
+            yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+        if heard:
+            first, frame = heard[0]
+            former[signal.Signals(first)](first, frame)
+
+
+@contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Block SIGINT in this thread, and so in all that it starts."""
+    if sys.platform == "win32":
+        yield
+        return
+    from multiprocessing.resource_tracker import ensure_running
+
+    # It unblocks SIGINT in the thread that starts it, which would be one that starts workers.
+    ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.desk.archive.archivekit import verdicts, write_parts
 from tests.helpers import POSIX, ROOT, environment
+from tests.scale.workerkit import worker_processes
 
 pytestmark = pytest.mark.slow
 
@@ -70,3 +72,21 @@ def test_workers_that_are_killed_while_they_start_are_one_sentence(tmp_path: Pat
         ),
         False,
     )
+
+
+@POSIX
+def test_ctrl_c_is_one_sentence_and_leaves_no_desk_and_no_worker(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    parts, new = write_parts(tmp_path / "parts", verdicts(4), 2), tmp_path / "new.db"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reviewdesk", "archive", *parts, "-o", new, "--workers", "2"],
+        env=environment(tmp_path / "desk.db"), cwd=ROOT, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    while not worker_processes(process.pid):
+        assert process.poll() is None
+    # A terminal sends it to every process of the command.
+    os.killpg(process.pid, signal.SIGINT)
+    # It returns once nobody holds the output, which the workers do.
+    assert process.communicate() == ("", "interrupted\n")
+    assert (process.returncode, new.exists()) == (130, False)
