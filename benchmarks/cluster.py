@@ -21,7 +21,7 @@ JURORS, OPEN, RATE = 2, 16, 1500
 async def measured(count: int, folder: Path) -> None:
     """Judge so many cases, kill a worker at a third of them, and print what became of the calls."""
     from tests.judgekit import Room
-    from tests.live.clusterkit import NAME, LimitedVendor, holds_key, judge_over_workers
+    from tests.live.clusterkit import NAME, LimitedVendor, holds_key, judge_by_own_workers
     from tests.live.server import Server
 
     vendor, room = LimitedVendor(OPEN, RATE), Room(folder)
@@ -30,7 +30,7 @@ async def measured(count: int, folder: Path) -> None:
         juror = f", api_key_env: {NAME}, rpm: {RATE}"
         room.put(names, url=server.url, count=JURORS, juror=juror)
         kill_after = count * JURORS // 3
-        done = await judge_over_workers(room, server, kill_after, "--per-host", str(OPEN))
+        done = await judge_by_own_workers(room, server, kill_after, "--per-host", str(OPEN))
     twice = vendor.paid - Counter((name, f"m{seat}") for name in names for seat in range(JURORS))
     told = done.told
     print(f"exit {done.code}, {told['verdicts']} verdicts, {told['calls']} calls")

@@ -90,10 +90,13 @@ class Sender:
         environment: Mapping[str, str] | None = None,
         transport: Callable[[], Transport] = _http,
     ) -> None:
-        """Open nothing yet; the environment is that of the process, unless a test gives one."""
+        """Load the client now, so that the first request is as fast as those after it.
+
+        A rate counts a request from when it is given out. The environment is that of the process,
+        unless a test gives one.
+        """
         self._environment = os.environ if environment is None else environment
-        self._opened = transport
-        self._transport: Transport | None = None
+        self._transport = transport()
         self._hidden = Redactor(known_keys(self._environment))
         self._used: set[str] = set()
         self._open: dict[int, asyncio.Task[Response]] = {}
@@ -108,8 +111,6 @@ class Sender:
             whole = self._with_keys(request)
         except KeyError as error:
             return SendFailure("request", f"{error.args[0]} is not set where the call is made")
-        if self._transport is None:
-            self._transport = self._opened()
         self._open[number] = asyncio.create_task(self._transport.send(whole))
         try:
             async with asyncio.timeout(LONGEST):

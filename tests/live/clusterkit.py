@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import sys
+from asyncio.subprocess import Process
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 from tests.helpers import ROOT, environment
 from tests.judgekit import Room, of_whom
 from tests.live.server import Seen, Server, answer, envelope, verdict
+from tests.scale.workerkit import worker_processes
 
 KEY = "sk-sentinel-of-the-workers-7f3a9c"
 NAME = "KEY_OF_THE_WORKERS"
@@ -79,19 +81,38 @@ async def judge_over_workers(
         env={NAME: KEY, "PYTHONPATH": str(ROOT)}, silence_logs=logging.CRITICAL,
         asynchronous=True,
     ) as cluster:  # fmt: skip
-        process = await asyncio.create_subprocess_exec(
-            *command(room), "--scheduler", cluster.scheduler_address, "--json", *options,
-            env=environment(room.folder / "desk.db"), cwd=ROOT,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+        process = await start(room, {}, "--scheduler", cluster.scheduler_address, *options)
         if kill_after is not None:
             await server.reached(kill_after)
             os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
-        out, err = await process.communicate()
+        return await ended(room, process)
+
+
+async def judge_by_own_workers(
+    room: Room, server: Server, kill_after: int, *options: str
+) -> ClusterRun:
+    """Judge the cases of a room over two workers of the command, and kill one of them meanwhile."""
+    process = await start(room, {NAME: KEY}, "--workers", "2", *options)
+    await server.reached(kill_after)
+    os.kill(worker_processes(process.pid)[0], signal.SIGKILL)
+    return await ended(room, process)
+
+
+async def start(room: Room, keys: dict[str, str], *options: str) -> Process:
+    """Start the command in a session of its own, as a terminal does."""
+    return await asyncio.create_subprocess_exec(
+        *command(room), "--json", *options, env=environment(room.folder / "desk.db") | keys,
+        cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+async def ended(room: Room, process: Process) -> ClusterRun:
+    """Wait until the command, and all that hold its output, have ended."""
+    out, err = await process.communicate()
     assert process.returncode is not None
-    return ClusterRun(
-        process.returncode, json.loads(out) if out else {}, err.decode(), lost_calls(room)
-    )
+    told = json.loads(out) if out else {}
+    return ClusterRun(process.returncode, told, err.decode(), lost_calls(room))
 
 
 def command(room: Room) -> list[str]:
