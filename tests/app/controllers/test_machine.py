@@ -176,4 +176,4 @@ class ReviewMachine(RuleBasedStateMachine):
 
 
 TestReview = pytest.mark.slow(ReviewMachine.TestCase)
-TestReview.settings = settings(stateful_step_count=20, deadline=None)
+TestReview.settings = settings(stateful_step_count=12, deadline=None)

@@ -121,7 +121,7 @@ async def test_the_terminal_shows_what_a_full_redraw_would(seed: int, tmp_path: 
     async with staged(desk, run, size=(100, 30), driver=WireDriver) as stage:
         driver, terminal = wire(stage), Terminal(100, 30)
         terminal.send("".join(driver.sent))
-        for _ in range(12 if seed == 0 else 80):
+        for _ in range(12 if seed == 0 else 40):
             if not stage.app.is_running:
                 break
             if dice.random() < 0.05:

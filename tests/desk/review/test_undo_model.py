@@ -45,6 +45,7 @@ class Said:
     note: str | None = None
     tags: tuple[str, ...] | None = None
     on: bool | None = None
+    imported: bool = False
 
 
 @dataclass
@@ -99,8 +100,11 @@ class UndoRedo(RuleBasedStateMachine):
         stacks.undone.clear()
 
     def standing(self) -> list[Said]:
+        """What was not undone, in order; what a file says of a person gives way to the person."""
         actions = [action for stacks in self.stacks.values() for action in stacks.done]
-        return [said for action in sorted(actions, key=lambda a: a.number) for said in action.said]
+        actions.sort(key=lambda action: action.number)
+        said = [said for action in actions for said in action.said]
+        return sorted(said, key=lambda one: not one.imported)
 
     def labels(self) -> dict[tuple[str, str], Said]:
         """The newest standing label per content and author."""
@@ -178,7 +182,9 @@ class UndoRedo(RuleBasedStateMachine):
             place = (CONTENT[item], author)
             before = held.get(place)
             if before is None and place not in fresh:
-                fresh[place] = Said("label", CONTENT[item], author, truth, tags=given or None)
+                fresh[place] = Said(
+                    "label", CONTENT[item], author, truth, tags=given or None, imported=True
+                )
             conflicts += (before or fresh[place].label) is not truth
         done = import_labels(self.desks[who], self.run, [label_row(*row) for row in rows])
         assert (done.rows, done.new, done.conflicts) == (len(rows), len(fresh), conflicts)
@@ -283,7 +289,7 @@ def _truths(labels: dict[tuple[str, str], Said]) -> dict[str, str]:
 
 
 UndoRedo.TestCase.settings = settings(
-    stateful_step_count=15,
+    stateful_step_count=10,
     suppress_health_check=list(HealthCheck),
 )
 TestUndoRedo = pytest.mark.slow(UndoRedo.TestCase)
