@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
@@ -119,6 +119,7 @@ def calm(text: str) -> str:
 
 
 @pytest.mark.slow
+@settings(settings.get_profile("default"))
 @given(
     st.lists(NAMES, min_size=4, max_size=4, unique=True),
     st.lists(TEXTS, min_size=4, max_size=4),

@@ -68,7 +68,7 @@ def facts(desk: Desk, run: Run) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
+@settings(settings.get_profile("default"))
 @given(_STEPS)
 def test_figures_are_the_same_with_and_without_repeats(steps: list[tuple[str, int, Truth]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -12,7 +12,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviewdesk.desk.core import verify
@@ -334,6 +334,7 @@ STEPS = st.lists(st.one_of(ACTS, st.sampled_from(NAMES)), max_size=25)
 
 
 @pytest.mark.slow
+@settings(settings.get_profile("default"))
 @given(steps=STEPS)
 def test_whatever_was_done_and_synced_all_end_alike(
     steps: list[tuple[str, ...] | str],

@@ -107,7 +107,7 @@ def test_gemini_takes_the_batch(reasoning: Any) -> None:
         Content.model_validate(part)
     settings = GenerationConfig.model_validate(request["generationConfig"])
     assert settings.max_output_tokens == 40_000
-    assert settings.response_json_schema["required"]  # type: ignore[index]
+    assert settings.response_json_schema["required"]
     told = settings.thinking_config
     assert (told is None) == (reasoning is None)
     if told and isinstance(reasoning, int):

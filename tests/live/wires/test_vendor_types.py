@@ -165,7 +165,8 @@ def openai_reply(text: str) -> Body:
     made = ChatCompletion(
         id="c", choices=[choice], created=1, model="m", object="chat.completion", usage=usage
     )
-    return made.model_dump(mode="json")
+    body: Body = made.model_dump(mode="json")
+    return body
 
 
 def anthropic_reply(text: str) -> Body:
@@ -190,7 +191,8 @@ def anthropic_reply(text: str) -> Body:
             output_tokens_details=OutputTokensDetails(thinking_tokens=250),
         ),
     )  # fmt: skip
-    return made.model_dump(mode="json")
+    body: Body = made.model_dump(mode="json")
+    return body
 
 
 @pytest.mark.parametrize(
