@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from reviewdesk.desk import Desk
+from reviewdesk.desk.review import search
 from reviewdesk.reports.bytes.source import Source
 
 MODELS = (
@@ -147,12 +148,16 @@ def report(folder: Path, count: int) -> Path:
 
 
 def desk(folder: Path, count: int) -> Path:
-    """Return a desk with one run of so many verdicts, loaded if it is not there yet."""
+    """Return a desk with one run of so many verdicts and its search index, made if not there.
+
+    The app makes the index in the background after the first opening, and shows how far it is.
+    """
     path = folder / f"desk-{count}.db"
     if not path.exists():
         part = folder / f"loading-{count}.db"
         part.unlink(missing_ok=True)
         with closing(Desk.open(part, reviewer="ann")) as opened:
-            opened.load(Source.from_path(report(folder, count), max_size=1 << 40))
+            run = opened.load(Source.from_path(report(folder, count), max_size=1 << 40)).run
+            search.index(opened, run)
         part.replace(path)
     return path
