@@ -94,3 +94,16 @@ def test_a_key_costs_the_same_after_many_labels(tmp_path: Path, blind: bool) -> 
         assert statements == few[name][0], name
         # A step is one of SQLite's instructions: reading all labels would take thousands more.
         assert steps <= few[name][1] + 60, name
+
+
+def test_a_move_costs_the_same_in_a_larger_run(tmp_path: Path) -> None:
+    found = []
+    for count in (40, 400):
+        desk, run = open_run(tmp_path / f"{count}.db", report([verdict(i) for i in range(count)]))
+        review = Review(desk, run, view=View(order="file"))
+        review.press("next")
+        found.append([cost(review, name) for name in ("next", "item.next", "label.pass", "next")])
+        desk.close()
+    few, many = found
+    assert [statements for statements, _ in many] == [statements for statements, _ in few]
+    assert all(now <= before + 60 for (_, now), (_, before) in zip(many, few, strict=True))
