@@ -17,7 +17,7 @@ STEPS = [
     "-m mypy",
     "-m zensical build --strict",
     "-m pytest",
-    "-m pytest -m slow or hypothesis --hypothesis-profile=ci -n 3",
+    "-m pytest -m slow or hypothesis --hypothesis-profile=ci",
 ]
 
 
