@@ -374,7 +374,7 @@ def staging_transaction(conn: sqlite3.Connection) -> Iterator[PutAll]:
     """
     # Bypasses the connection's own error text, which would name the desk.
     put = partial(sqlite3.Connection.executemany, conn)
-    with explained(_TEMPORARY, getattr(conn, "ran_long", bool)):
+    with explained(_TEMPORARY, getattr(conn, "ran_long", lambda: False)):
         if conn.in_transaction:
             yield put
             return
