@@ -35,15 +35,20 @@ def given(values: Floats) -> Ints:
     """Count the values of each unit that are not NaN: ``[n]``."""
     # The minimum is NaN if any value is, and is found in less than half the time of a count.
     if values.size and not np.isnan(np.minimum.reduce(values, axis=None)):
-        return np.broadcast_to(np.min_scalar_type(len(values)).type(len(values)), values.shape[1])
+        return every(*values.shape)
     return counted(~np.isnan(values))
+
+
+def every(s: int, n: int) -> Ints:
+    """Count the values of n units that have all s: ``[n]``, in no memory of its own."""
+    return np.broadcast_to(np.min_scalar_type(s).type(s), n)
 
 
 def cases(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[Any, ...], Rows]]:
     """Yield each distinct combination of values in columns ``[n]``, with the units that have it."""
     n = len(columns[0])
     # Most columns of a run hold one value, which is seen without sorting them.
-    mixed = [column for column in columns if not n or bool((column != column[0]).any())]
+    mixed = [column for column in columns if not n or not _constant(column)]
     if not mixed:
         yield tuple(column[0].item() for column in columns), slice(None)
         return
@@ -60,6 +65,12 @@ def cases(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[Any, ...], Rows]]:
     for rows in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):
         if len(rows):
             yield tuple(column[rows[0]].item() for column in columns), rows
+
+
+def _constant(column: npt.NDArray[Any]) -> bool:
+    """Whether a column that is not empty holds one value."""
+    # A value that is broadcast has no memory of its own per unit.
+    return not column.strides[0] or bool((column == column[0]).all())
 
 
 def _places(column: npt.NDArray[Any]) -> tuple[Ints, int]:

@@ -26,7 +26,7 @@ from reviewdesk.domain.run.columns import (
     Small,
     lean,
 )
-from reviewdesk.domain.stats.dense import cases, counted, parts
+from reviewdesk.domain.stats.dense import cases, counted, every, parts
 from reviewdesk.domain.verdict import SLACK, Decision, Strategy
 from reviewdesk.domain.whatif.bulk_scores import Scores
 from reviewdesk.domain.whatif.policies import Variant
@@ -99,12 +99,14 @@ class Panels:
     @cached_property
     def passes(self) -> Ints:
         """The number of votes for a pass, ``[n]``."""
-        return counted(self.columns.votes == 1)
+        votes = self.columns.votes
+        return counted(votes.view(np.bool_) if _all_cast(votes) else votes == 1)
 
     @cached_property
     def answered(self) -> Ints:
         """The number of votes cast, ``[n]``."""
-        return counted(self.columns.votes != NOTHING)
+        votes = self.columns.votes
+        return every(*votes.shape) if _all_cast(votes) else counted(votes != NOTHING)
 
     @cached_property
     def known(self) -> Bools:
@@ -285,14 +287,22 @@ def revoted(columns: Columns, threshold: float) -> Small:
     return np.where(np.isnan(columns.scores) | withheld, columns.votes, votes)
 
 
+def _all_cast(votes: Small) -> bool:
+    """Whether every seat has voted, so that each vote is 0 or 1."""
+    return bool(votes.size and np.minimum.reduce(votes, axis=None) != NOTHING)
+
+
 def _compared(value: Floats, threshold: Floats, doubt: float) -> tuple[Small, Ints]:
     """Compare values with thresholds, and return which are closer to theirs than ``doubt``."""
-    passed, near = np.empty(len(value), np.bool_), np.empty(len(value), np.bool_)
+    passed, near = np.empty(len(value), np.bool_), [np.empty(0, np.intp)]
     # A fail is stored as 0 and a pass as 1.
     found = passed.view(np.int8)
     for here in parts(len(value)):
         apart = value[here] - (threshold[here] - SLACK)
         np.greater_equal(apart, 0, out=passed[here])
-        np.less_equal(np.abs(apart), doubt, out=near[here])
-        found[here][np.isnan(apart)] = NOTHING
-    return found, np.flatnonzero(near)
+        distance = np.abs(apart)
+        # The least is NaN if any is, and most blocks have neither a NaN nor a near one.
+        if not np.minimum.reduce(distance) > doubt:
+            near.append(here.start + np.flatnonzero(distance <= doubt))
+            found[here][np.isnan(apart)] = NOTHING
+    return found, np.concatenate(near)
