@@ -22,7 +22,7 @@ def ingest(folder: Path, count: int) -> Spent:
     desk = folder / "ingested.db"
     for old in folder.glob("ingested.db*"):
         old.unlink()
-    command = [sys.executable, "-m", "reviewdesk", "--desk", desk, "ingest"]
+    command = [sys.executable, "-m", "reviewdesk", "--desk", desk, "ingest", "--max-size", "9G"]
     took = spent([*command, inputs.report(folder, count)], folder)
     _TAKEN.setdefault(count, []).append(took)
     if not (kept := folder / f"desk-{count}.db").exists():

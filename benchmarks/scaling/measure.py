@@ -13,6 +13,7 @@ from statistics import median
 from time import perf_counter, process_time
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+_LAUNCH = Path(__file__).resolve().parent / "launch.py"
 _KILO = 1024 if sys.platform != "darwin" else 1
 
 
@@ -55,20 +56,19 @@ def spent(
 
     ``meanwhile`` is called with the id of its process once it runs.
     """
+    words = [sys.executable, "-S", _LAUNCH, *command]
     with (folder / "said.txt").open("w+") as said:
-        process = subprocess.Popen(
-            [str(word) for word in command], env=environment(folder), cwd=folder,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
-        )  # fmt: skip
-        meanwhile(process.pid)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
+        with subprocess.Popen(
+            [str(word) for word in words], env=environment(folder), cwd=folder, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said,
+        ) as launcher:  # fmt: skip
+            told = launcher.stdout or said
+            meanwhile(int(told.readline()))
+            status, cpu, memory = told.readline().split()
+        if int(status):
             said.seek(0)
-            raise RuntimeError(
-                f"{command[0]} ended with {process.returncode}: {said.read()[-300:]}"
-            )
-    return Spent(used.ru_utime + used.ru_stime, used.ru_maxrss * _KILO)
+            raise RuntimeError(f"{command[0]} ended with {status}: {said.read()[-300:]}")
+    return Spent(float(cpu), int(memory) * _KILO)
 
 
 def interleaved(works: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
