@@ -6,7 +6,7 @@ from reviewdesk.domain.archive.result import Archived
 from reviewdesk.domain.assessment.flags import in_words
 from reviewdesk.domain.records import Loaded, QueueRow
 from reviewdesk.views.document import Paragraph, Section, Words, outside
-from reviewdesk.views.words import NONE, held, number
+from reviewdesk.views.words import NONE, held, number, plural
 
 
 def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
@@ -28,8 +28,9 @@ def loaded(file: str, made: Loaded) -> Section:
     """Return what a loaded file holds, with the notes of its reader."""
     run, unknown = made.run, made.unknown_ballots
     counts = (
-        f" ({'new' if made.new else 'known'}, {run.format}), {run.verdicts} verdicts, "
-        f"{run.ballots} ballots, {run.flagged} flagged, {run.failed_ballots} failed ballots, "
+        f" ({'new' if made.new else 'known'}, {run.format}), {plural(run.verdicts, 'verdict')}, "
+        f"{plural(run.ballots, 'ballot')}, {run.flagged:,} flagged, "
+        f"{plural(run.failed_ballots, 'failed ballot')}, "
         f"{f'{unknown} not understood, ' if unknown else ''}{run.skipped} skipped"
     )
     more = [Paragraph(file_labels(run.human_labels), indent=2)] if run.human_labels else []
@@ -45,7 +46,7 @@ def archived(made: Archived) -> Section:
     counts = (
         f" ({'new' if made.new else 'known'}), {held(run)}, {run.ballots:,} ballots, "
         f"{run.flagged:,} flagged, {run.audit:,} to audit, "
-        f"{run.failed_ballots:,} failed ballots, {run.skipped:,} skipped"
+        f"{plural(run.failed_ballots, 'failed ballot')}, {run.skipped:,} skipped"
     )
     notes = [
         Paragraph(("note: ", outside(note, 5000)), indent=2) for note in (*run.notes, *made.notes)

@@ -71,7 +71,8 @@ def short(found: RunDetails) -> Section:
     run = found.run
     text = (
         f"  {run.hash[:8]}  {words.held(run)}, {run.flagged:,} flagged, {run.audit:,} to "
-        f"audit, {found.labels.given:,} labelled, {run.failed_ballots:,} failed ballots, "
+        f"audit, {found.labels.given:,} labelled, "
+        f"{words.plural(run.failed_ballots, 'failed ballot')}, "
         f"{run.skipped:,} skipped"
     )
     source = ("  (", outside(run.format, 80), ", ", outside(run.file, 1000), ")")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from itertools import pairwise
@@ -15,6 +16,7 @@ from reviewdesk.desk import Desk, LoadOptions, loading
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run import window
 from reviewdesk.errors import Cancelled, DeskError
+from reviewdesk.store.connect import ExplainedConnection
 from reviewdesk.store.load import hidden_runs
 from reviewdesk.store.load.process import process_start
 from tests.helpers import contents, load, numbered, open_desk, report, source, spawn, verdict
@@ -102,6 +104,30 @@ def test_large_bodies_make_more_transactions(desk: Desk) -> None:
     # with the third: four; and one each to claim the run, for its orders, for its rows, to show it.
     assert len(begun) == 8
     assert desk.conn.total_changes > before
+
+
+def test_the_log_begins_anew_though_others_kept_it_from_being_folded(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hidden_runs, "_MOST_UNFOLDED", 1)
+    log, execute = Path(f"{desk.path}-wal"), ExplainedConnection.execute
+    sizes: list[int] = []
+    with closing(sqlite3.connect(desk.path, isolation_level=None)) as other:
+
+        def beside(conn: ExplainedConnection, *args: Any) -> Any:
+            if args[0] == "BEGIN IMMEDIATE" and not other.in_transaction:
+                other.execute("BEGIN")
+                other.execute("SELECT count(*) FROM runs").fetchone()
+            found = execute(conn, *args)
+            if args[0] == "PRAGMA wal_checkpoint(PASSIVE)" and other.in_transaction:
+                other.execute("ROLLBACK")
+                sizes.append(log.stat().st_size)
+            return found
+
+        monkeypatch.setattr(ExplainedConnection, "execute", beside)
+        load(desk, report(*(verdict(f"v{n}", output=f"{n}" * 500_000) for n in range(10, 30))))
+    assert len(sizes) > 6
+    assert max(sizes) < 2 * sizes[0]
 
 
 def test_the_pace_follows_the_time_that_the_lock_is_held() -> None:

@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 from rich.segment import Segment
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -49,6 +49,19 @@ def to_strip(widget: Widget, content: Content, width: int, under: Style | None =
         )
     ]
     return Strip(segments).adjust_cell_length(width, base.rich_style)
+
+
+def drawn_lines(widget: Widget, crop: Region) -> list[Strip]:
+    """Return lines of a widget without border or padding, as ``Widget.render_lines`` does.
+
+    Textual keeps drawn lines by their place, which costs more than it saves where they move.
+    """
+    strips = [widget.render_line(y) for y in crop.line_range]
+    for one in widget.get_line_filters():
+        ground = widget.background_colors[1]
+        strips = [strip.apply_filter(one, ground) for strip in strips]
+    whole = crop.column_span == (0, widget.size.width)
+    return strips if whole else [strip.crop(*crop.column_span) for strip in strips]
 
 
 class Bar(Widget):
@@ -246,6 +259,10 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         """Draw the selection anew."""
         del selection
         self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw lines."""
+        return drawn_lines(self, crop)
 
     def render_line(self, y: int) -> Strip:
         """Draw one line with a margin of one column, and marks where it continues sideways."""

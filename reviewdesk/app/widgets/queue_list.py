@@ -16,7 +16,7 @@ from textual.style import Style
 
 from reviewdesk.app.messages import PaintFailed, RowChosen
 from reviewdesk.app.paint.queue import queue_line
-from reviewdesk.app.widgets.lines import to_strip
+from reviewdesk.app.widgets.lines import drawn_lines, to_strip
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import ReviewDeskError
 
@@ -146,17 +146,8 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self.post_message(PaintFailed(error))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw lines, with neither border nor padding around them.
-
-        Textual keeps the lines of a widget by their place, which changes for all of them when the
-        list scrolls; here they are kept by their row.
-        """
-        strips = [self.render_line(y) for y in crop.line_range]
-        for one in self.get_line_filters():
-            ground = self.background_colors[1]
-            strips = [strip.apply_filter(one, ground) for strip in strips]
-        whole = crop.column_span == (0, self.size.width)
-        return strips if whole else [strip.crop(*crop.column_span) for strip in strips]
+        """Draw lines, which are kept by their row: by place, scrolling would change them all."""
+        return drawn_lines(self, crop)
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of the queue."""

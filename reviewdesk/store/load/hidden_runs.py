@@ -26,7 +26,7 @@ from reviewdesk.store.runs import by_hash
 
 _APART = 1 << 32
 """Keys kept free for a run that is being loaded, as the number of its verdicts is not known."""
-_LONGEST = 0.04
+_LONGEST = 0.025
 """Seconds that one transaction should hold the write lock at most."""
 _UNSHARED = 0.01
 """Seconds that the lock is held for before other writers get their turn."""
@@ -173,7 +173,7 @@ class Hold:
             yield
         self._unfolded += 1
         if self._unfolded >= _MOST_UNFOLDED or self.pace.unfolded >= _LONGEST_UNFOLDED:
-            self._fold()
+            self.fold()
         self.pace.turn()
 
     def advance(self, *, bodies: int, rows: int, share: float) -> None:
@@ -221,9 +221,15 @@ class Hold:
                 displace_verdicts(self.conn, first, self.hidden.rows - left)
             self.advance(bodies=bodies, rows=rows, share=0)
 
-    def _fold(self) -> None:
+    def fold(self) -> None:
+        """Fold the log into the file, and let it begin anew, lest it grow."""
         self._unfolded = self.pace.unfolded = 0
         self.conn.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        # Others wrote meanwhile. That little is folded under the lock, unless somebody has it.
+        wait = self.conn.execute("PRAGMA busy_timeout").fetchone()[0]
+        self.conn.execute("PRAGMA busy_timeout=0")
+        self.conn.execute("PRAGMA wal_checkpoint(RESTART)")
+        self.conn.execute(f"PRAGMA busy_timeout={wait}")
 
 
 @contextmanager
@@ -241,6 +247,9 @@ def holding(conn: sqlite3.Connection, path: Path, hidden: HiddenRun) -> Iterator
         raise
     finally:
         _held.discard(hidden.token)
+        # Else the next label of somebody would fold what is left.
+        with suppress(DeskError):
+            hold.fold()
         for name, (_, value_of) in PRAGMAS.items():
             conn.execute(f"PRAGMA {name}={value_of}")
 
