@@ -147,7 +147,7 @@ def test_a_run_in_a_few_lines(tmp_path: Path) -> None:
     head, *facts = section_text(short(noted)).splitlines()
     assert head == (
         f"run  {line.run.hash[:8]}  3 verdicts, 1 flagged, 2 to audit, 1 labelled, 1 failed "
-        "ballots, 0 skipped  (canonical, report.json)"
+        "ballot, 0 skipped  (canonical, report.json)"
     )
     told = [" ".join(fact.split()) for fact in facts]
     # a and b pass by their means of .8 and .633, c fails with .2; only b states an escalation.
