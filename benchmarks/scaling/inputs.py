@@ -157,7 +157,8 @@ def desk(folder: Path, count: int) -> Path:
         part = folder / f"loading-{count}.db"
         part.unlink(missing_ok=True)
         with closing(Desk.open(part, reviewer="ann")) as opened:
-            run = opened.load(Source.from_path(report(folder, count), max_size=1 << 40)).run
-            search.index(opened, run)
+            opened.load(Source.from_path(report(folder, count), max_size=1 << 40))
         part.replace(path)
+    with closing(Desk.open(path, reviewer="ann")) as opened:
+        search.index(opened, opened.runs()[-1])
     return path
