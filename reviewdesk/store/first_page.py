@@ -191,8 +191,9 @@ def _by_place(conn: sqlite3.Connection, run: int, order: str, start: int, most: 
     places = range(begin, end) if order == "file" else read_order(conn, run, order, begin, end)
     keys = [first[0] + place for place in places]
     marks = ", ".join("?" * len(keys))
+    # Without the plus SQLite takes the index by run, and reads all of it.
     found = conn.execute(
-        f"SELECT {_COLUMNS} FROM verdicts WHERE key IN ({marks}) AND run = ?", (*keys, run)
+        f"SELECT {_COLUMNS} FROM verdicts WHERE key IN ({marks}) AND +run = ?", (*keys, run)
     )
     by_key = {row[0]: row for row in found}
     rows = [by_key[key] for key in keys if key in by_key]

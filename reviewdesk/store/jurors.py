@@ -123,7 +123,7 @@ def moving(conn: sqlite3.Connection, run: int, most: int) -> tuple[list[int], in
 
 def repeated(conn: sqlite3.Connection, run: int, keys: list[int]) -> Iterator[RepeatedCase]:
     """Yield the scores of the given cases in every loaded run, by case, oldest run first."""
-    chosen = f"WHERE run = ? AND key IN ({', '.join('?' * len(keys))})"
+    chosen = f"WHERE +run = ? AND key IN ({', '.join('?' * len(keys))})"
     rows = conn.execute(
         f"""SELECT s.*, r.name FROM ({_SCORES.replace("WHERE run = ?", chosen)}) s
             JOIN runs r ON r.key = s.run ORDER BY s.key, s.run""",

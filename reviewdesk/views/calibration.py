@@ -296,8 +296,8 @@ def _confusion(found: Metrics, basis: str, left_out: str) -> Section:
 
 def _mistakes(tp: int, fn: int, tn: int, fp: int) -> str:
     """Say how many of the panel's passes and of its fails contradict the label."""
-    passes = f"{fp} of its {tp + fp} passes should have failed" if tp + fp else "it passed none"
-    fails = f"{fn} of its {tn + fn} fails should have passed" if tn + fn else "it failed none"
+    passes = f"{fp:,} of its {tp + fp:,} passes should have failed" if tp + fp else "it passed none"
+    fails = f"{fn:,} of its {tn + fn:,} fails should have passed" if tn + fn else "it failed none"
     return f"{passes}; {fails}"
 
 

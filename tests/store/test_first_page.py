@@ -10,6 +10,7 @@ from reviewdesk.app.paint.row import row_pieces
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import Truth, View
+from reviewdesk.store import first_page
 from reviewdesk.store.first_page import SCHEMA, FirstPage, read
 from reviewdesk.store.schema import MIGRATIONS
 from tests.app.builders import open_run, report, verdict
@@ -97,3 +98,23 @@ def test_no_file_and_no_desk_are_no_first_page(tmp_path: Path) -> None:
     assert read(str(other), "ann", None, {}, {}, 30) is None
     assert read(str(tmp_path / "none.db"), "ann", None, {}, {}, 30) is None
     assert not (tmp_path / "none.db").exists()
+
+
+def test_it_takes_as_long_of_a_larger_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+
+    def clock() -> float:
+        looks.append(0)
+        return 0
+
+    monkeypatch.setattr(first_page, "monotonic", clock)
+    monkeypatch.setattr(first_page, "_STEPS", 1)
+    taken = []
+    for count in (100, 1_000):
+        path = tmp_path / f"{count}.db"
+        desk, _ = open_run(path, report([verdict(n) for n in range(count)]))
+        desk.close()
+        looks.clear()
+        assert len(page_of(path).rows) == 30
+        taken.append(len(looks))
+    assert taken[1] == pytest.approx(taken[0], rel=0.1)

@@ -54,6 +54,8 @@ class WorkerRunner:
                 partial(self._work, job),
                 name=job.name,
                 group=job.name,
+                # By default the work is written out, with all keys of the queue.
+                description=job.name,
                 thread=True,
                 exclusive=True,
                 exit_on_error=False,

@@ -205,13 +205,25 @@ class _Reader:
         return Filter(tuple(groups))
 
     def _alternatives(self, depth: int) -> tuple[Part, ...]:
-        saved, parts = self._next_if_saved(), [self._part(depth)]
+        first, saved, parts = self._next, self._next_if_saved(), [self._part(depth)]
         while self._take(Piece.BAR):
-            saved = saved or self._next_if_saved()
-            parts.append(self._part(depth))
+            saved, token = saved or self._next_if_saved(), self._next
+            try:
+                parts.append(self._part(depth))
+            except FilterError as error:
+                if not error.hint.startswith("Did you mean"):
+                    error.hint = self._named_again(first, token) or error.hint
+                raise
         if saved is not None and len(parts) > 1:
             raise FilterError(_SAVED_ALONE, saved.start, _SAVED_ALONE_HINT)
         return tuple(parts)
+
+    def _named_again(self, first: Token | None, token: Token | None) -> str:
+        """Return the hint for alternatives of which only the first names its fact."""
+        before, word = (self.text[one.start : one.end] if one else "" for one in (first, token))
+        name, _, value = before.partition(":")
+        again = value and word and _CONDITION.fullmatch(word) is None
+        return f"Write {name}: with each: {before}|{name}:{word}." if again else ""
 
     def _next_if_saved(self) -> Token | None:
         at = self._next

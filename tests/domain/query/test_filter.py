@@ -249,6 +249,11 @@ def test_errors_point_at_their_column(text: str, column: int, words: str) -> Non
         ("test:deploy", "Write test~word."),
         ("agrement<.5", "Write agreement<.6."),
         ("Label:none", "Write label:none."),
+        # Of alternatives, each names its fact.
+        ("esc label:none|pass", "Write label: with each: label:none|label:pass."),
+        ("label:none|spilt", "Did you mean split? "),
+        ("esc|zzz", "Flags: bias, "),
+        ("(label:none)|pass", "Flags: bias, "),
         (
             "colour:red",
             "Facts: label, band, ours.band, decision, wrong, rerun, warn, breach, tag, juror, ",
