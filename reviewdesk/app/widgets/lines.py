@@ -130,6 +130,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self._moving = False
         self._left = 0
         self._widest: int | None = None
+        self._marks: dict[str, Strip] = {}
 
     @property
     def allow_select(self) -> bool:
@@ -285,8 +286,15 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         drawn = Strip.join([self._mark(MORE_LEFT if left and cells else " "), strip])
         return drawn.adjust_cell_length(width, self.visual_style.rich_style)
 
+    def notify_style_update(self) -> None:
+        """Drop the drawn marks when the theme or the focus changes."""
+        super().notify_style_update()
+        self._marks.clear()
+
     def _mark(self, sign: str) -> Strip:
-        return to_strip(self, line((sign, Ink.MUTED)), 1)
+        if sign not in self._marks:
+            self._marks[sign] = to_strip(self, line((sign, Ink.MUTED)), 1)
+        return self._marks[sign]
 
 
 def _same(before: Painter, after: Painter) -> bool:
