@@ -262,7 +262,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw lines."""
+        """Draw lines, which change their places whenever the text does."""
         return drawn_lines(self, crop)
 
     def render_line(self, y: int) -> Strip:

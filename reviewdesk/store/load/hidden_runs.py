@@ -228,8 +228,10 @@ class Hold:
         # Others wrote meanwhile. That little is folded under the lock, unless somebody has it.
         wait = self.conn.execute("PRAGMA busy_timeout").fetchone()[0]
         self.conn.execute("PRAGMA busy_timeout=0")
-        self.conn.execute("PRAGMA wal_checkpoint(RESTART)")
-        self.conn.execute(f"PRAGMA busy_timeout={wait}")
+        try:
+            self.conn.execute("PRAGMA wal_checkpoint(RESTART)")
+        finally:
+            self.conn.execute(f"PRAGMA busy_timeout={wait}")
 
 
 @contextmanager
