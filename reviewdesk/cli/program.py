@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from reviewdesk.cli import completion, first_frame
+from reviewdesk.cli import completion
 from reviewdesk.cli.common import say, shared_options
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError
 from reviewdesk.system.signals import on_end
@@ -78,6 +78,8 @@ def cli(*, debug: bool) -> None:
 
 def main() -> None:
     """Run a command, or answer a shell's request for completions, and exit with the exit code."""
+    # The threads of numpy's library wait for work by turning on a core; no sum here is for them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -129,7 +131,7 @@ def run(arguments: list[str]) -> int:
     context: click.Context | None = None
     try:
         with cli.make_context("reviewdesk", arguments) as context:
-            _invoke(context)
+            cli.invoke(context)
     except ReviewDeskError as error:
         if context is not None and context.meta.get("debug"):
             traceback.print_exc()
@@ -162,14 +164,6 @@ def run(arguments: list[str]) -> int:
         say(f"the output cannot be written: {(error.strerror or str(error)).lower()}")
         return ExitCode.BAD_INPUT
     return ExitCode.OK
-
-
-def _invoke(context: click.Context) -> None:
-    try:
-        cli.invoke(context)
-    finally:
-        # What is printed afterwards must not be on the screen of the first page.
-        first_frame.close()
 
 
 def _is_text(word: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reviewdesk.cli import completion, first_frame, invocation
+from reviewdesk.cli import completion, invocation
 from reviewdesk.cli.common import (
     ProgressLine,
     chosen_run,
@@ -259,13 +259,12 @@ def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | 
     os.environ.setdefault("TEXTUAL_FPS", "120")
     sys.setswitchinterval(0.0005)
     from reviewdesk.app.app import ReviewApp
-    from reviewdesk.cli.terminal import closing, terminal
+    from reviewdesk.cli.terminal import closing, keep_what_is_loaded, terminal
 
     app = ReviewApp(desk, run, view=view, settings=settings, notice=notice)
-    app.started = first_frame.keep_what_is_loaded
+    app.started = keep_what_is_loaded
     left = lambda seconds: app.controller.flush(seconds).lines  # noqa: E731
     with closing(app.action_close_desk, left) as ended, terminal():
-        app.entered = first_frame.hand_over()
         app.run()
     say(f"log head {desk.head()}")
     if ended:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -50,6 +51,12 @@ def terminal() -> Iterator[None]:
             sys.stderr.flush()
             os.dup2(kept, 2)
             os.close(kept)
+
+
+def keep_what_is_loaded() -> None:
+    """Leave everything loaded so far out of the collections of garbage, each a pause of a key."""
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
 
 
 @contextmanager

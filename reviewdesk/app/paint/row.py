@@ -1,4 +1,4 @@
-"""The pieces of a line of the queue. They load no toolkit, so that the first page can be drawn."""
+"""The pieces of a line of the queue."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reviewdesk.app.paint.styled import Piece
-    from reviewdesk.desk.first_page import FirstRow
     from reviewdesk.domain.records import QueueRow
-
-    Row = QueueRow | FirstRow
 
 DECISIONS: dict[str | None, tuple[str, str]] = {
     "pass": ("pass", Ink.PASS),
@@ -50,7 +47,7 @@ _FLAG, _FLAGS = 11, 44
 LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE | Flag.NO_VERDICT
 
 
-def label_mark(row: Row) -> Piece:
+def label_mark(row: QueueRow) -> Piece:
     """Return the label as up to three characters: ``·`` none, ``p?`` tentative, ``z`` deferred.
 
     ``✓`` is the label of another, which is not told, and ``@`` no label, but open with another.
@@ -87,7 +84,7 @@ def _leading(names: Sequence[str], between: str, room: int) -> str:
 
 
 def row_pieces(
-    row: Row, width: int, *, current: bool, blind: bool, chosen: bool = False
+    row: QueueRow, width: int, *, current: bool, blind: bool, chosen: bool = False
 ) -> list[Piece]:
     """Return the pieces of one verdict's line. A blind session shows only id, test and label."""
     mark, ink = label_mark(row)
@@ -104,7 +101,7 @@ def row_pieces(
     return pieces + more
 
 
-def _facts(row: Row, width: int, name: str) -> list[Piece]:
+def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     """Return decision, id, agreement, flags and test.
 
     A narrow line leaves out the test and says of the agreement only that it is low. Ids and flags
@@ -132,7 +129,7 @@ def _facts(row: Row, width: int, name: str) -> list[Piece]:
     return found
 
 
-def _agreement(row: Row, *, wide: bool) -> list[Piece]:
+def _agreement(row: QueueRow, *, wide: bool) -> list[Piece]:
     """Return the agreement and, behind it, its band; a narrow line has room for a low band only."""
     if not wide:
         return [("low " if row.band == "low" else "    ", Ink.WARN)]
@@ -142,7 +139,7 @@ def _agreement(row: Row, *, wide: bool) -> list[Piece]:
     return [(figure[-5:], Ink.TEXT), (f" {band:<7} ", ink)]
 
 
-def _said(row: Row) -> Flag:
+def _said(row: QueueRow) -> Flag:
     """Return the flags that the line says without their names.
 
     The decision or the band may say them; a dissent that was trimmed says that votes differ.
@@ -152,7 +149,7 @@ def _said(row: Row) -> Flag:
     return said | (Flag.SPLIT if Flag.TRIMMED_DISSENT in row.flags else Flag(0))
 
 
-def _names(row: Row, width: int, ink: str) -> list[Piece]:
+def _names(row: QueueRow, width: int, ink: str) -> list[Piece]:
     """Return the id, whole where it fits, and behind it the test where that says more."""
     name = inline(row.id)
     column = max(cells(name), min(_NAMES, width // 2))
@@ -162,7 +159,7 @@ def _names(row: Row, width: int, ink: str) -> list[Piece]:
     return [(pad(name, column), ink), (f"  {clip(inline(row.test), room)}", Ink.MUTED)]
 
 
-def _says_more(row: Row) -> bool:
+def _says_more(row: QueueRow) -> bool:
     """Whether the test's title says more than the id does."""
     return _bare(inline(row.test)) not in _bare(inline(row.id))
 

@@ -19,8 +19,6 @@ class ChangesApp(App[None], inherit_bindings=False):
     def __init__(self) -> None:
         """Begin with nothing known."""
         self.shown = Shown()
-        self.entered = False
-        """Whether the terminal shows the app's own screen already, with the first page on it."""
         if not os.environ.get("NO_COLOR"):
             # Textual treats an empty value as set.
             os.environ.pop("NO_COLOR", None)

@@ -12,15 +12,12 @@ from reviewdesk.app.terminal.shown import Shown
 
 _LARGEST = 5_000
 """The most columns or rows of a terminal that is believed."""
-ENTER = "\x1b[?1049h"
-"""The sequence that enters, and clears, the screen of a program."""
 
 
 class HasShown(Protocol):
     """An app that keeps what its terminal shows."""
 
     shown: Shown
-    entered: bool
 
 
 class ChangesDriver(Driver):
@@ -31,14 +28,9 @@ class ChangesDriver(Driver):
         super().__init__(app, **options)
         holder: HasShown = app
         self.shown = holder.shown
-        self._entered = holder.entered
 
     def write(self, data: str) -> None:
         """Send what ``data`` changes."""
-        if self._entered and data == ENTER:
-            # Entering again would clear the first page, which stays until it is drawn over.
-            self._entered = False
-            return
         if changes := self.shown.changes(data):
             super().write(changes)  # type: ignore[safe-super]
 

@@ -114,14 +114,13 @@ def console(*, run_name: str | None, shared: bool) -> None:
     os.environ.setdefault("TEXTUAL_FPS", "120")
     sys.setswitchinterval(0.0005)
     from reviewdesk.app.visitor import VisitorApp
-    from reviewdesk.cli import first_frame
-    from reviewdesk.cli.terminal import closing, named_keys
+    from reviewdesk.cli.terminal import closing, keep_what_is_loaded, named_keys
 
     settings = current_settings()
     named_keys(settings)
     opening = _shared(run_name, settings) if shared else _door(run_name)
     app = VisitorApp(opening, lambda name: _opened(name, run_name, settings), settings)
-    app.started = first_frame.keep_what_is_loaded
+    app.started = keep_what_is_loaded
     try:
         with closing(app.action_close_desk, lambda _seconds: app.flush(5)):
             app.run()

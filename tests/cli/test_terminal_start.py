@@ -1,4 +1,4 @@
-"""The first page on a real terminal: what is loaded for it, and what becomes of keys and modes."""
+"""The start: what it loads, and that the terminal is set back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk.first_page import homes, login_name
 from tests.app.builders import open_run, report, verdict
 
 if sys.platform != "win32":
@@ -22,15 +21,6 @@ if sys.platform != "win32":
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo terminal")
 
-_LOADED = """
-import json, sys
-from reviewdesk.cli import first_frame
-first_frame.show(["open", "--desk", sys.argv[1], "--reviewer", "ann"])
-loaded = sorted(sys.modules)
-shown = first_frame.hand_over()
-first_frame.close()
-print("LOADED" + json.dumps([shown, loaded]) + "END")
-"""
 _APP = """
 import asyncio, json, sys
 from pathlib import Path
@@ -93,18 +83,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "d.db"
 
 
-def test_the_first_page_loads_next_to_nothing(path: Path) -> None:
-    terminal = Terminal(sys.executable, "-c", _LOADED, str(path))
-    terminal.wait(lambda text: "END" in text)
-    shown, loaded = json.loads(terminal.output.partition("LOADED")[2].partition("END")[0])
-    assert shown
-    assert "item/0" in terminal.output
-    heavy = {"textual", "rich", "numpy", "pydantic", "click", "dataclasses", "asyncio", "pathlib"}
-    assert not heavy & set(loaded)
-    assert sum(name.startswith("reviewdesk") for name in loaded) <= 24
-    assert terminal.process.wait(30) == 0
-
-
 def test_the_first_screen_of_the_app_loads_no_statistics_and_no_dialogs(path: Path) -> None:
     made = subprocess.run(
         [sys.executable, "-c", _APP, str(path)], capture_output=True, text=True, check=True
@@ -124,46 +102,17 @@ def test_the_first_screen_of_the_app_loads_no_statistics_and_no_dialogs(path: Pa
 
 
 @pytest.mark.slow
-def test_keys_typed_at_the_first_page_arrive_and_the_terminal_is_set_back(path: Path) -> None:
+def test_keys_act_after_the_start_and_the_terminal_is_set_back(path: Path) -> None:
     command = (sys.executable, "-m", "reviewdesk", "open", "--desk", str(path), "--reviewer", "ann")
     terminal = Terminal(*command)
     terminal.wait(lambda text: "1 of 60" in text)
-    # The app is not loaded yet: the label key comes too early, the steps do not.
-    terminal.type("pjj")
-    terminal.wait(lambda text: "3\x1b" in text.rpartition("?1049h")[2] or "3 of 60" in text)
-    assert terminal.output.count("\x1b[?1049h") == 1
+    terminal.type("JJ")
+    terminal.wait(lambda text: "3\x1b" in text or "3 of 60" in text)
     terminal.type("q")
     terminal.wait(lambda text: "log head" in text)
     assert terminal.process.wait(30) == 0
     assert termios.tcgetattr(terminal.child) == terminal.modes
     assert "log head 1:" in terminal.output.rpartition("?1049l")[2]
-
-
-def test_ctrl_c_at_the_first_page_ends_and_sets_the_terminal_back(path: Path) -> None:
-    late = "from reviewdesk.cli import first_frame, main; import sys; real = first_frame.show\n"
-    late += "first_frame.show = lambda words: (real(words), sys.stdin.read())\nmain()"
-    command = (sys.executable, "-c", late, "open", "--desk", str(path), "--reviewer", "ann")
-    terminal = Terminal(*command)
-    terminal.wait(lambda text: "1 of 60" in text)
-    terminal.process.send_signal(2)
-    terminal.wait(lambda text: "\x1b[?1049l" in text)
-    assert terminal.process.wait(30) == 130
-    assert termios.tcgetattr(terminal.child) == terminal.modes
-
-
-def test_places_are_those_of_the_program() -> None:
-    from platformdirs import user_config_dir, user_data_dir
-
-    name = "reviewdesk"
-    expected = user_data_dir(name, appauthor=False), user_config_dir(name, appauthor=False)
-    assert homes() == expected == homes("other")
-
-
-def test_the_login_name_is_that_of_the_desk() -> None:
-    from reviewdesk.desk.core import default_reviewer
-
-    if not os.environ.get("REVIEWDESK_REVIEWER"):
-        assert login_name() == default_reviewer()
 
 
 def test_the_command_line_loads_only_the_command_that_is_asked_for() -> None:
