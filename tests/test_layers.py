@@ -74,13 +74,12 @@ ALLOWED = {
     "live": {"domain", "errors", "live", "file_output", "system", "httpx", "httpcore", "h11"},
     "views": {"domain", "errors", "views"},
     "pages": {"domain", "errors", "pages", "views", "jinja2", "markupsafe"},
-    "remote": {"errors", "file_output", "fsspec", "remote"},
     "scale": {
-        "domain", "errors", "remote", "scale", "system", "dask", "distributed", "fsspec", "pyarrow",
+        "domain", "errors", "scale", "system", "dask", "distributed", "fsspec", "pyarrow",
     },
     "desk": {
         "domain", "reports", "store", "live", "views", "pages", "errors", "file_output", "desk",
-        "platformdirs", "remote", "scale",
+        "platformdirs", "scale",
     },
     "cli": {
         "desk", "views", "domain", "errors", "cli", "settings", "click", "app", "system", "web",

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 STEPS = [
-    "-m pip install -q --no-compile -e .[docs,tools,vendors,mcp,scale,services,sync,web]",
+    "-m pip install -q --no-compile -e .[docs,tools,vendors,mcp,scale,services,web]",
     "-m ruff check .",
     "-m ruff format --check .",
     "-m mypy",

@@ -131,20 +131,19 @@ def _tell(chains: Sequence[MergedChain]) -> None:
 
 @click.command(epilog="Example: reviewdesk desk sync /mnt/team/labels")
 @click.argument("where", shell_complete=completion.files)
-@click.option("--git", is_flag=True, help="WHERE is a folder inside a git work tree.")
 @click.option("--no-runs", is_flag=True, help="Leave out the runs; labels alone travel.")
 @click.option("--dry-run", is_flag=True, help="Say what would be exchanged, and write nothing.")
 @json_option
 @shared_options
-def sync(*, where: str, git: bool, no_runs: bool, dry_run: bool, as_json: bool) -> None:
-    """Exchange labels and runs with other desks through WHERE.
+def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
+    """Exchange labels and runs with other desks through the folder WHERE.
 
-    WHERE is a folder that all can reach, a git work tree, which is pulled, committed and pushed, or
-    an address (s3://, gs://, az://, sftp://). What each reviewer did on each desk is a file of its
-    own there, so nobody writes another's. What others wrote is held to its hashes before it is
-    taken; a file that was changed is refused by name, the rest goes on, and it ends with 1.
+    It may be a mounted share, or a folder that git, rclone or Syncthing copies. What each reviewer
+    did on each desk is a file of its own there, so nobody writes another's. What others wrote is
+    checked against its hashes first; a file that was changed is refused by name, the others are
+    taken, and the exit code is 1.
     """
-    from reviewdesk.desk.team.places import place_at
+    from reviewdesk.desk.team.shared_folder import SharedFolder
     from reviewdesk.desk.team.sync import SyncOptions
     from reviewdesk.desk.team.sync import sync as exchange
     from reviewdesk.views.json import team as shapes
@@ -153,7 +152,7 @@ def sync(*, where: str, git: bool, no_runs: bool, dry_run: bool, as_json: bool) 
     with open_desk(new=True) as desk:
         try:
             options = SyncOptions(runs=not no_runs, dry=dry_run)
-            found = exchange(desk, place_at(where, git=git), options, bar)
+            found = exchange(desk, SharedFolder(where), options, bar)
         finally:
             bar.done()
     if as_json:

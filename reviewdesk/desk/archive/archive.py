@@ -34,7 +34,7 @@ from reviewdesk.domain.archive.result import Archived
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.errors import UsageError
-from reviewdesk.remote.parts import expand, refuse_keys
+from reviewdesk.scale.addresses import expand, refuse_keys
 from reviewdesk.scale.crew import Crew, Lost, Step, crew
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.desk.loading import LoadOptions, garbage_waits
 from reviewdesk.errors import ReportError, ReviewDeskError
 from reviewdesk.frozen import Frozen
-from reviewdesk.remote.parts import local_copy
+from reviewdesk.scale.addresses import local_copy
 from reviewdesk.scale.crew import Step
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import BinaryIO, cast
 
 from reviewdesk.desk.team.merge import ASK
 from reviewdesk.desk.team.run_files import AGAIN, UPDATE
+from reviewdesk.desk.team.shared_folder import LARGER, PlaceProblem, SharedFile, SharedFolder
 from reviewdesk.domain.labels.chain import ChainProblem
 from reviewdesk.domain.labels.chain_file import NEWER
 from reviewdesk.errors import ChainError, ReportError
 from reviewdesk.frozen import Frozen
-from reviewdesk.remote.place import LARGER, PlaceProblem, SharedFile, SharedPlace
 
 _IN_MEMORY = 4 << 20
 
@@ -31,7 +31,7 @@ class RefusedFile(Frozen):
 class PlaceFiles:
     """Reads the files of a place; keeps which were refused, and what else a person should know."""
 
-    place: SharedPlace
+    place: SharedFolder
     refused: dict[str, RefusedFile] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""Exchange chains and runs with other desks through a shared place, without a server.
+"""Exchange chains and runs with other desks through a shared folder, without a server.
 
 Each chain is a file that only its own desk writes, so that no two machines ever write the same one.
 What others wrote is taken in first, each chain by itself; then what is new here is put there.
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from reviewdesk.desk.team import run_files
 from reviewdesk.desk.team.merge import ArrivingChain, Taking
 from reviewdesk.desk.team.place_files import PlaceFiles, RefusedFile, spool
+from reviewdesk.desk.team.shared_folder import PlaceProblem, SharedFile, SharedFolder
 from reviewdesk.domain.labels.chain import DESK, ChainEvent
 from reviewdesk.domain.labels.chain_file import (
     FILE,
@@ -26,9 +27,8 @@ from reviewdesk.domain.labels.chain_file import (
     read_header,
 )
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import Cancelled, DeskError
+from reviewdesk.errors import Cancelled
 from reviewdesk.frozen import Frozen
-from reviewdesk.remote.place import PlaceProblem, SharedFile, SharedPlace
 from reviewdesk.store import runs
 from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.events import desk_id
@@ -43,8 +43,6 @@ MOST = 1 << 30
 """The most bytes of a chain's file: those of about two million events."""
 _LOOK = 500
 """How many events are read between two looks at whether a person stops it."""
-_TRIES = 8
-"""How often what others published meanwhile is fetched before what is new here is."""
 _OWN_HINT = "This desk has the chain: delete the file, and the next sync writes it anew."
 _OTHER_HINT = "Nothing of it was taken; delete it, and its desk writes it anew at its next sync."
 _CAME_BACK = (
@@ -102,7 +100,7 @@ class Synced(Frozen):
         return sum(one.sent for one in self.chains)
 
 
-def sync(desk: Desk, place: SharedPlace, options: SyncOptions, told: Told) -> Synced:
+def sync(desk: Desk, place: SharedFolder, options: SyncOptions, told: Told) -> Synced:
     """Take in what others put at a place, and put there what is new on this desk.
 
     Raises:
@@ -110,33 +108,25 @@ def sync(desk: Desk, place: SharedPlace, options: SyncOptions, told: Told) -> Sy
     """
     refuse_read_only(desk.conn)
     own, sent_runs = _Chains(desk, options, told), _Runs(desk, options, told)
-    for _ in range(_TRIES):
-        if not options.dry:
-            place.fetch()
-        files = PlaceFiles(place)
-        own.take(files)
-        if options.runs:
-            sent_runs.take(files)
-        own.send(files)
-        if options.runs:
-            sent_runs.send(files)
-        if options.dry or place.publish():
-            return Synced(
-                place.address,
-                tuple(sorted(own.found.values(), key=lambda one: (one.desk, one.reviewer))),
-                tuple(sent_runs.found.values()),
-                tuple(sorted(files.refused.values(), key=lambda one: one.file)),
-                (*own.notes(), *dict.fromkeys(files.notes)),
-                desk.head(),
-            )
-    raise DeskError(
-        f"{place.address}: others published first, {_TRIES} times in a row",
-        "What was taken is here; sync again in a minute.",
+    files = PlaceFiles(place)
+    own.take(files)
+    if options.runs:
+        sent_runs.take(files)
+    own.send(files)
+    if options.runs:
+        sent_runs.send(files)
+    return Synced(
+        place.address,
+        tuple(sorted(own.found.values(), key=lambda one: (one.desk, one.reviewer))),
+        tuple(sent_runs.found.values()),
+        tuple(sorted(files.refused.values(), key=lambda one: one.file)),
+        (*own.notes(), *dict.fromkeys(files.notes)),
+        desk.head(),
     )
 
 
 class _Chains:
-    """Takes the chains of others and sends those of the desk, as often as there is need."""
+    """Takes the chains of others and sends those of the desk."""
 
     def __init__(self, desk: Desk, options: SyncOptions, told: Told) -> None:
         self._desk, self._options, self._told = desk, options, told
@@ -189,7 +179,7 @@ class _Chains:
             sent = before.sent + end.seq - before.events
             self.found[name] = SyncedChain(*_parts(name), end.seq, before.taken, sent)
 
-    def _write(self, place: SharedPlace, path: str, name: ChainName) -> None:
+    def _write(self, place: SharedFolder, path: str, name: ChainName) -> None:
         with spool() as file:
             file.write(header_line(name))
             for event in chains.events_of(self._desk.conn, name.desk, name.reviewer):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk.core import verify
-from reviewdesk.desk.team.places import place_at
+from reviewdesk.desk.team.shared_folder import SharedFolder
 from tests.cli.conftest import Cli
 from tests.desk.team.sharekit import exchange, make, state, until_quiet
 from tests.desk.team.test_merge import WEEK, perform
@@ -66,11 +66,11 @@ import os, signal, sys
 from pathlib import Path
 from reviewdesk.desk import Desk
 from reviewdesk.desk.team.sync import SyncOptions, sync
-from reviewdesk.remote.folder import FolderPlace
+from reviewdesk.desk.team.shared_folder import SharedFolder
 
 left = int(sys.argv[3])
 
-class Killed(FolderPlace):
+class Killed(SharedFolder):
     def step(self):
         global left
         left -= 1
@@ -95,7 +95,7 @@ sync(Desk.open(Path(sys.argv[1])), Killed(Path(sys.argv[2])), SyncOptions(), lam
 def test_syncs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     desks = make(tmp_path)
     perform(desks, WEEK)
-    place = place_at(str(tmp_path / "place"))
+    place = SharedFolder(str(tmp_path / "place"))
     exchange(desks["c"], place)
     killed = 0
     for left in range(12):
@@ -115,18 +115,3 @@ def test_syncs_that_are_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     assert found[0]["head"].startswith(f"{3 + len(WEEK)}:")
     left_over = [path for path in Path(place.address).rglob("*") if path.name.startswith(".")]
     assert left_over == []
-
-
-@pytest.mark.slow
-def test_without_the_extra_a_sentence_says_how_to_get_it(tmp_path: Path) -> None:
-    hidden = "import sys; sys.modules['fsspec'] = None; from reviewdesk.cli import run\n"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{hidden}sys.exit(run(sys.argv[1:]))", "--desk",
-         str(tmp_path / "a.db"), "desk", "sync", "s3://evals/labels"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "s3://evals/labels: an address needs a package that is not installed. "
-        "Add it with: pip install 'reviewdesk[sync]'\n"
-    )

@@ -1,13 +1,12 @@
-"""Archives that workers of this machine read: one of them is killed, and parts are in S3."""
+"""Archives that workers of this machine read: one is killed, and parts are at an address."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,6 @@ from reviewdesk.domain.archive.result import Archived
 from reviewdesk.scale.crew import Crew
 from tests.desk.archive.archivekit import Here, drawn, verdicts, write_parts
 from tests.helpers import POSIX, open_desk
-from tests.remote.s3kit import s3_server
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("distributed")
@@ -62,17 +60,8 @@ def test_a_part_whose_worker_is_killed_counts_once(
     assert same(tmp_path, made, parts)
 
 
-@pytest.fixture
-def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A client of an S3 server on this machine, which workers find by their environment."""
-    with s3_server(monkeypatch) as client:
-        yield client
-
-
-def test_parts_in_s3_are_those_of_a_folder(tmp_path: Path, parts: str, s3: Any) -> None:
-    s3.create_bucket(Bucket="evals")
-    for path in (tmp_path / "parts").iterdir():
-        s3.put_object(Bucket="evals", Key=f"2026/{path.name}", Body=path.read_bytes())
+def test_parts_at_an_address_are_those_of_a_folder(tmp_path: Path, parts: str) -> None:
+    address = (tmp_path / "parts").as_uri()
     with workers_at(None, 1) as crew:
-        made = archive(tmp_path / "archive.db", "s3://evals/**/*.jsonl", crew)
+        made = archive(tmp_path / "archive.db", f"{address}/*.jsonl", crew)
     assert same(tmp_path, made, parts)

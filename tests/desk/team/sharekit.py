@@ -14,9 +14,9 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.transfer import list_labels
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.team.merge import merge
+from reviewdesk.desk.team.shared_folder import SharedFolder
 from reviewdesk.desk.team.sync import Synced, SyncOptions, sync
 from reviewdesk.domain.records import Truth
-from reviewdesk.remote.place import SharedPlace
 from tests.helpers import Clock, load, mark, numbered, open_desk, tag
 
 NAMES = ("a", "b", "c")
@@ -121,13 +121,13 @@ def all_hold_alike(desks: Mapping[str, Path]) -> None:
         assert conn.execute(doubled).fetchall() == []
 
 
-def exchange(path: Path, place: SharedPlace, **options: bool) -> Synced:
+def exchange(path: Path, place: SharedFolder, **options: bool) -> Synced:
     """Sync a desk with a place."""
     with closing(open_on(path, "ann")) as desk:
         return sync(desk, place, SyncOptions(**options), lambda _share, _count: True)
 
 
-def until_quiet(desks: Mapping[str, Path], place: SharedPlace) -> None:
+def until_quiet(desks: Mapping[str, Path], place: SharedFolder) -> None:
     """Sync desks one after the other until nothing is new to any of them."""
     for _ in range(5):
         if not any(found.taken or found.sent or found.runs for found in _round(desks, place)):
@@ -135,7 +135,7 @@ def until_quiet(desks: Mapping[str, Path], place: SharedPlace) -> None:
     raise AssertionError("the desks never come to rest")
 
 
-def _round(desks: Mapping[str, Path], place: SharedPlace) -> list[Synced]:
+def _round(desks: Mapping[str, Path], place: SharedFolder) -> list[Synced]:
     found = [exchange(path, place) for path in desks.values()]
     assert [one for each in found for one in each.refused] == []
     return found

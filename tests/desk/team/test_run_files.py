@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk.core import verify
+from reviewdesk.desk.team.shared_folder import SharedFolder
 from reviewdesk.desk.team.sync import Synced
-from reviewdesk.remote.folder import FolderPlace
 from tests.desk.team.sharekit import exchange, open_on
 from tests.helpers import SAMPLES, load, numbered
 
@@ -22,12 +22,12 @@ Lines = list[dict[str, Any]]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> FolderPlace:
-    return FolderPlace(tmp_path / "place")
+def place(tmp_path: Path) -> SharedFolder:
+    return SharedFolder(tmp_path / "place")
 
 
 @pytest.fixture
-def sent(tmp_path: Path, place: FolderPlace) -> Path:
+def sent(tmp_path: Path, place: SharedFolder) -> Path:
     """The file of a run, which a desk has sent."""
     with closing(open_on(tmp_path / "a.db", "ann")) as desk:
         # Of the 90 that are not flagged, half are audited: more than the least.
@@ -37,12 +37,12 @@ def sent(tmp_path: Path, place: FolderPlace) -> Path:
     return found
 
 
-def take(folder: Path, place: FolderPlace) -> Synced:
+def take(folder: Path, place: SharedFolder) -> Synced:
     return exchange(folder / "b.db", place)
 
 
 def test_a_run_is_the_same_on_the_other_desk(
-    tmp_path: Path, place: FolderPlace, sent: Path
+    tmp_path: Path, place: SharedFolder, sent: Path
 ) -> None:
     found = take(tmp_path, place)
     assert [(one.name, one.taken) for one in found.runs] == [("run", True)]
@@ -63,7 +63,7 @@ def test_a_run_is_the_same_on_the_other_desk(
 
 
 @pytest.mark.slow
-def test_runs_of_every_sample_travel(tmp_path: Path, place: FolderPlace) -> None:
+def test_runs_of_every_sample_travel(tmp_path: Path, place: SharedFolder) -> None:
     names = ["code-review.json", "hostile.json", "library-desk.jsonl", "ratings-long.csv"]
     with closing(open_on(tmp_path / "a.db", "ann")) as desk:
         for name in names:
@@ -73,7 +73,7 @@ def test_runs_of_every_sample_travel(tmp_path: Path, place: FolderPlace) -> None
     assert verify(tmp_path / "b.db", None, lambda _share, _count: None).problems == ()
 
 
-def test_runs_stay_where_nobody_wants_them(tmp_path: Path, place: FolderPlace, sent: Path) -> None:
+def test_runs_stay_where_nobody_wants_them(tmp_path: Path, place: SharedFolder, sent: Path) -> None:
     assert exchange(tmp_path / "b.db", place, runs=False).runs == ()
     sent.unlink()
     assert exchange(tmp_path / "a.db", place, runs=False).runs == ()
@@ -82,7 +82,7 @@ def test_runs_stay_where_nobody_wants_them(tmp_path: Path, place: FolderPlace, s
 
 
 @pytest.mark.usefixtures("sent")
-def test_a_removed_run_does_not_come_back(tmp_path: Path, place: FolderPlace) -> None:
+def test_a_removed_run_does_not_come_back(tmp_path: Path, place: SharedFolder) -> None:
     take(tmp_path, place)
     with closing(open_on(tmp_path / "b.db", "ann")) as desk:
         desk.remove(desk.run())
@@ -92,7 +92,7 @@ def test_a_removed_run_does_not_come_back(tmp_path: Path, place: FolderPlace) ->
 
 
 def test_a_run_that_no_chain_names_is_left_alone(
-    tmp_path: Path, place: FolderPlace, sent: Path
+    tmp_path: Path, place: SharedFolder, sent: Path
 ) -> None:
     for chain in Path(place.address, "chains").rglob("*.jsonl"):
         chain.unlink()
@@ -150,7 +150,7 @@ FEW = ("a reason", "header", "option")
     [pytest.param(name, marks=[] if name in FEW else pytest.mark.slow) for name in CHANGED],
 )
 def test_another_run_under_the_name_is_refused(
-    tmp_path: Path, place: FolderPlace, sent: Path, name: str
+    tmp_path: Path, place: SharedFolder, sent: Path, name: str
 ) -> None:
     change, problem = CHANGED[name]
     path = rewrite(sent, change)
@@ -172,7 +172,7 @@ def test_another_run_under_the_name_is_refused(
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [-9, 0, 400])
 def test_a_file_that_was_cut_is_refused(
-    tmp_path: Path, place: FolderPlace, sent: Path, size: int
+    tmp_path: Path, place: SharedFolder, sent: Path, size: int
 ) -> None:
     packed = sent.read_bytes()[:size]
     sent.write_bytes(packed)
@@ -186,7 +186,7 @@ def test_a_file_that_was_cut_is_refused(
 
 
 def test_a_file_that_unpacks_without_end_is_refused(
-    tmp_path: Path, place: FolderPlace, sent: Path
+    tmp_path: Path, place: SharedFolder, sent: Path
 ) -> None:
     lines = gzip.decompress(sent.read_bytes()).splitlines(keepends=True)
     packed = gzip.compress(lines[0]) + gzip.compress(bytes(1 << 22)) * 17

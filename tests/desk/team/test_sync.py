@@ -16,12 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviewdesk.desk.core import verify
-from reviewdesk.desk.team.places import place_at
+from reviewdesk.desk.team.shared_folder import SharedFolder
 from reviewdesk.desk.team.sync import Synced, SyncOptions, sync
 from reviewdesk.domain.labels.chain_file import ChainName, file_name
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled, UsageError
-from reviewdesk.remote.folder import FolderPlace
 from reviewdesk.store.events import NewEvent, append
 from tests.desk.team.sharekit import (
     NAMES,
@@ -52,8 +51,8 @@ def desks(made: dict[str, Path], tmp_path: Path) -> dict[str, Path]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> FolderPlace:
-    return FolderPlace(tmp_path / "place")
+def place(tmp_path: Path) -> SharedFolder:
+    return SharedFolder(tmp_path / "place")
 
 
 def files(folder: Path) -> dict[str, tuple[bytes, int]]:
@@ -70,14 +69,14 @@ def id_of(path: Path) -> str:
         return str(conn.execute(query).fetchone()[0])
 
 
-def chain_path(place: FolderPlace, desk: Path, reviewer: str = "ann") -> Path:
+def chain_path(place: SharedFolder, desk: Path, reviewer: str = "ann") -> Path:
     name = file_name(ChainName(id_of(desk), reviewer))
     return Path(place.address, "chains", name)
 
 
 @pytest.mark.parametrize("order", [*permutations(NAMES)][::3])
 def test_three_desks_hold_the_same_in_any_order_and_twice(
-    desks: dict[str, Path], place: FolderPlace, order: tuple[str, ...]
+    desks: dict[str, Path], place: SharedFolder, order: tuple[str, ...]
 ) -> None:
     perform(desks, WEEK)
     until_quiet({name: desks[name] for name in order}, place)
@@ -94,7 +93,7 @@ def test_three_desks_hold_the_same_in_any_order_and_twice(
 
 @pytest.mark.slow
 def test_a_week_later_each_has_what_the_others_did(
-    desks: dict[str, Path], place: FolderPlace
+    desks: dict[str, Path], place: SharedFolder
 ) -> None:
     for _ in range(2):
         perform(desks, WEEK)
@@ -107,7 +106,7 @@ def test_a_week_later_each_has_what_the_others_did(
     assert held == current_labels(desks["a"])
 
 
-def test_a_desk_writes_its_own_chains_alone(desks: dict[str, Path], place: FolderPlace) -> None:
+def test_a_desk_writes_its_own_chains_alone(desks: dict[str, Path], place: SharedFolder) -> None:
     perform(desks, WEEK)
     exchange(desks["a"], place)
     first = files(Path(place.address))
@@ -121,7 +120,7 @@ def test_a_desk_writes_its_own_chains_alone(desks: dict[str, Path], place: Folde
     assert owners == {id_of(desks["a"]), id_of(desks["b"])}
 
 
-def test_what_programs_suggest_travels_too(desks: dict[str, Path], place: FolderPlace) -> None:
+def test_what_programs_suggest_travels_too(desks: dict[str, Path], place: SharedFolder) -> None:
     with closing(open_on(desks["a"], "ann")) as desk:
         desk.conn.execute("BEGIN IMMEDIATE")
         entry = NewEvent("suggest", desk.at(), label=FAIL, author="helper", detail={"note": "n"})
@@ -134,7 +133,7 @@ def test_what_programs_suggest_travels_too(desks: dict[str, Path], place: Folder
 
 
 def test_a_desk_that_was_put_back_gets_its_own_later_events_again(
-    desks: dict[str, Path], place: FolderPlace, tmp_path: Path
+    desks: dict[str, Path], place: SharedFolder, tmp_path: Path
 ) -> None:
     act(desks["a"], "ann", "label", "v0", PASS)
     older = Path(shutil.copy(desks["a"], tmp_path / "older.db"))
@@ -148,7 +147,7 @@ def test_a_desk_that_was_put_back_gets_its_own_later_events_again(
 
 
 def test_two_copies_of_a_desk_that_both_went_on_are_refused_and_none_is_overwritten(
-    desks: dict[str, Path], place: FolderPlace, tmp_path: Path
+    desks: dict[str, Path], place: SharedFolder, tmp_path: Path
 ) -> None:
     act(desks["a"], "ann", "label", "v0", PASS)
     copy = Path(shutil.copy(desks["a"], tmp_path / "copy.db"))
@@ -167,7 +166,7 @@ def test_two_copies_of_a_desk_that_both_went_on_are_refused_and_none_is_overwrit
 
 @pytest.mark.slow
 def test_events_from_before_counters_travel_with_what_covers_them(
-    desks: dict[str, Path], place: FolderPlace
+    desks: dict[str, Path], place: SharedFolder
 ) -> None:
     perform(desks, WEEK)
     for name in ("a", "b"):
@@ -178,7 +177,7 @@ def test_events_from_before_counters_travel_with_what_covers_them(
     assert found[0] == found[1] == found[2]
 
 
-def test_a_dry_run_writes_nothing(desks: dict[str, Path], place: FolderPlace) -> None:
+def test_a_dry_run_writes_nothing(desks: dict[str, Path], place: SharedFolder) -> None:
     perform(desks, WEEK)
     found = exchange(desks["a"], place, dry=True)
     assert found.sent == len([one for one in WEEK if one[0] == "a"]) + 1
@@ -190,7 +189,7 @@ def test_a_dry_run_writes_nothing(desks: dict[str, Path], place: FolderPlace) ->
 
 
 def test_a_sync_that_is_stopped_leaves_whole_chains(
-    desks: dict[str, Path], place: FolderPlace
+    desks: dict[str, Path], place: SharedFolder
 ) -> None:
     perform(desks, WEEK)
     exchange(desks["a"], place)
@@ -275,7 +274,7 @@ FEW = (edited, cut, linked)
     ids=lambda one: one.__name__,
 )
 def test_a_wrong_file_is_refused_by_name_and_the_others_are_taken(
-    desks: dict[str, Path], place: FolderPlace, spoil: Callable[[Path], None]
+    desks: dict[str, Path], place: SharedFolder, spoil: Callable[[Path], None]
 ) -> None:
     three_labels(desks["a"])
     act(desks["b"], "ben", "label", "v0", FAIL)
@@ -299,7 +298,7 @@ def test_a_wrong_file_is_refused_by_name_and_the_others_are_taken(
 
 @POSIX
 def test_links_in_the_place_lead_nowhere(
-    desks: dict[str, Path], place: FolderPlace, tmp_path: Path
+    desks: dict[str, Path], place: SharedFolder, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -311,7 +310,7 @@ def test_links_in_the_place_lead_nowhere(
     assert list(elsewhere.iterdir()) == []
 
 
-def test_other_files_are_left_alone_and_named(desks: dict[str, Path], place: FolderPlace) -> None:
+def test_other_files_are_left_alone_and_named(desks: dict[str, Path], place: SharedFolder) -> None:
     exchange(desks["a"], place)
     other = chain_path(place, desks["a"], "ann (copy)").with_name("by-ann (copy).jsonl")
     other.write_text("x")
@@ -322,12 +321,14 @@ def test_other_files_are_left_alone_and_named(desks: dict[str, Path], place: Fol
 
 def test_a_place_must_be_a_folder_that_can_be_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no folder"):
-        place_at(str(tmp_path / "not" / "there"))
+        SharedFolder(str(tmp_path / "not" / "there"))
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="is no folder"):
-        place_at(str(tmp_path / "file"))
-    with pytest.raises(UsageError, match="names no place"):
-        place_at(" ")
+    with pytest.raises(UsageError, match="is not a folder"):
+        SharedFolder(str(tmp_path / "file"))
+    with pytest.raises(UsageError, match="is empty"):
+        SharedFolder(" ")
+    with pytest.raises(UsageError, match="is an address"):
+        SharedFolder("s3://team/labels")
 
 
 STEPS = st.lists(st.one_of(ACTS, st.sampled_from(NAMES)), max_size=25)
@@ -342,7 +343,7 @@ def test_whatever_was_done_and_synced_all_end_alike(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("desks")
-    desks, place = copied(made, folder), FolderPlace(folder / "place")
+    desks, place = copied(made, folder), SharedFolder(folder / "place")
     synced: list[Synced] = []
     for step in steps:
         if isinstance(step, str):

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.desk.team.shared_folder import PlaceProblem, SharedFolder
 from reviewdesk.errors import DeskError
-from reviewdesk.remote.folder import FolderPlace
-from reviewdesk.remote.place import PlaceProblem
 from tests.helpers import POSIX
 
 pytestmark = POSIX
@@ -40,7 +39,7 @@ def test_who_may_read_the_place_may_read_its_files(
     folder = tmp_path / "place"
     folder.mkdir()
     folder.chmod(root)
-    place = FolderPlace(folder)
+    place = SharedFolder(folder)
     place.put("chains/a/one", BytesIO(b"1"))
     place.put("chains/a/one", BytesIO(b"2"))
     place.put("runs/two", BytesIO(b"2"))
@@ -51,7 +50,7 @@ def test_who_may_read_the_place_may_read_its_files(
 
 
 def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(tmp_path: Path) -> None:
-    place, kept = FolderPlace(tmp_path / "place"), tmp_path / "kept"
+    place, kept = SharedFolder(tmp_path / "place"), tmp_path / "kept"
     kept.write_text("kept")
     kept.chmod(0o600)
     place.put("runs/one", BytesIO(b"1"))
@@ -62,7 +61,7 @@ def test_a_link_in_the_place_of_a_file_is_replaced_and_not_followed(tmp_path: Pa
 
 
 def test_pipes_and_links_are_not_read(tmp_path: Path) -> None:
-    place = FolderPlace(tmp_path / "place")
+    place = SharedFolder(tmp_path / "place")
     place.put("runs/one", BytesIO(b"1"))
     os.mkfifo(tmp_path / "place/runs/pipe")
     (tmp_path / "place/runs/link").symlink_to("one")
@@ -80,7 +79,7 @@ def test_pipes_and_links_are_not_read(tmp_path: Path) -> None:
 def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "place").mkdir()
     (tmp_path / "place/runs").symlink_to(tmp_path)
-    place = FolderPlace(tmp_path / "place")
+    place = SharedFolder(tmp_path / "place")
     with pytest.raises(DeskError, match="a folder was expected"):
         list(place.entries("runs"))
     with pytest.raises(DeskError, match="a folder was expected"):

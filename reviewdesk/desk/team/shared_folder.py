@@ -1,4 +1,4 @@
-"""A folder of this machine, or one that several machines mount, as a shared place."""
+"""A folder that several machines mount or copy, as the place through which desks exchange files."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ from typing import BinaryIO
 
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.file_output import whole_file
-from reviewdesk.remote.place import (
-    BLOCK,
-    PlaceProblem,
-    SharedFile,
-    copy_bounded,
-    refuse_crowd,
-    unreadable,
-)
+from reviewdesk.frozen import Frozen
 
+MOST_FILES = 100_000
+"""The most files of a place that are looked at."""
+BLOCK = 1 << 20
+LARGER = "is larger than its kind of file may be"
 _READ = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
@@ -32,30 +29,74 @@ _OTHERS_WRITE = 0o022
 _NO_FILE = "is a link, or no regular file, so it was not read"
 
 
-class FolderPlace:
-    """A folder as a shared place. Links inside it are neither followed nor replaced by folders."""
+class SharedFile(Frozen):
+    """A file of a place: its name, in which ``/`` parts folders, and its size in bytes."""
 
-    def __init__(self, path: Path) -> None:
-        """Take a folder, which is made by the first file if only it is missing.
+    name: str
+    size: int
+    problem: str = ""
+    """Why it is not read, if it is none that may be."""
+
+
+class PlaceProblem(ValueError):
+    """A file of a place is not taken; the text says what was found, the hint what to do."""
+
+    def __init__(self, text: str, hint: str = "") -> None:
+        """Keep the hint apart; it is empty where what is in the file is wrong."""
+        self.hint = hint
+        super().__init__(text)
+
+
+def unreadable(reason: str) -> PlaceProblem:
+    """Return the problem of a file that could not be read, whatever is in it."""
+    hint = "Check the connection and whether you may read it, and sync again."
+    return PlaceProblem(f"cannot be read: {reason}", hint)
+
+
+def copy_bounded(given: BinaryIO, into: BinaryIO, most: int) -> None:
+    """Copy a stream of at most so many bytes; raise PlaceProblem if there are more."""
+    while block := given.read(BLOCK):
+        most -= len(block)
+        if most < 0:
+            raise PlaceProblem(LARGER)
+        into.write(block)
+
+
+def refuse_crowd(address: str, count: int) -> None:
+    """Raise DeskError if a place holds more files than are looked at."""
+    if count > MOST_FILES:
+        raise DeskError(
+            f"{address}: holds more than {MOST_FILES:,} files",
+            "Give your team a folder of its own.",
+        )
+
+
+class SharedFolder:
+    """A shared folder. Links inside it are neither followed nor replaced by folders."""
+
+    def __init__(self, where: str | Path) -> None:
+        """Take a folder; the first file makes it if it is missing.
 
         Raises:
-            UsageError: there is no such folder, nor one to make it in.
+            UsageError: the path is empty, an address or a file, or has no folder to make it in.
         """
-        self.address, self._root = str(path), path
+        if not str(where).strip():
+            raise UsageError("WHERE: is empty", "Name the shared folder.")
+        if "://" in str(where):
+            raise UsageError(
+                f"{where}: is an address, and desks sync through a folder",
+                "Mount it, or let git, rclone or Syncthing copy a folder, and name that.",
+            )
+        path = Path(where).expanduser()
+        self.address = str(path)
+        self._root = path
         if path.is_dir():
             return
         if os.path.lexists(path):
-            raise UsageError(f"{path}: is no folder", "Name the shared folder.")
+            raise UsageError(f"{path}: is not a folder", "Name the shared folder.")
         if not path.parent.is_dir():
             hint = "Check the path, and that the share is mounted."
             raise UsageError(f"{path}: there is no folder {path.parent}", hint)
-
-    def fetch(self) -> None:
-        """Do nothing, because what others put is here."""
-
-    def publish(self) -> bool:
-        """Return True, because others see what is put."""
-        return True
 
     def entries(self, folder: str) -> Iterator[SharedFile]:
         """Yield the files of a folder and of the folders in it."""
