@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from reviewdesk.domain.panel.consent import ConsentPlan
     from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary
 
-_MOST_WORKERS = 256
-
 _EPILOG = """\b
 Examples:
   reviewdesk judge cases.jsonl --panel panel.yaml --dry-run
@@ -77,8 +75,6 @@ Examples:
 @click.option(
     "--batch", is_flag=True, help="Ask by the vendors' batch interfaces, at half the price."
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Have the workers of this scheduler ask.")
-@click.option("--workers", metavar="N", help="Have N processes of this machine ask.")
 @click.option("--cache", metavar="DIR", help="Keep replies in DIR, and use those that are there.")
 @click.option("--yes", is_flag=True, help="Send without asking.")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent, and send nothing.")
@@ -87,8 +83,8 @@ Examples:
 def judge(
     *, cases: str, panel: str, report: str | None, resume: bool, force: bool, max_cost: str | None,
     concurrency: str, per_host: str | None, deadline: str | None, max_failed: str,
-    stop_when_decided: bool, batch: bool, scheduler: str | None, workers: str | None,
-    cache: str | None, yes: bool, dry_run: bool, as_json: bool,
+    stop_when_decided: bool, batch: bool, cache: str | None, yes: bool, dry_run: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Ask a panel of jurors about every case of CASES.
 
@@ -104,8 +100,6 @@ def judge(
 
     With --batch, OpenAI, Anthropic, Gemini and Mistral are asked by their batch interfaces, and the
     command ends; --resume fetches the answers, asks other jurors live, and writes the report.
-    With --scheduler or --workers, the processes of a dask cluster make the calls, each with the
-    keys of its own environment. Rates, ceiling and replies stay with this command.
 
     --max-cost needs a price for each juror, and counts every open call at its worst case.
     """
@@ -123,42 +117,23 @@ def judge(
         None if per_host is None else call_limit(per_host, "--per-host"),
         yes, allowance(max_failed), deadline_seconds(deadline), stop_when_decided, batch, cache,
     )  # fmt: skip
-    _judge(order, _cluster(scheduler, workers, in_batches=batch), as_json=as_json)
+    _judge(order, as_json=as_json)
 
 
-def _cluster(
-    scheduler: str | None, workers: str | None, *, in_batches: bool
-) -> tuple[str | None, int | None] | None:
-    """Return the scheduler's address or the number of workers; ``None`` without a cluster."""
-    if scheduler is None and workers is None:
-        return None
-    if scheduler is not None and workers is not None:
-        raise UsageError("--workers starts workers, and --scheduler names some", "Keep one.")
-    if in_batches:
-        option = "--scheduler" if workers is None else "--workers"
-        raise UsageError(f"{option} is for calls that are made now", "Leave it out, or --batch.")
-    if workers is None:
-        return scheduler, None
-    if not workers.isdecimal() or not workers.isascii() or not 1 <= int(workers) <= _MOST_WORKERS:
-        hint = f"Write one from 1 to {_MOST_WORKERS}."
-        raise UsageError(f"--workers: {workers!r} is not a number of processes", hint)
-    return None, int(workers)
-
-
-def _judge(order: Order, cluster: tuple[str | None, int | None] | None, *, as_json: bool) -> None:
+def _judge(order: Order, *, as_json: bool) -> None:
     from reviewdesk.desk.live.batch_pending import CallsPendingError
 
     if not order.yes:
         check_terminal()
     try:
-        found = _carry_out(order, cluster)
+        found = _carry_out(order)
     except CallsPendingError as told:
         _put_pending(told.pending, as_json=as_json)
     else:
         _put(found, as_json=as_json)
 
 
-def _carry_out(order: Order, cluster: tuple[str | None, int | None] | None) -> BatchSummary:
+def _carry_out(order: Order) -> BatchSummary:
     """Carry out the order, print the progress on stderr, and return the figures of the run."""
     from reviewdesk.desk.live.batch import BatchEnvironment, BatchListener, judge_cases
 
@@ -166,12 +141,7 @@ def _carry_out(order: Order, cluster: tuple[str | None, int | None] | None) -> B
     listener = BatchListener(lambda plan: _agreed(plan, yes=order.yes), line, line.note)
     stdin = sys.stdin.buffer if order.cases == "-" else None
     try:
-        if cluster is None:
-            return judge_cases(order, listener, BatchEnvironment.real(stdin))
-        from reviewdesk.desk.live.cluster import cluster_environment
-
-        with cluster_environment(*cluster, line.note, stdin) as environment:
-            return judge_cases(order, listener, environment)
+        return judge_cases(order, listener, BatchEnvironment.real(stdin))
     finally:
         line.done()
 
