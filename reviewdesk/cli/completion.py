@@ -5,19 +5,12 @@ A completion creates, migrates and prints nothing. Without a usable desk it offe
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 import click
-from click.shell_completion import (
-    BashComplete,
-    CompletionItem,
-    add_completion_class,
-    shell_complete,
-    split_arg_string,
-)
+from click.shell_completion import CompletionItem, shell_complete
 
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.errors import ReviewDeskError
@@ -36,40 +29,11 @@ _PLAIN = re.compile(r"[\w@%+=:./][\w@%+=:./-]*")
 """Names that no shell treats specially, because bash inserts a completion without quoting it."""
 
 
-class _Bash(BashComplete):
-    """Completion for bash, which also splits words at colons and replaces only the last part."""
-
-    _kept = ""
-
-    def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words of the line, with those that bash split at a colon joined again."""
-        given, at = split_arg_string(os.environ["COMP_WORDS"]), int(os.environ["COMP_CWORD"])
-        words: list[str] = []
-        colon = False
-        for word in given[: at + 1]:
-            if words and (colon or word == ":"):
-                words[-1] += word
-                self._kept = words[-1][: words[-1].rindex(":") + 1]
-            else:
-                words.append(word)
-                self._kept = ""
-            colon = word == ":"
-        if at >= len(given):
-            words.append("")
-            self._kept = ""
-        return words[1:-1], words[-1]
-
-    def format_completion(self, item: CompletionItem[str]) -> str:
-        """Format an item without the part before the last colon, which is on the line already."""
-        return f"{item.type},{item.value.removeprefix(self._kept)}"
-
-
 def answer(cli: click.Command, instruction: str) -> int:
     """Print the completions or the shell script that ``instruction`` names.
 
     Return the exit code, which is 1 if the shell is unknown.
     """
-    add_completion_class(_Bash)
     return shell_complete(cli, {}, "reviewdesk", VARIABLE, instruction)
 
 
