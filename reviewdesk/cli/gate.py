@@ -53,8 +53,8 @@ def gate(
 
     With --require-representative it exits 3 where all passed but the labels behind a calibration do
     not stand for a whole run, or are too few: the interval of an expected accuracy, brier, gap,
-    sensitivity, specificity or honest_rate must keep to its minimum or maximum too. The labels of
-    a run stand for it in the designs weighted and census. A labels file does only if it says so:
+    sensitivity, specificity, kappa or honest_rate must keep to its minimum or maximum too. The
+    labels of a run stand for it in the designs weighted and census. A file does only if it says so:
     every row that counts has a weight, a pi, a stratum and the selection draw, as a full export
     writes them, and some are of the rest that nothing flagged. A file of confidence and correct
     alone never does, and neither does a reliability block of another set.

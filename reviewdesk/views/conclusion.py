@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
-from reviewdesk.domain.gates.limits import FEWEST, UNUSUAL, GateStatus, LimitCheck
+from reviewdesk.domain.gates.limits import (
+    FEWEST,
+    SPECIFICITY_LIMIT,
+    UNUSUAL,
+    GateStatus,
+    LimitCheck,
+)
 from reviewdesk.domain.records import Design, Metrics, labels_missing
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.correction import CorrectionStatus
@@ -31,6 +38,7 @@ class _Evidence(Frozen):
     null: NullEce | None
     brier: Interval | None
     accuracy: Estimate | Interval | None
+    specificity: Estimate | None
     least_pass_rate: float | None = None
     """The lower end of the pass rate through the draw."""
 
@@ -39,8 +47,9 @@ def run_conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
     """Say whether the judge of a run may gate by the default limits, and what to do if not.
 
     It may not while labels are missing: without a label in every stratum of the draw they do not
-    represent the run, and ``FEWEST`` must count. Nor may it if a limit is missed, or if an interval
-    reaches past its limit, as ``gate --require-representative`` has it.
+    represent the run, and ``FEWEST`` must count. Nor may it if a limit is missed, if an interval
+    reaches past its limit, as ``gate --require-representative`` has it, or if it may pass more than
+    a fifth of the bad answers.
     """
     found, such = page.calibration, page.such
     line, design = found.headline, found.design
@@ -66,6 +75,7 @@ def run_conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
         page.fit.null if page.fit else None,
         such.brier if such else None,
         such.accuracy if such else None,
+        such.specificity if such else None,
         page.honest.low,
     )
     return _section(*_judged(evidence, f"{plural(line.n, 'label')} through the draw"))
@@ -89,7 +99,7 @@ def file_conclusion(page: FilePage) -> Section:
     elif not page.representative:
         text = f"the file does not say that its {rows} are drawn from a whole run"
     else:
-        evidence = _Evidence(line, page.gates, fit.null, fit.brier, fit.accuracy)
+        evidence = _Evidence(line, page.gates, fit.null, fit.brier, fit.accuracy, page.specificity)
         return _section(*_judged(evidence, rows))
     return _section(f"{_ASKS} Not yet: {text}.")
 
@@ -122,14 +132,39 @@ def _judged(found: _Evidence, basis: str) -> tuple[str, str]:
     """Return the answer that enough labels give, and a second sentence, which may be empty."""
     line, doubts, faults = found.line, list(_doubts(found)), list(_faults(found))
     right = f"Right {number(line.accuracy, 2)} of the time{_ends(found.accuracy)} on {basis}."
+    passes, few_enough = _false_passes(found)
+    unproven = [passes] if passes and not few_enough else []
     if faults:
-        return f"{_ASKS} No: {'; '.join(faults)}.", right
+        return f"{_ASKS} No: {'; '.join(faults + unproven)}.", right
+    if unproven:
+        return f"{_ASKS} Not as a gate: {'; '.join(unproven + doubts)}.", right
     if doubts:
         return f"{_ASKS} Not yet: {'; '.join(doubts)}.", right
     kept = [_kept(one, found) for one in found.gates if one.status is GateStatus.PASS]
+    kept.append(f"and {passes}, at most {1 - SPECIFICITY_LIMIT:.0%}")
     weak = line.corrected_status == CorrectionStatus.WEAK_JUDGE
     judge = f" It is a weak judge: Youden's J is {number(line.youden_j, 2)}." if weak else ""
     return f"{_ASKS} Yes, by the default limits: {', '.join(kept)}.", right + judge
+
+
+def _false_passes(found: _Evidence) -> tuple[str, bool]:
+    """Say how many bad answers the judge passes, and whether these are shown to be few enough.
+
+    The text is empty if no label says fail, which ``_doubts`` says.
+    """
+    fp, tn = found.line.fp, found.line.tn
+    if fp is None or tn is None:
+        unknown = "the rows do not say what the judge decided, nor how many bad answers it passes"
+        return unknown, False
+    if not fp + tn:
+        return "", False
+    text = f"it passes {fp} of {plural(fp + tn, 'bad answer')}"
+    if found.specificity is None:
+        return f"{text}, which has no interval", False
+    low = found.specificity.low
+    # Rounded up, so that a share over the limit never reads as the limit.
+    most = math.ceil(100 * (1 - low) - SLACK)
+    return f"{text} (95%: up to {most}%)", low >= SPECIFICITY_LIMIT - SLACK
 
 
 def _kept(one: LimitCheck, found: _Evidence) -> str:

@@ -59,7 +59,8 @@ def told(page: CalibrationPage, *, blind: bool = False) -> str:
                              "Brier 0.90 (95%: 0.90 to 0.90) is over 0.25")),
         (60, ["right"] * 60, ("Yes, by the default limits: ECE 0.05, at most 0.10, "
                              "Brier 0.00 (95%: 0.00 to 0.00), at most 0.25, the corrected pass "
-                             "rate 0.67, at most 0.67. Right 1.00 of the time (95%: 0.94 to 1.00) "
+                             "rate 0.67, at most 0.67, and it passes 0 of 20 bad answers (95%: "
+                             "up to 17%), at most 20%. Right 1.00 of the time (95%: 0.94 to 1.00) "
                              "on 60 labels through the draw.")),
     ],
 )  # fmt: skip
@@ -69,6 +70,45 @@ def test_the_answer_and_its_reason(
     # Twenty of sixty fail with .05 and the rest pass with .95. Labelled pass throughout, the judge
     # is right on 40 of 60 where it says .95: ECE .95 - .667 = .283.
     assert told(run_page(tmp_path, size, labels)).startswith(f"May this judge gate? {answer}")
+
+
+def failing_page(folder: Path, caught: int, missed: int) -> CalibrationPage:
+    """A run with 40 right passes whose panel caught or missed each answer that should fail."""
+    desk = open_desk(folder / "desk.db")
+    scores = [0.95] * (40 + missed) + [0.05] * caught
+    run = load(desk, report(*(verdict(f"v{i:02}", *[one] * 3) for i, one in enumerate(scores))))
+    for row in desk.rows(desk.queue(run)):
+        desk.label(row.key, Truth.PASS if int(row.id[1:]) < 40 else Truth.FAIL)
+    found = calibration_page(desk, run)
+    desk.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("caught", "missed", "answer"),
+    [
+        # Wilson: 8 of 13 begins at 0.3552, 16 of 17 at 0.7302, 15 of 15 at 0.7961.
+        (8, 5, "Not as a gate: it passes 5 of 13 bad answers (95%: up to 65%)"),
+        (16, 1, "Not as a gate: it passes 1 of 17 bad answers (95%: up to 27%)"),
+        (15, 0, "Not as a gate: it passes 0 of 15 bad answers (95%: up to 21%)."),
+        # 30 of 31 begins at 0.8381.
+        (30, 1, "Yes, by the default limits: "),
+    ],
+)
+def test_the_answer_names_false_passes(
+    tmp_path: Path, caught: int, missed: int, answer: str
+) -> None:
+    found = told(failing_page(tmp_path, caught, missed))
+    assert found.startswith(f"May this judge gate? {answer}")
+    assert f"it passes {missed} of {caught + missed} bad answers (95%: up to " in found
+
+
+def test_a_fault_does_not_hide_false_passes(tmp_path: Path) -> None:
+    # 10 caught and 40 missed among 90: accuracy .556 at confidence .95, so ECE is .394.
+    found = told(failing_page(tmp_path, 10, 40))
+    assert found.startswith("May this judge gate? No: ECE 0.39 is over 0.10")
+    # Wilson: 10 of 50 begins at 0.1124.
+    assert "; it passes 40 of 50 bad answers (95%: up to 89%)." in found
 
 
 def test_labels_of_escalated_verdicts_alone_do_not_let_it_gate(tmp_path: Path) -> None:

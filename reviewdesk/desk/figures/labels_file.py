@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.gates.limits import default_checks
+from reviewdesk.domain.gates.such_items import as_run
 from reviewdesk.domain.labels.coverage import OF_ITSELF, RateMethod, RunRate, of_trusted
 from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
 from reviewdesk.domain.records import Calibration, Design, Metrics, Run
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.calibration_page import FilePage
+from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.fit import fit
+from reviewdesk.domain.stats.stratified import stratified_rates
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.frozen import Frozen
 from reviewdesk.store import figures
@@ -102,6 +105,7 @@ def calibrate_file(source: Source, over: ObservedDecisions | None = None) -> Fil
 
 def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage:
     """Compute the figures of rows that ``file_rows`` has read."""
+    drawn = as_run(file.rows, file.strata) if file.drawn else None
     line, found = measure(file.rows, over.rate if over else None), fit(file.rows)
     calibration = Calibration(
         labelled=line,
@@ -121,6 +125,9 @@ def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage
         honest=_run_rate(file.kept, line, over),
         gates=default_checks(line, found.null),
         representative=file.drawn,
+        specificity=(
+            None if drawn is None else stratified_rates(drawn.voted, Target.ITEMS).specificity
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.desk.files import named
 from reviewdesk.domain.gates.calibration_targets import (
-    PROVEN,
+    RANGED,
     CalibrationReadings,
     CalibrationTarget,
     Reliability,
@@ -265,7 +265,7 @@ def _doubts(
         f"{one.expected.target} is {one.reading.low:.4g} to {one.reading.high:.4g}, "
         f"which reaches past {one.limit:.6g}"
         for one in findings
-        if one.expected.target in PROVEN and one.status is GateStatus.PASS and one.reaches_past
+        if one.expected.target in RANGED and one.status is GateStatus.PASS and one.reaches_past
     ]
     return (
         *(() if found.representative else (found.calibration.design.value,)),

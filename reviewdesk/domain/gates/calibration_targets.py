@@ -52,9 +52,8 @@ HONEST = frozenset(one for one in CalibrationTarget if one.startswith("honest_ra
 RANGED = (
     frozenset(one for one in CalibrationTarget if f"{one}_low" in set(CalibrationTarget)) - RATES
 )
-"""The figures with an interval; the ends of the interval are targets too."""
-PROVEN = RANGED - {CalibrationTarget.KAPPA}
-"""The figures that ``--require-representative`` checks by their interval."""
+"""The figures with an interval, by which ``--require-representative`` checks them; its ends are
+targets too."""
 SPANS: dict[str, Span] = dict.fromkeys(CalibrationTarget, Span("a number", is_number, numeric=True))
 
 

@@ -13,6 +13,8 @@ from reviewdesk.frozen import Frozen
 
 ECE_LIMIT = 0.10
 BRIER_LIMIT = 0.25
+SPECIFICITY_LIMIT = 0.80
+"""The least lower end of specificity: of the bad answers, a gate passes at most a fifth."""
 FEW = 50
 """Up to this many labels, a perfectly calibrated judge often misses the limit of the ECE."""
 

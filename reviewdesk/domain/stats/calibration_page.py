@@ -116,6 +116,7 @@ class FilePage(Frozen):
 
     ``honest`` is the corrected rate of a named run that the file was not drawn from;
     ``representative`` says whether the file declares that its rows stand for a whole run.
+    ``specificity`` is about such items, and ``None`` unless the rows are a draw of a run.
     """
 
     calibration: Calibration
@@ -123,6 +124,7 @@ class FilePage(Frozen):
     honest: RunRate
     gates: tuple[LimitCheck, ...]
     representative: bool
+    specificity: Estimate | None = None
 
 
 class DrillDown(Frozen):

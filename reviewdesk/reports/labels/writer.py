@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reviewdesk.domain.gates.calibration_targets import Reliability
-from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT
+from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT, SPECIFICITY_LIMIT
 from reviewdesk.domain.safetext import show_line, without_formula
-from reviewdesk.domain.stats.correction import CELLS, CorrectionStatus
+from reviewdesk.domain.stats.correction import CELLS
 
 SUITE_LABELS = "labels.jsonl"
 """The name of the labels file beside a suite."""
@@ -42,13 +42,15 @@ def as_reliability(cells: Reliability, observed: float, about: Mapping[str, Any]
 def as_suite(
     name: str, cells: Reliability, observed: float, decided: int | None, about: Mapping[str, Any]
 ) -> str:
-    """Return a suite over the ``labels.jsonl`` beside it, with the default limits written out.
+    """Return a suite over the ``labels.jsonl`` beside it, with limits for the judge.
 
-    The corrected rate has no limit if the judge carries no signal.
+    No limit depends on how many answers are good, so none fails because the product improves.
     """
-    limits = {"ece": ECE_LIMIT, "brier": BRIER_LIMIT}
-    if cells.correct(observed).status is not CorrectionStatus.SKIPPED_NO_SIGNAL:
-        limits["corrected_rate"] = observed
+    limits = {
+        "ece": f"maximum: {ECE_LIMIT}",
+        "brier": f"maximum: {BRIER_LIMIT}",
+        "specificity_low": f"minimum: {SPECIFICITY_LIMIT}",
+    }
     lines = [
         "# Written by reviewdesk labels export --format suite, which replaces this file each time.",
         *_comments(about),
@@ -62,8 +64,7 @@ def as_suite(
         "    expect:",
     ]
     for target, limit in limits.items():
-        matcher = f"{{ schema: {{ maximum: {_ascii(limit)} }} }}"
-        lines.append(f"      - {{ target: {target}, matcher: {matcher} }}")
+        lines.append(f"      - {{ target: {target}, matcher: {{ schema: {{ {limit} }} }} }}")
     return "".join(f"{line}\n" for line in lines)
 
 

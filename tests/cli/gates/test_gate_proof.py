@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -75,6 +76,27 @@ def test_four_labels_that_agree_pass_and_show_nothing(
     assert four(source, check).code == 0
     done = four(source, check, options=(STRICT,))
     assert (done.code, rows(done), done.err) == (3, ["PASS"], f"not representative: n ({told})\n")
+
+
+def test_kappa_is_held_by_its_interval(cli: Cli, write: Write) -> None:
+    """22 of each class, 2 wrong in each: kappa (40/44 - .5) / .5 = .818, and its interval is wide.
+
+    At 4 errors in 44 the accuracy alone may be as low as .79 (Wilson), which is a kappa of .58.
+    """
+    low, told = (0.2, 0.3, 0.1), []
+    cli("ingest", write("report.json", report(
+        *(verdict(f"v{at:02}", *(low if at % 2 else ())) for at in range(44))
+    )))  # fmt: skip
+    for at in range(44):
+        right = (at % 2 == 0) is (at >= 4)
+        told.append(json.dumps({"id": f"v{at:02}", "truth": "pass" if right else "fail"}))
+    cli("labels", "import", write("truths.jsonl", "\n".join(told).encode()))
+    text = f"calibration:\n  - name: n\n    run: run\n    expect:\n{least('kappa', 0.8)}"
+    path = write("s.yml", text.encode())
+    assert cli("gate", path).code == 0
+    done = cli("gate", path, STRICT)
+    assert (done.code, rows(done)) == (3, ["PASS"])
+    assert re.search(r"kappa is 0\.[3-7]\d+ to .*, which reaches past 0.8", done.err)
 
 
 def test_the_pass_rate_needs_more_than_four(four: Ask) -> None:

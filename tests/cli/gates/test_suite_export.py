@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.cli.conftest import Cli, Done
 from tests.cli.gatekit import Write, facts, xml_of
@@ -120,6 +121,31 @@ def test_both_files_are_written_the_same_each_time(census: Cli, tmp_path: Path) 
     ]
     # Whole numbers where every row stands for one verdict.
     assert b"reliability: { tp: 2, fn: 0, tn: 2, fp: 0 }\n" in first[1]
+
+
+def test_the_limits_that_are_written_hold_while_the_product_improves(
+    census: Cli, tmp_path: Path
+) -> None:
+    census(*SUITE, tmp_path)
+    path = tmp_path / "suite.yml"
+    (entry,) = yaml.safe_load(path.read_text(encoding="utf-8"))["calibration"]
+    assert {one["target"]: one["matcher"]["schema"] for one in entry["expect"]} == {
+        "ece": {"maximum": 0.1},
+        "brier": {"maximum": 0.25},
+        "specificity_low": {"minimum": 0.8},
+    }
+    before = {one["target"]: one["status"] for one in checks_of(census("gate", path, "--json"))}
+    # Two caught of two: Wilson's interval begins at 0.34.
+    assert before["specificity_low"] == "fail"
+    text = path.read_text(encoding="utf-8").replace("_rate: 0.5", "_rate: 0.9")
+    path.write_text(text, encoding="utf-8")
+    after = {one["target"]: one["status"] for one in checks_of(census("gate", path, "--json"))}
+    assert before == after
+
+
+def checks_of(done: Done) -> list[dict[str, Any]]:
+    checks: list[dict[str, Any]] = facts(done)["entries"][0]["checks"]
+    return checks
 
 
 def test_two_reviewers_of_one_verdict_are_one_row(census: Cli, tmp_path: Path) -> None:
