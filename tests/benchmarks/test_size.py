@@ -1,0 +1,33 @@
+"""The agreed size of the product, which only a decision may raise."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.helpers import ROOT
+
+sys.path.append(str(ROOT / "benchmarks"))
+
+import size  # noqa: E402 - the folder has been added to the path above
+
+LINES = 87_000
+TOKENS = 566_000
+TESTS = 0.9
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_product_stays_within_the_agreed_size() -> None:
+    product = size.Size.of(size.tracked("reviewdesk"))
+    assert product.lines <= LINES
+    assert product.tokens <= TOKENS
+    assert size.Size.of(size.tracked("tests")).lines <= TESTS * product.lines
+
+
+def test_the_import_closure_follows_imports_inside_functions() -> None:
+    names = {path.relative_to(size.ROOT).as_posix() for path in size.closure()}
+    # The command imports the app in the body of a function.
+    assert {"reviewdesk/cli/review.py", "reviewdesk/app/app.py", "reviewdesk/__init__.py"} <= names
+    assert "reviewdesk/mcp/server.py" not in names
