@@ -126,7 +126,7 @@ def declared(*extras: str) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
-    extras = ("inspect", "mcp", "scale", "sync", "web")
+    extras = ("inspect", "mcp", "scale", "web")
     # distributed imports cryptography itself, for the certificates of its workers.
     optional = {name for extra in extras for name in declared(extra)} - {"cryptography"}
     # The plugin of pytest is imported by pytest itself.
