@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
 from textual import events
-from textual.app import App
 from textual.screen import Screen
+from textual.widget import Widget
 
 from reviewdesk.app.keys.actions import ACTIONS, OPENS_TEXT
+from reviewdesk.app.keys.bursts import WAITS, Bursts, Pressed
 from reviewdesk.app.keys.names import spellings
 from reviewdesk.app.keys.user_keys import Keymap
 
@@ -18,12 +20,22 @@ LONGEST = 1.0
 
 An action that waits for the queue is still to come.
 """
+SHORTEST = 0.005
+"""Seconds for which a key is held back at least, however late it is handled: those that were read
+together with it have not all arrived before."""
+_MOVES_IN_DIALOG = frozenset({"j", "k", "g", "G", "space"})
+PASTED = "A paste does nothing outside a text field."
+TOO_FAST = "Several keys came at once, as from a paste: they did nothing."
 
 
 class TakesKeys(Protocol):
     """A desk screen."""
 
     where: ClassVar[str]
+
+    @property
+    def bound(self) -> Mapping[str, str]:
+        """The action of every key that does something on the screen."""
 
     @property
     def waiting(self) -> bool:
@@ -33,18 +45,45 @@ class TakesKeys(Protocol):
         """Do what a key is bound to; return False if that is nothing."""
 
 
+class TakesInput(Protocol):
+    """The app, as far as keys and pastes go; the methods without a docstring are Textual's."""
+
+    clock: Callable[[], float]
+    later: Callable[[float, Callable[[], object]], object]
+    """Calls a function after some seconds."""
+    focused: Widget | None
+    call_later: Callable[..., object]
+    call_next: Callable[..., object]
+    set_timer: Callable[..., object]
+
+    async def on_event(self, event: events.Event) -> None:
+        """Take an event anew."""
+
+    async def pass_on(self, event: events.Event, at: float) -> None:
+        """Let a key or a paste act that was read at ``at``."""
+
+    def warn(self, text: str) -> None:
+        """Say why keys did nothing."""
+
+
 class TypeAhead:
     """Holds keys from the one that opens a text until the text takes keys, and hands them to it.
 
     Keys for a text that does not open are dropped: on the screen they would be labels. Those that
-    come before the first screen is drawn wait for it. All others go to the screen in view at once:
-    no widget on it takes keys, and the way through them all takes longer than a step of the list.
+    come before the first screen is drawn wait for it. All others go to the screen in view: no
+    widget on it takes keys, and the way through them all takes longer than a step of the list.
+    Outside a text, a paste and a burst of keys do nothing.
     """
 
-    def __init__(self, app: App[None], keymap: Keymap, top: Callable[[], TakesKeys | None]) -> None:
-        """Hold keys. ``top`` returns the screen in view, ``None`` while a dialog is open."""
-        self._app, self._top = app, top
-        self._held: list[events.Key] | None = []
+    def __init__(self, app: Any, keymap: Keymap, top: Callable[[], TakesKeys | None]) -> None:
+        """Hold keys for a ``TakesInput``.
+
+        ``top`` returns the screen in view, ``None`` while a dialog is open.
+        """
+        self._app: TakesInput = app
+        self._top, self._bursts = top, Bursts()
+        self._looks = False
+        self._held: list[events.Key | events.Paste] | None = []
         self._opens = {
             key: name
             for name in OPENS_TEXT
@@ -52,8 +91,46 @@ class TypeAhead:
             for key in spellings(given)
         }
 
-    def takes(self, event: events.Key) -> bool:
-        """Return True if a key is held back, or the screen in view has done what it is bound to."""
+    async def take(self, event: events.Key | events.Paste, at: float) -> None:
+        """Take a key or a paste that was read at ``at``, and pass on those that are to act now."""
+        if self._held is not None:
+            self._held.append(event)
+        elif self._app.focused is not None and self._app.focused.check_consume_key("p", "p"):
+            await self._app.pass_on(event, at)
+        elif isinstance(event, events.Paste):
+            self._app.warn(PASTED)
+        else:
+            before, waits = self._bursts.on, self._waits(event)
+            pressed = Pressed(event, event.key, at, event.is_printable, waits)
+            act = self._bursts.press(pressed)
+            if self._bursts.on and not before:
+                self._app.warn(TOO_FAST)
+            await self._release(act)
+
+    def _waits(self, event: events.Key) -> bool:
+        """Return True if a key changes something; in a dialog, every one that does not move."""
+        top = self._top()
+        if top is None:
+            return event.is_printable and event.key not in _MOVES_IN_DIALOG
+        return top.bound.get(event.key) in WAITS
+
+    async def _release(self, act: Sequence[Pressed]) -> None:
+        """Pass keys on, and look again when the others need not be held back any longer."""
+        for pressed in act:
+            await self._app.pass_on(pressed.event, pressed.at)
+        rest = self._bursts.rest(self._app.clock())
+        if rest is not None and not self._looks:
+            self._looks = True
+            # Behind the keys that wait in the app's queue already.
+            look = partial(self._app.call_later, self._look)
+            self._app.later(max(rest, SHORTEST), look)
+
+    async def _look(self) -> None:
+        self._looks = False
+        await self._release(self._bursts.due(self._app.clock()))
+
+    def reaches(self, event: events.Key) -> bool:
+        """Return True if a key is held for a text, or the screen in view has done what it does."""
         if self._held is not None:
             self._held.append(event)
             return True
@@ -62,7 +139,7 @@ class TypeAhead:
             return False
         if name and top.where in ACTIONS[name].where:
             self._held = []
-            self._app.set_timer(LONGEST, self._look)
+            self._app.set_timer(LONGEST, self._look_for_text)
         return top.press(event.key)
 
     def begin(self) -> None:
@@ -75,10 +152,10 @@ class TypeAhead:
         if top is not None and not top.waiting:
             self._held = None
 
-    def _look(self) -> None:
+    def _look_for_text(self) -> None:
         self.acted()
         if self._held is not None and self._top() is not None:
-            self._app.set_timer(LONGEST, self._look)
+            self._app.set_timer(LONGEST, self._look_for_text)
 
     def opened(self, dialog: Screen[Any], *, text: bool) -> None:
         """Hear that a dialog opens; hand the keys over once its text has the focus."""

@@ -111,8 +111,10 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         self.settings = settings or Settings()
         self.keymap = checked(self.settings).without(withheld)
         self.set_keymap(self.keymap.textual())
-        self.ahead = TypeAhead(self, self.keymap, lambda: None if self.asking else self.top)
         self.clock, self._stamp = clock, stamp
+        self.later: Callable[[float, Callable[[], object]], object] = self.set_timer
+        """Calls a function after some seconds, for the wait of label keys."""
+        self.ahead = TypeAhead(self, self.keymap, lambda: None if self.asking else self.top)
 
     def begin(self, desk: Desk, run: Run, view: View, notice: str = "") -> None:
         """Open ``run`` where ``view`` left it, with a first text of the status line."""
@@ -241,13 +243,24 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
     # events
 
     async def on_event(self, event: events.Event) -> None:
-        """Store in ``lateness`` how many seconds a key or click waited after it was read."""
-        if isinstance(event, events.Key | events.MouseUp):
+        """Pass keys, pastes and clicks on, with the seconds since they were read."""
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            # One that nothing below has handled comes a second time, forwarded.
+            await self.ahead.take(event, self._stamp(event))
+            return
+        if isinstance(event, events.MouseUp):
             self.lateness = max(0.0, self.clock() - self._stamp(event))
-            # A key that nothing below has handled comes a second time, forwarded.
-            if isinstance(event, events.Key) and not event.is_forwarded and self.ahead.takes(event):
-                return
         await super().on_event(event)
+
+    async def pass_on(self, event: events.Event, at: float) -> None:
+        """Let a key or a paste act; ``lateness`` tells how many seconds ago it was read."""
+        self.lateness = max(0.0, self.clock() - at)
+        if not isinstance(event, events.Key) or not self.ahead.reaches(event):
+            await super().on_event(event)
+
+    def warn(self, text: str) -> None:
+        """Say on the screen in view why keys did nothing."""
+        self.act(partial(self.controller.warn, text))
 
     def on_job_news(self, message: JobNews) -> None:
         """Tell the controller what a background job reported."""

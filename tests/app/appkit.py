@@ -59,9 +59,14 @@ class QuickPilot(Pilot[None]):
     Textual's own waits until the process has been idle for 20 ms, several times a key.
     """
 
+    def __init__(self, app: App[None], clock: Clock | None = None) -> None:
+        super().__init__(app)
+        self.clock = clock or Clock()
+
     async def press(self, *keys: str) -> None:
         """Press keys, each when the one before is handled and drawn; a text is drawn as a whole."""
         for key in keys:
+            self.clock.wait(0.03)  # faster, they would be those of a paste
             typed = len(key) == 1 and isinstance(self.app.focused, Input | TextArea)
             self.app.post_message(key_event(key))
             await (drained(self.app) if typed else self.pause())
@@ -76,7 +81,8 @@ class QuickPilot(Pilot[None]):
         while more and self.app.is_running:
             # Waits for the message that each part is at, and draws; which may ask for more.
             await super().pause(0)
-            more = await drained(self.app)
+            more = self.clock.run_next()
+            more = await drained(self.app) or more
 
     async def resize_terminal(self, width: int, height: int) -> None:
         """Resize, and wait for the moment after which the app passes a new size on."""
@@ -216,14 +222,14 @@ async def staged(
         stamp=lambda _event: clock(),
         notice=notice,
     )
-    app.rest = 0
+    app.rest, app.later = 0, clock.after
     if driver is not None:
         app.driver_class = driver
     # With tooltips and toasts, as in a real terminal: they are children of the screen too.
     async with app.run_test(
         headless=driver is None, size=size, tooltips=True, notifications=True
     ) as pilot:
-        stage = Stage(app, QuickPilot(pilot.app), clock)
+        stage = Stage(app, QuickPilot(pilot.app, clock), clock)
         await stage.settle()
         drawn: list[str] = []
         # A scroll bar follows what its pane was told a moment after the pane.

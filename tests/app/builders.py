@@ -17,16 +17,29 @@ WIDE, SMALL = (160, 48), (80, 24)
 
 
 class Clock:
-    """A monotonic clock that a test moves by hand."""
+    """A monotonic clock that a test moves by hand, and what is to happen at a later time on it."""
 
     def __init__(self) -> None:
         self.now = 100.0
+        self.later: list[tuple[float, Callable[[], object]]] = []
 
     def __call__(self) -> float:
         return self.now
 
     def wait(self, seconds: float) -> None:
         self.now += seconds
+
+    def after(self, seconds: float, call: Callable[[], object]) -> None:
+        self.later.append((self.now + seconds, call))
+
+    def run_next(self) -> bool:
+        """Move on to what comes next and do it; return False if there is nothing."""
+        if not self.later:
+            return False
+        at, call = self.later.pop(0)
+        self.now = max(self.now, at)
+        call()
+        return True
 
 
 def juror(name: str, score: float | None, **more: Any) -> dict[str, Any]:

@@ -49,9 +49,9 @@ async def visiting(path: Path, run: Run, *, shared: bool = False) -> AsyncIterat
     opening = Opening(desks[0], run, View()) if shared else run.name
     clock = Clock()
     app = VisitorApp(opening, enter, Settings())
-    app.clock, app.rest = clock, 0
+    app.clock, app.later, app.rest = clock, clock.after, 0
     async with app.run_test(size=WIDE):
-        on = Visit(app, QuickPilot(app), clock)
+        on = Visit(app, QuickPilot(app, clock), clock)
         await on.settle()
         yield on
     for desk in desks:

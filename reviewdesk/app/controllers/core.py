@@ -78,7 +78,7 @@ class Core:
         self.digits: tuple[str, ...] = ()  # the tags that the digits give, once offered
         self.counted: Callable[[Figures, Figures], None] = lambda _old, _new: None
         self.start = self.rows = self.seek = 0
-        self.strip, self._reader, self.seen = LiveStrip(), RerunReader(), SeenItems()
+        self.strip, self._reader, self.seen = LiveStrip(), RerunReader(), SeenItems(clock)
         self.outbox = Outbox(desk, runner, self.follow, self.complain)
         given = desk, run, view, settings, self.outbox, ItemClaims(desk, runner, clock)
         self.review, dropped = resumed(*given)

@@ -5,6 +5,7 @@ Every event is on disk before its mark is shown; until then it is counted as bei
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -63,16 +64,18 @@ class LabelController:
             early, late = ", the item has only just come up", " after the last key"
             why = early if core.guard.early else late
             core.say_here(f"{_WORDS[truth]} ignored: too soon{why}", Tone.WARN)
-        elif self._was_read(item, name):
+        elif self._was_read(item, name, core.clock() - core.late):
             self._give(item, truth, tentative=tentative)
 
-    def _was_read(self, item: Item, name: str) -> bool:
+    def _was_read(self, item: Item, name: str, at: float = math.inf) -> bool:
         """Return True if a label may be given: the item is open and its response was on screen.
+
+        It was on screen before ``at``, the time at which the key was pressed.
 
         Else open it or scroll there, and say which key gives the label ``name``. A desk that
         cannot be written takes none.
         """
-        core, unseen = self._core, self._core.seen.unseen(item)
+        core, unseen = self._core, self._core.seen.unseen(item, at)
         if core.desk.read_only:
             core.say(READ_ONLY, Tone.FAIL)
             return False

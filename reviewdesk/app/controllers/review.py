@@ -169,6 +169,10 @@ class ReviewController:
         """Hear of a printable key without an action, which may be part of a paste."""
         self.core.guard.stray()
 
+    def warn(self, text: str) -> None:
+        """Say why keys did nothing."""
+        self.core.say_here(text, Tone.WARN)
+
     # in: the terminal
 
     def begin(self, width: int, height: int) -> None:

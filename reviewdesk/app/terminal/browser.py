@@ -7,7 +7,11 @@ import signal
 from contextlib import suppress
 from typing import Any, Protocol
 
-from textual.drivers.web_driver import WINDOWS, WebDriver
+from textual.drivers._byte_stream import ByteStream
+from textual.drivers.web_driver import WINDOWS, WebDriver, _ExitInput
+from textual.message import Message
+
+from reviewdesk.app.terminal.keyboard import TerminalInput
 
 
 class Leaves(Protocol):
@@ -36,9 +40,22 @@ class BrowserDriver(WebDriver):
 
     def run_input_thread(self) -> None:
         """Read input until the app ends, or nobody is at the other end any more."""
-        super().run_input_thread()
+        reader, stream = TerminalInput(self._debug), ByteStream()
+        with suppress(_ExitInput):
+            for data in self._input_reader:
+                for kind, payload in stream.feed(data) if data else ():
+                    if kind == "D":
+                        self._receive(reader.feed(payload))
+                    else:
+                        self._on_meta(kind, payload)
+                self._receive(reader.look())
+        self._input_reader.close()
         if not self.exit_event.is_set():
             self._leaves.hang_up()
+
+    def _receive(self, messages: list[Message]) -> None:
+        for message in messages:
+            self.process_message(message)
 
     def write(self, data: str) -> None:
         """Send what is drawn, as long as somebody takes it."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import selectors
 from typing import Any, Protocol
 
 from textual.driver import Driver
 from textual.events import Resize
 from textual.message import Message
 
+from reviewdesk.app.terminal.keyboard import TerminalInput
 from reviewdesk.app.terminal.shown import Shown
 
 _LARGEST = 5_000
@@ -35,17 +38,24 @@ class ChangesDriver(Driver):
             super().write(changes)  # type: ignore[safe-super]
 
     def run_input_thread(self) -> None:
-        """Read input until the app ends; what cannot be read as input is dropped.
-
-        The parser fails at bytes that are not UTF-8 and at sequences with senseless numbers, and
-        would take the app with it. It begins anew behind the bytes that it had taken.
-        """
-        while True:
-            try:
-                super().run_input_thread()  # type: ignore[misc]
-            except (ValueError, ArithmeticError):
-                continue
-            return
+        """Read input until the app ends; what cannot be read as input is dropped."""
+        terminal: Any = self
+        reader = TerminalInput(self._debug)
+        # The selectors of some systems do not take terminals.
+        with selectors.SelectSelector() as selector:
+            selector.register(terminal.fileno, selectors.EVENT_READ)
+            while not terminal.exit_event.is_set():
+                found: list[Message] = []
+                if selector.select(0.1):
+                    try:
+                        data = os.read(terminal.fileno, 4096)
+                    except OSError:
+                        data = b""
+                    if not data:
+                        return  # the terminal is gone
+                    found = reader.feed(data)
+                for message in [*found, *reader.look()]:
+                    self.process_message(message)
 
     def process_message(self, message: Message) -> None:
         """Pass a message on, unless it gives the terminal a size that none has."""

@@ -193,3 +193,56 @@ async def test_a_note_in_one_burst_with_its_enter_is_whole(tmp_path: Path) -> No
         item = stage.session.item
         assert item is not None
         assert item.note == "hello"
+
+
+@pytest.mark.parametrize("text", ["pass fail", "\x1b[31mpass fail\x1b[0m", "pfip", "smuxqpfi"])
+async def test_a_paste_outside_a_text_does_nothing_and_says_so(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "d.db"
+    desk, run = open_run(path, report([verdict(1), verdict(2)]))
+    async with staged(desk, run, size=SMALL) as stage:
+        head = desk.head()
+        stage.clock.wait(1.0)
+        await stage.write(text)
+        assert stage.notice == "A paste does nothing outside a text field."
+        stage.clock.wait(1.0)
+        await burst(stage, *text.replace("\x1b", "^"))
+        assert stage.notice.startswith("Several keys came at once, as from a paste")
+        assert desk.head() == head
+        assert stage.current == "item/002"
+        # A hand's key counts again.
+        await stage.press("p")
+        assert given(path) == [("pass", 0)]
+
+
+async def test_a_burst_on_the_heels_of_a_label_does_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "d.db"
+    desk, run = open_run(path, report([verdict(1), verdict(2), verdict(3)]))
+    async with staged(desk, run) as stage:
+        await stage.press("p")
+        stage.clock.wait(0.2)
+        await burst(stage, "f", "a", "i", "l")
+        assert given(path) == [("pass", 0)]
+
+
+async def test_a_burst_answers_no_question(tmp_path: Path) -> None:
+    path = tmp_path / "d.db"
+    desk, run = open_run(path, report([verdict(1), verdict(2)]))
+    async with staged(desk, run) as stage:
+        await stage.press("v", "v", "p")
+        assert stage.app.screen is not stage.review
+        stage.clock.wait(1.0)
+        await burst(stage, *"may you")
+        assert stage.app.screen is not stage.review
+        assert given(path) == []
+        await stage.press("y")
+        assert len(given(path)) == 2
+
+
+async def test_a_paste_that_comes_with_the_key_of_a_field_stands_in_it(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with staged(desk, run) as stage:
+        stage.app.post_message(events.Key("c", "c"))
+        stage.app.post_message(events.Paste("hello"))
+        await stage.settle()
+        assert isinstance(stage.app.screen, NoteDialog)
+        assert stage.app.screen.text == "hello"

@@ -8,13 +8,14 @@ import random
 from typing import Any
 
 import pytest
-from textual.events import Key, Resize
+from textual.events import Key, Paste, Resize
 from textual.geometry import Size
 from textual.message import Message
 
 from reviewdesk.app.terminal.driver import ChangesDriver
+from reviewdesk.app.terminal.keyboard import TerminalInput
 from reviewdesk.app.terminal.shown import Shown
-from tests.app.appkit import seeds
+from tests.app.appkit import Clock, seeds
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the driver of POSIX terminals")
 
@@ -119,3 +120,71 @@ def malformed(dice: random.Random, count: int) -> list[bytes]:
 def test_random_input_leaves_the_driver_at_work(keys: TypedKeys, seed: int) -> None:
     dice = random.Random(seed)  # noqa: S311 - dice, not secrets
     assert pressed(keys.of(*malformed(dice, 50), b"k"))[-1] == "k"
+
+
+COLOURED = b"\x1b[200~\x1b[31mpass fail\x1b[0m\npfi \x1b\x1b[2J\x1b[201~"
+
+
+def pasted(messages: list[Message]) -> list[str]:
+    return [message.text for message in messages if isinstance(message, Paste)]
+
+
+def chunks_at(data: bytes, cuts: list[int]) -> list[bytes]:
+    ends = [*cuts, len(data)]
+    return [data[start:end] for start, end in zip([0, *cuts], ends, strict=True)]
+
+
+@pytest.mark.parametrize("cut", range(1, len(COLOURED)))
+def test_a_paste_of_coloured_text_is_one_paste_wherever_it_is_cut(
+    keys: TypedKeys, cut: int
+) -> None:
+    found = keys.of(b"j", *chunks_at(COLOURED, [cut]), b"k")
+    assert pasted(found) == ["[31mpass fail[0m\npfi [2J"]
+    assert pressed(found) == ["j", "k"]
+
+
+def test_a_paste_that_arrives_byte_by_byte_and_another_behind_it(keys: TypedKeys) -> None:
+    data = COLOURED + b"\x1b[200~\x1b[201~" + b"\x1b[200~p\x1b[201~k"
+    found = keys.of(*(data[at : at + 1] for at in range(len(data))))
+    assert pasted(found) == ["[31mpass fail[0m\npfi [2J", "", "p"]
+    assert pressed(found) == ["k"]
+
+
+def test_the_mark_of_a_paste_may_be_cut_for_longer_than_an_escape_key_takes() -> None:
+    reader = TerminalInput()
+    assert reader.feed(b"\x1b") == []
+    reader.look()
+    # Textual's parser tells the escape key once a tenth of a second has passed.
+    reader._parser._timeout_time = 0.0
+    assert pressed(reader.look()) == ["escape"]
+    for part in (b"[20", b"0~p\x1b[31mf\x1b", b"[2", b"01"):
+        assert reader.feed(part) == []
+    assert pasted(reader.feed(b"~")) == ["p[31mf"]
+
+
+def test_other_sequences_are_keys_wherever_they_are_cut(keys: TypedKeys) -> None:
+    data = b"\x1b[24~\x1b[A\x1b[2~j"
+    for cut in range(1, len(data)):
+        assert pressed(keys.of(*chunks_at(data, [cut]))) == ["f12", "up", "insert", "j"]
+
+
+def test_keys_behind_a_malformed_sequence_of_the_same_read_arrive(keys: TypedKeys) -> None:
+    assert pressed(keys.of(b"j\x1b[999999999999Ak\xffl")) == ["j", "k", "l"]
+
+
+def test_keys_that_a_stall_queued_are_apart_and_those_of_a_paste_are_not() -> None:
+    clock = Clock()
+    reader = TerminalInput(clock=clock)
+    reader.look()
+    clock.wait(0.8)
+    # Four keys in 0.8 s of which the process saw nothing: 0.2 s apart, the last one just now.
+    times = [message.time for message in reader.feed(b"pfip")]
+    assert times == pytest.approx([100.2, 100.4, 100.6, 100.8])
+    reader.look()
+    clock.wait(0.8)
+    # No hand presses forty keys in that time.
+    assert {message.time for message in reader.feed(b"pfip" * 10)} == {clock.now}
+    reader.look()
+    clock.wait(0.1)
+    # Without a stall those that are read together came together.
+    assert {message.time for message in reader.feed(b"pfip")} == {clock.now}

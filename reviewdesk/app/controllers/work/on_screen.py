@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from reviewdesk.app.texts.fold import Cut
@@ -51,14 +52,14 @@ class Unseen(Frozen):
 
 @dataclass(slots=True)
 class _SeenText:
-    """One response: which characters of its pages were on screen, and whether that is enough."""
+    """One response: which characters of its pages were on screen, and since when that is enough."""
 
-    enough: bool = False
+    since: float = math.inf
     seen: dict[_Page, list[Cut]] = field(default_factory=dict)
     counts: dict[_Page, int] = field(default_factory=dict)
     """How many lines were on screen, by page, as the page was wrapped when it was drawn last."""
 
-    def add(self, part: PartLines, shown: tuple[Cut, ...], height: int) -> None:
+    def add(self, part: PartLines, shown: tuple[Cut, ...], height: int, now: float) -> None:
         """Add what one frame shows: all of the text, or ``height`` of its lines, are enough."""
         page = part.page, part.laid_out
         seen = self.seen[page] = merged([*self.seen.get(page, []), *shown])
@@ -66,7 +67,8 @@ class _SeenText:
         self.counts[page] = len(part.starts) - missing
         drawn = sum(count for (_, form), count in self.counts.items() if form is part.laid_out)
         whole = part.pages == 1 and covered((0, part.end), seen)
-        self.enough = whole or drawn >= height
+        if whole or drawn >= height:
+            self.since = now
 
     def missing(self, part: PartLines) -> list[int]:
         """Return the lines of the shown page that were not on screen.
@@ -104,8 +106,9 @@ class SeenItems:
     another width nor another height of the pane takes it back.
     """
 
-    def __init__(self) -> None:
-        """Start with nothing seen."""
+    def __init__(self, clock: Callable[[], float] = lambda: 0.0) -> None:
+        """Start with nothing seen; ``clock`` returns seconds."""
+        self._clock = clock
         self._items: dict[str, _SeenItem] = {}
         self._opened: set[str] = set()
         self._came_back: dict[str, int] = {}
@@ -117,8 +120,8 @@ class SeenItems:
         item.drawn = drawn
         for part in drawn.layout.responses:
             text = item.texts.setdefault(part.name, _SeenText())
-            if not text.enough:
-                text.add(part, drawn.shown.get(part.name, ()), drawn.height)
+            if text.since == math.inf:
+                text.add(part, drawn.shown.get(part.name, ()), drawn.height, self._clock())
 
     def opened(self, item: Item | None, since: int = 0) -> int:
         """Scroll to where an item was left, or to the start of a new one; return its page.
@@ -141,15 +144,21 @@ class SeenItems:
         """Show the item from a passage on; ``again`` if it was in view before."""
         self.scroll = ItemScroll(top, self.scroll.turns + 1, again)
 
-    def unseen(self, item: Item) -> Unseen | None:
-        """Return what has to come on screen before a label of the item, ``None`` if nothing."""
+    def unseen(self, item: Item, at: float = math.inf) -> Unseen | None:
+        """Return what has to come on screen before a label of the item, ``None`` if nothing.
+
+        It must have been on screen before ``at``, the time at which the label's key was pressed.
+        """
         found = self._items.get(item.item_hash)
         if found is None:
             return Unseen(TextPassage(RESPONSES[0], end=1))
         for part in found.drawn.layout.responses:
             text = found.texts[part.name]
-            if not text.enough:
+            if text.since == math.inf:
                 return text.unseen(part)
+            if text.since >= at:
+                last = part.starts[-1] if part.starts else 0
+                return Unseen(TextPassage(part.name, part.page, last, part.end))
         return None
 
     def folded(self, item: Item) -> frozenset[str]:
