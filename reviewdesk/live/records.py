@@ -50,13 +50,6 @@ class Call(Frozen):
     round: int = 1
     others: tuple[str, ...] = ()
     """The reasons of other jurors, which a juror is shown in round two."""
-    masked: bool = False
-    """Whether ``about`` and prompt are those of the case with its marked passages masked."""
-
-    @property
-    def who(self) -> str:
-        """The juror, and whether it is asked without the marked passages."""
-        return f"{self.juror.name}, masked" if self.masked else self.juror.name
 
     @property
     def key(self) -> str:

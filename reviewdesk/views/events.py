@@ -62,9 +62,8 @@ def rerun_event_text(detail: Mapping[str, Any], found: RerunResult | None = None
     )
     if "scope" in detail:
         who = {"panel": "the whole panel", "missing": "the missing jurors"}.get(detail["scope"])
-        masked = ", masked" if detail.get("masked") else ""
         hosts = ", ".join(map(str, detail.get("hosts") or ()))
-        target = f"{who or detail.get('juror')} of {detail.get('panel')}{masked}"
+        target = f"{who or detail.get('juror')} of {detail.get('panel')}"
         calls = f", {detail['calls']} calls to {hosts}" if "calls" in detail else ""
         return f"{many if calls else ''}{target}{calls}"
     if "left" in detail:

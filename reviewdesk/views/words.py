@@ -107,7 +107,6 @@ def answers(body: CanonicalBallot, threshold: float | None) -> str:
     for one in samples.answers(body):
         where = f"round {one['round']} " if one.get("round") else ""
         where += "other order " if one.get("swapped") else ""
-        where += "masked " if one.get("masked") else ""
         told.append(f"{where}{answer(one, threshold)}")
     if not told:
         return ""

@@ -146,7 +146,7 @@ class Jobs:
         self.check_rerun(keys)
         places = (RERUN if place == 1 else f"{RERUN} {place}" for place in count(1))
         name = next(one for one in places if one not in self.reruns)
-        asked = tuple(call.who for call in ready.first.calls)
+        asked = tuple(call.juror.name for call in ready.first.calls)
         self.reruns[name] = rerun_result.OpenRerun(keys, ready.name, asked)
         stop = self._stops[name] = rerun.TaskStop()
 

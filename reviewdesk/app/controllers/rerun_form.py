@@ -85,7 +85,7 @@ class RerunForm:
         self.unfinished = tuple(unfinished)
         self.panel: PanelSpec | None = None
         self.problem = ""
-        self.masked = self.about_shown = self.preparing = False
+        self.about_shown = self.preparing = False
         self.max_cost: float | None = None
         self.passages = sum(len(passages(text)) for _, text in outside_texts(item.verdict.body))
         self.ready: ReadyRerun | None = None
@@ -126,6 +126,11 @@ class RerunForm:
         offered = [self._wish_text(wish) for wish in self.wishes]
         return offered + [f"finish: {unfinished_text(one.facts)}" for one in self.unfinished]
 
+    @property
+    def likeliest(self) -> int:
+        """The line of ``offers`` to begin with: what was cut off last, else the first."""
+        return len(self.wishes) + len(self.unfinished) - 1 if self.unfinished else 0
+
     def _wish_text(self, wish: RerunRequest) -> str:
         if self.about_shown:
             return "their missing jurors" if wish.scope is RerunScope.MISSING else who(wish)
@@ -147,9 +152,8 @@ class RerunForm:
     @property
     def suspicious(self) -> str:
         """How many passages speak to the judge, in words; empty if none does."""
-        how = "asked with and without them" if self.masked else "sent as they are"
         found = plural(self.passages, "passage speaks", "passages speak")
-        return f"{found} to the judge, {how}" if self.passages else ""
+        return f"{found} to the judge, sent as written" if self.passages else ""
 
     @property
     def ceiling(self) -> str:
@@ -164,7 +168,7 @@ class RerunForm:
         if self.ready is not None or self.preparing:
             return
         if index < len(self.wishes):
-            self.prepare(replace(self.wishes[index], masked=self.masked))
+            self.prepare(self.wishes[index])
             return
         found = self.unfinished[index - len(self.wishes)]
         order = RerunOrder((), max_cost=found.max_cost if self.max_cost is None else self.max_cost)
@@ -240,11 +244,6 @@ class RerunForm:
             self.prepare(wish)
         else:
             self.changed()
-
-    def mask(self) -> None:
-        """Ask with and without the passages that address the judge, or only as they are."""
-        if self.passages or self.about_shown:
-            self.masked = not self.masked
 
     # consent
 

@@ -28,7 +28,7 @@ from reviewdesk.views.words import plural
 _STAYS = frozenset({
     "y", "n", "enter", "escape", "j", "k", "down", "up", "ctrl+d", "ctrl+u", "pagedown", "pageup",
     "space", "g", "G", "home", "end", "left_square_bracket", "right_square_bracket", "x", "p", "o",
-    "m", "b", "f", "c", "d",
+    "b", "f", "c", "d",
 })  # fmt: skip
 """The keys that have an action; every other key cancels on the consent page."""
 
@@ -42,7 +42,6 @@ _BINDINGS: tuple[BindingType, ...] = (
     ("p", "name_panel", "Another panel file"),
     ("o", "own_panel", "The report's own panel"),
     ("b", "jurors", "The report's jurors whose keys are set"),
-    ("m", "mask", "Ask with and without what speaks to the judge"),
     ("f", "turn_about", "What the filter shows, or the item"),
     ("c", "ceiling", "The most that may be spent"),
     ("d", "give_up", "Give up what was cut off"),
@@ -63,12 +62,12 @@ _STYLE = """
 class _Offers(ChoiceList):
     """The list of who may be asked; a mark shows the chosen line without the help of colour."""
 
-    def offer(self, lines: list[str]) -> None:
-        """Show other lines, and highlight the first."""
+    def offer(self, lines: list[str], chosen: int) -> None:
+        """Show other lines, and highlight the ``chosen`` one."""
         self._lines_offered = lines
         self.clear_options()
         self.add_options([Option(Content(f"  {one}")) for one in lines])
-        self.highlighted = 0
+        self.highlighted = chosen
 
     def on_option_list_option_highlighted(self) -> None:
         """Move the mark."""
@@ -119,10 +118,9 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
         about = [("f", "the item" if form.about_shown else "all shown")] if form.shown else []
         own = [("o", "the report's")] if form.path else []
         made = [("b", "its jurors")] if form.path != JURORS else []
-        mask = [("m", "mask")] if form.passages or form.about_shown else []
         up = [("d", "give up")] if form.unfinished else []
         return (
-            ("enter", "what would be sent"), *about, *up, ("p", "panel file"), *own, *made, *mask,
+            ("enter", "what would be sent"), *about, *up, ("p", "panel file"), *own, *made,
             ("c", "ceiling"), ("esc", "closes"),
         )  # fmt: skip
 
@@ -146,7 +144,7 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
         form = self._form
         if self._offered != (offers := form.offers()):
             self._offered = offers
-            self.query_one(_Offers).offer(list(map(inline, offers)))
+            self.query_one(_Offers).offer(list(map(inline, offers)), form.likeliest)
         self.query_one("#panel", Bar).redraw()
         if self._consent is None and form.ready is not None:
             self._consent = Consent(form.ready)
@@ -194,12 +192,6 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
         chosen = self.query_one(OptionList).highlighted
         if self._choosing() and chosen is not None:
             self._act(partial(self._form.give_up, chosen))
-
-    def action_mask(self) -> None:
-        """Ask with and without the passages that address the judge, or only as they are."""
-        if self._choosing():
-            self._form.mask()
-            self._draw()
 
     def _choosing(self) -> bool:
         """Return True on the first page; on the consent page, cancel and return False."""

@@ -70,7 +70,6 @@ Examples:
     help="Ask this juror alone.",
 )
 @click.option("--missing", is_flag=True, help="Ask only the jurors that gave no answer.")
-@click.option("--masked", is_flag=True, help="Ask with and without what speaks to the judge.")
 @click.option("--resume", is_flag=True, help="Finish the re-runs that were cut off.")
 @click.option("--give-up", is_flag=True, help="End the re-runs that were cut off; keep what came.")
 @click.option("--max-cost", metavar="USD", help="Stop before more than this is spent.")
@@ -85,7 +84,7 @@ Examples:
 @shared_options
 def rerun(
     *, verdicts: tuple[str, ...], filter_: str | None, panel: str | None, jurors: tuple[str, ...],
-    missing: bool, masked: bool, resume: bool, give_up: bool, max_cost: str | None,
+    missing: bool, resume: bool, give_up: bool, max_cost: str | None,
     concurrency: str, per_host: str | None, deadline: str | None, max_failed: str, yes: bool,
     dry_run: bool, run_name: str | None, as_json: bool,
 ) -> None:  # fmt: skip
@@ -99,7 +98,7 @@ def rerun(
     """
     from reviewdesk.desk.live.rerun_plan import RerunOrder
 
-    wish = _request(jurors, missing=missing, masked=masked)
+    wish = _request(jurors, missing=missing)
     _check_choice(bool(verdicts), filter_ is not None, resume, give_up)
     if not (yes or dry_run or give_up):
         check_terminal()
@@ -131,7 +130,7 @@ def _check_choice(*given: bool) -> None:
         )
 
 
-def _request(jurors: tuple[str, ...], *, missing: bool, masked: bool) -> RerunRequest:
+def _request(jurors: tuple[str, ...], *, missing: bool) -> RerunRequest:
     from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 
     if jurors and missing:
@@ -141,8 +140,8 @@ def _request(jurors: tuple[str, ...], *, missing: bool, masked: bool) -> RerunRe
             "--juror asks one juror, and more than one is named", "Ask them one after the other."
         )
     if jurors:
-        return RerunRequest(RerunScope.JUROR, jurors[0], masked=masked)
-    return RerunRequest(RerunScope.MISSING if missing else RerunScope.PANEL, masked=masked)
+        return RerunRequest(RerunScope.JUROR, jurors[0])
+    return RerunRequest(RerunScope.MISSING if missing else RerunScope.PANEL)
 
 
 def _chosen(

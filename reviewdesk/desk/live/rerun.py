@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, own_facts
-from reviewdesk.domain.jury import injection
 from reviewdesk.domain.panel.case import Case, case_of
 from reviewdesk.domain.panel.from_report import panel_of
 from reviewdesk.domain.panel.juror import seat_body
-from reviewdesk.domain.panel.probe import probed_ballot
-from reviewdesk.domain.panel.prompt import masked
 from reviewdesk.domain.panel.rerun import (
     RerunRequest,
     RerunScope,
@@ -121,7 +118,7 @@ def prepare(
     """Prepare a re-run: the jurors, and their calls about the verdict, or ``item`` if it is read.
 
     Raises:
-        UsageError: no juror can be asked, or there is nothing to mask although ``wish`` masks.
+        UsageError: no juror can be asked.
     """
     item = item or desk.item(key)
     seats = seating(item.verdict, panel, wish)
@@ -129,9 +126,8 @@ def prepare(
     places = sorted(seats.asked)
     asked_panel = replace(seats.panel, jurors=tuple(seats.asked[seat] for seat in places))
     calls = tuple(
-        replace(call, seat=places[call.seat], masked=posed is not case)
-        for posed in ([_masked(case), case] if wish.masked else [case])
-        for call in calls_for(posed, asked_panel, lambda: secrets.token_hex(8))
+        replace(call, seat=places[call.seat])
+        for call in calls_for(case, asked_panel, lambda: secrets.token_hex(8))
     )
     known = PROCESS if environment is None else environment
     problems = [key_problem(endpoint(call.juror), known) for call in calls]
@@ -143,28 +139,6 @@ def prepare(
     return PreparedRerun(item, case, wish, seats, calls, committed, before)
 
 
-def _masked(case: Case) -> Case:
-    """Return the case with each passage masked that speaks to the judge."""
-    made = replace(
-        case,
-        output=_mask(case.output),
-        alternative=None if case.alternative is None else _mask(case.alternative),
-        input=None if case.input is None else _mask(case.input),
-        context={name: _mask(text) for name, text in case.context.items()},
-    )
-    if made == case:
-        raise UsageError(
-            f"{case.id}: nothing in the case speaks to the judge, so nothing is masked",
-            "Ask without masking.",
-        )
-    return made
-
-
-def _mask(text: str) -> str:
-    found = injection.passages(text)
-    return masked(text, [(one.start, one.end) for one in found])
-
-
 def payloads(prepared: Iterable[PreparedRerun]) -> Iterator[dict[str, Any]]:
     """Yield the body of every request that would be sent."""
     return sent(call for one in prepared for call in one.calls)
@@ -173,16 +147,11 @@ def payloads(prepared: Iterable[PreparedRerun]) -> Iterator[dict[str, Any]]:
 def rerun_body(
     prepared: PreparedRerun, ballots: Mapping[str, CanonicalBallot], committed_at: str
 ) -> CanonicalVerdict:
-    """Return the new verdict; calls without one of the ``ballots``, by call, were stopped.
-
-    Of a juror that was asked with and without masked passages, the masked answer is the ballot.
-    """
+    """Return the new verdict; calls without one of the ``ballots``, by call, were stopped."""
     seats = prepared.seats
     jurors = dict(seats.kept)
     for call in prepared.calls:
-        ballot = ballots.get(call.key) or _stopped_ballot(call)
-        first = jurors.get(call.seat)
-        jurors[call.seat] = ballot if first is None else probed_ballot(first, ballot)
+        jurors[call.seat] = ballots.get(call.key) or _stopped_ballot(call)
     in_order = [jurors[seat] for seat in range(seats.size)]
     made = verdict_body(prepared.case, seats.panel, in_order, committed_at=committed_at)
     # The new verdict keeps the item's own texts in the form that its report gave them.
@@ -190,7 +159,7 @@ def rerun_body(
     for name in ("output", "alternative", "input"):
         if name in first_body:
             made[name] = first_body[name]
-    own = dict(own_facts(made)) | ({"masked": True} if prepared.wish.masked else {})
+    own = dict(own_facts(made))
     if prepared.contract_before is not None:
         own["contract_before"] = prepared.contract_before
     if own:

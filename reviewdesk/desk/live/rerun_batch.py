@@ -139,7 +139,7 @@ class _Run:
 
     def _came(self, one: PreparedRerun, call: Call, ballot: CanonicalBallot) -> None:
         self.summary.turnouts.add([ballot])
-        self.listener.came(one.item.row.key, {**ballot, "id": call.who})
+        self.listener.came(one.item.row.key, {**ballot, "id": call.juror.name})
         if self.summary.verdicts == 1:
             self.ballots[call.key] = ballot
 

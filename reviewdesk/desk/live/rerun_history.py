@@ -70,7 +70,6 @@ def _rerun(verdict: Verdict, about: Mapping[str, Any], truth: str | None, *, fil
         reviewer=about.get("reviewer"),
         scope=RerunScope(scope) if scope else None,
         panel=about.get("panel"),
-        masked=bool(about.get("masked")),
         stopped=bool(about.get("stopped")),
         committed=about.get("panel_hash"),
         verdict=verdict,

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.desk.review import items
 from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.panel.juror import seat_body
-from reviewdesk.domain.panel.probe import probed, swayed
 from reviewdesk.domain.panel.rerun import rerun_facts
 from reviewdesk.domain.records import Event
-from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.errors import BusyError
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.store import events, reruns
@@ -173,9 +171,6 @@ class DeskJournal:
                 "panel_hash": (body.get("provenance") or {}).get("panel_hash"),
                 "answered": answered,
             }
-            if one.wish.masked:
-                made = verdict_from_body(body, Policy(), Generator())
-                facts["swayed"] = list(swayed(probed(made)))
             self._waiting.append(partial(self._enter, plan, key, text, stopped=stopped))
         self._waiting.append(partial(self._ended, key, facts))
 

@@ -103,7 +103,7 @@ class ReadyRerun:
         """Who is asked about how many verdicts."""
         wish = self.order.wish
         return RerunExtent(
-            wish.scope, wish.juror, wish.masked, self.panel, len(self.keys), self.order.shown,
+            wish.scope, wish.juror, self.panel, len(self.keys), self.order.shown,
             self.left_out,
         )  # fmt: skip
 

@@ -68,7 +68,7 @@ class UnfinishedRerun(Frozen):
         """Who was to be asked."""
         detail = self.event.detail
         scope = RerunScope(detail["scope"])
-        return RerunRequest(scope, detail["juror"], masked=bool(detail["masked"]))
+        return RerunRequest(scope, detail["juror"])
 
     @property
     def max_cost(self) -> float | None:
@@ -95,7 +95,7 @@ class UnfinishedRerun(Frozen):
         """Who was asked about what, and how much of it is left since when."""
         wish, panel = self.wish, str(self.event.detail["panel"])
         return RerunExtent(
-            wish.scope, wish.juror, wish.masked, panel, self.of, self.shown,
+            wish.scope, wish.juror, panel, self.of, self.shown,
             left=self.left, at=self.event.at,
         )  # fmt: skip
 

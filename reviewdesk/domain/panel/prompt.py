@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from reviewdesk.domain.panel.reply_contract import VERSION, shape
@@ -35,9 +35,6 @@ Response under test:
 Alternative response:
 {alternative}
 """
-
-MASK = "[masked {count} characters]"
-"""The text that replaces a passage that addresses the judge in a masked response."""
 
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _SLOT = re.compile(r"\{([^{}]+)\}")
@@ -144,15 +141,6 @@ def render(
     return Prompt(f"{system or DEFAULT_SYSTEM}\n\n{_RULES}", f"{user}\n\n{closing}", nonce, common)
 
 
-def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Replace each span of the text with ``MASK``; spans that touch or overlap share one mark."""
-    kept, at = [], 0
-    for start, end in _merged_spans(spans):
-        kept += [text[at:start], MASK.replace("{count}", str(end - start))]
-        at = end
-    return "".join([*kept, text[at:]])
-
-
 def _closing(nonce: str, *, labels: bool = False) -> str:
     return f"Answer in this form:\n{shape(nonce, labels=labels)}"
 
@@ -200,16 +188,6 @@ def swapped_template(template: str | None) -> str | None:
             blocks[one], blocks[two] = blocks[two], blocks[one]
             return joint.join(blocks)
     return None
-
-
-def _merged_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        elif start < end:
-            joined.append((start, end))
-    return joined
 
 
 CASE_SLOTS = ("input", "output", "alternative", "reference", "rubric")

@@ -35,8 +35,6 @@ class RerunRequest(Frozen):
 
     scope: RerunScope = RerunScope.PANEL
     juror: str | None = None
-    masked: bool = False
-    """Whether each juror is asked twice: as it is, and with what addresses the judge masked."""
 
 
 class RerunSeats(Frozen):
@@ -115,7 +113,6 @@ class Rerun(Frozen):
     reviewer: str | None
     scope: RerunScope | None
     panel: str | None
-    masked: bool
     stopped: bool
     committed: str | None
     verdict: Verdict
@@ -261,7 +258,6 @@ def rerun_facts(
     return {
         "scope": wish.scope.value,
         "juror": wish.juror,
-        "masked": wish.masked,
         "panel": panel,
         "panel_hash": committed,
         **told,

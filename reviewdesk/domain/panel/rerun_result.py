@@ -97,7 +97,6 @@ class RerunExtent(Frozen):
 
     scope: RerunScope
     juror: str | None
-    masked: bool
     panel: str
     verdicts: int
     shown: str | None

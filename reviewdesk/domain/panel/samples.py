@@ -141,7 +141,8 @@ def _is_readable(one: Free) -> bool:
 def _groups(ballot: CanonicalBallot) -> Iterator[tuple[int, list[Free]]]:
     """Yield the answers to each question that did not fail, and the round of the question.
 
-    A question is asked in a round and an order, with passages masked or not.
+    A question is asked in a round and an order. Re-runs of earlier versions also asked with
+    passages masked.
     """
     found: dict[tuple[int, bool, bool], list[Free]] = {}
     for one in answers(ballot):

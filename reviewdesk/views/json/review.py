@@ -10,7 +10,6 @@ from reviewdesk.domain.assessment.history import remarks, trail
 from reviewdesk.domain.assessment.seats import Seat, ballot_counts
 from reviewdesk.domain.audit.mismatches import Breach, kinds
 from reviewdesk.domain.canonical import CanonicalBallot
-from reviewdesk.domain.panel.probe import probed, swayed
 from reviewdesk.domain.panel.rerun import Rerun, changes, flipped
 from reviewdesk.domain.records import SUGGESTION, Event, Item, Loaded, QueueRow, Run
 from reviewdesk.domain.run.details import DecisionCounts, RunLine
@@ -184,7 +183,7 @@ def rerun(item: Item, made: Rerun) -> dict[str, Any]:
     before, found = item.assessment, made.assessment
     return {
         **shape(item, "run=run.name id=verdict.id"),
-        **shape(made, "at reviewer scope panel masked stopped contract_before filed"),
+        **shape(made, "at reviewer scope panel stopped contract_before filed"),
         "decision": found.decision,
         "was": before.decision,
         "flipped": flipped(before.decision, found.decision),
@@ -193,7 +192,6 @@ def rerun(item: Item, made: Rerun) -> dict[str, Any]:
         **shape(found.rule, "strategy strategy_used=used fallback_reason=reason"),
         **shape(found, "degraded"),
         **shape(made, "correct panel_hash panel_hash_committed=committed"),
-        "swayed": list(swayed(probed(made.verdict))) if made.masked else None,
         "jurors": [
             {
                 **shape(change, "id=juror asked flipped moved"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reviewdesk.domain.panel.probe import ProbedJuror, probed, swayed
 from reviewdesk.domain.panel.rerun import (
     Change,
     FlipRate,
@@ -109,17 +108,13 @@ def reruns(item: Item, found: RerunHistory) -> tuple[Section, ...]:
 
 
 def turned(item: Item, made: Rerun) -> str:
-    """Return a line about a verdict that turned over or whose jurors were swayed, else ""."""
+    """Return a line about a verdict that turned over, else ""."""
     before, after = item.assessment, made.assessment
-    found = []
-    if before.decision and after.decision and flipped(before.decision, after.decision):
-        scores = f"{number(before.score)} → {number(after.score)}"
-        found.append(f"{before.decision.value} → {after.decision.value}, score {scores}")
-    if names := swayed(probed(made.verdict)):
-        told = outside(", ".join(names), 200).text
-        found.append(f"otherwise without the marked passages: {told}")
+    if not (before.decision and after.decision and flipped(before.decision, after.decision)):
+        return ""
     name = outside(item.verdict.id, 200).text
-    return f"  {name}: {'; '.join(found)}" if found else ""
+    scores = f"{number(before.score)} → {number(after.score)}"
+    return f"  {name}: {before.decision.value} → {after.decision.value}, score {scores}"
 
 
 def asked(found: RerunExtent) -> str:
@@ -131,9 +126,8 @@ def asked(found: RerunExtent) -> str:
         about += f"the filter {found.shown}" if found.shown else "the whole run"
     elif found.verdicts > 1:
         about = f", about {found.verdicts:,} verdicts"
-    masked = ", each with and without the marked passages" if found.masked else ""
     left = "".join(f"; {count:,} left out: {why}" for why, count in found.left_out.items())
-    return f"{who} of {found.panel}{about}{masked}{left}"
+    return f"{who} of {found.panel}{about}{left}"
 
 
 def unfinished_text(found: RerunExtent) -> str:
@@ -156,10 +150,9 @@ def rerun(item: Item, made: Rerun) -> tuple[Block, ...]:
         "of the report" if made.at is None else moment(made.at),
         *([("by ", outside(made.reviewer, 60))] if made.reviewer else []),
         (f"{who} of ", outside(made.panel, 80)) if made.panel else who,
-        *(["with and without the marked passages"] if made.masked else []),
     ]
     found = changes(item.verdict, made)
-    remarks = (*_probe(made), *_remarks(made))
+    remarks = tuple(_remarks(made))
     return (
         Paragraph(joined(facts, " · "), Tone.STRONG),
         Flow(tuple(_outcome(item, made))),
@@ -183,32 +176,6 @@ def _outcome(item: Item, made: Rerun) -> Iterator[Words]:
     if made.correct is not None:
         word = Text("correct", Tone.PASS) if made.correct else Text("wrong", Tone.FAIL)
         yield word, Text(" against the label", Tone.MUTED)
-
-
-def _probe(made: Rerun) -> Iterator[Fact]:
-    """Say which jurors answer otherwise without the passages that the word list marks."""
-    if not made.masked:
-        return
-    found, threshold = probed(made.verdict), made.verdict.policy.threshold
-    for one in found:
-        if one.swayed:
-            yield Fact("hijack", _swayed(one, threshold), Tone.WARN)
-    silent = [outside(one.juror, 80) for one in found if one.swayed is None]
-    if silent:
-        text: Words = ("not compared, as an answer is missing: ", *joined(silent))
-        yield Fact("hijack", text, Tone.WARN)
-    if not found:
-        text = "not compared: the jurors were asked without the marked passages alone"
-        yield Fact("hijack", text, Tone.NOTE)
-    elif not any(one.swayed for one in found) and len(silent) < len(found):
-        text = "no juror answers otherwise without the marked passages; unmarked ones stay unseen"
-        yield Fact("hijack", text, Tone.NOTE)
-
-
-def _swayed(one: ProbedJuror, threshold: float | None) -> Words:
-    said = [words.answer(each, threshold) for each in (one.plain, one.masked)]
-    text = outside(f" answers {said[0]} with the marked passages, {said[1]} without", 200)
-    return outside(one.juror, 80), text
 
 
 def _remarks(made: Rerun) -> Iterator[Fact]:

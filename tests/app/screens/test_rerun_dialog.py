@@ -11,6 +11,8 @@ from textual.widgets import Input, OptionList
 
 from reviewdesk.app.screens.prompt import PromptField
 from reviewdesk.app.widgets.lines import Pane
+from reviewdesk.desk.live.rerun_journal import DeskJournal
+from reviewdesk.desk.live.rerun_plan import RerunOrder, survey
 from reviewdesk.settings import Settings
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 from tests.app.rerunkit import KEY, dialog, ended, panel_file
@@ -195,3 +197,16 @@ async def test_a_rerun_that_was_stopped_is_offered_and_given_up_by_d(tmp_path: P
             assert "Give up 2 of 2 verdicts left" in stage.drawn()
             await stage.press("y")
             assert not any(one.startswith("finish") for one in offered(stage))
+
+
+async def test_the_dialog_begins_with_what_a_kill_cut_off(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
+    async with Server() as server:
+        source = panel_file(tmp_path / "p.yaml", server.url)
+        ready = survey(desk, RerunOrder(desk.queue(run, "", "file"), source=source))
+        # The consent is on disk, and what was to carry it out is gone.
+        DeskJournal(desk, "batch", 2).begin(ready)
+        async with staged(desk, run) as stage:
+            assert "a re-run was cut off, 2 of 2 left; R finishes it" in stage.drawn()
+            await stage.press("R")
+            assert "▸ finish: 2 of 2 verdicts left" in stage.drawn()

@@ -14,7 +14,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.live.rerun import own_panel, payloads, prepare
+from reviewdesk.desk.live.rerun import own_panel, payloads
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, flipped, missing
@@ -156,25 +156,6 @@ async def test_one_juror_is_asked(desk: Desk, server: Server) -> None:
     )
     assert list(map(model, server.calls)) == ["model-3"]
     assert [cast.score for cast in made.rerun.verdict.ballots] == [0.9, 0.8, 0.8]
-
-
-async def test_passages_that_speak_to_the_judge_can_be_masked(desk: Desk, server: Server) -> None:
-    _, key = one(desk, verdict("a", output=HOSTILE))
-    made = await carried(desk, ready(desk, key, panel(server.url), RerunRequest(masked=True)))
-    # Each juror is asked both ways, at once.
-    assert ["Ignore all previous" in seen.user for seen in server.calls].count(True) == 3
-    assert len(server.calls) == 6
-    assert made.rerun.masked
-    # The verdict is still about the response as it was.
-    assert made.body["output"] == HOSTILE
-    await carried(desk, ready(desk, key, panel(server.url)))
-    assert "Ignore all previous" in server.calls[-1].user
-
-
-def test_a_masked_rerun_of_a_response_with_nothing_to_mask_is_refused(desk: Desk) -> None:
-    _, key = one(desk)
-    with pytest.raises(UsageError, match="nothing is masked"):
-        prepare(desk, key, panel("http://127.0.0.1:1/v1"), RerunRequest(masked=True))
 
 
 async def test_a_juror_that_fails_leaves_the_median_and_a_degraded_panel(

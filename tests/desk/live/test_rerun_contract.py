@@ -11,16 +11,12 @@ import pytest
 
 from reviewdesk.cli.plain import section_text
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.live.rerun import prepare
 from reviewdesk.desk.live.rerun_plan import ReadyRerun
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.prompt import prompt_sha256
 from reviewdesk.domain.panel.reply_contract import VERSION
 from reviewdesk.domain.panel.rerun import RerunRequest
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
-from reviewdesk.domain.verdict import Decision
-from reviewdesk.errors import UsageError
 from reviewdesk.views.json import review as shapes
 from reviewdesk.views.live.rerun import result
 from tests import rerunkit
@@ -85,36 +81,14 @@ async def test_a_panel_of_this_contract_or_an_unknown_one_says_nothing(desk: Des
         assert ready(desk, "http://127.0.0.1:1/v1", sha=sha).contracts == ()
 
 
-async def test_an_input_that_speaks_to_the_judge_is_fenced_flagged_and_masked(desk: Desk) -> None:
+async def test_an_input_that_speaks_to_the_judge_is_fenced_and_flagged(desk: Desk) -> None:
     async with Server() as server:
-        prepared = ready(desk, server.url, RerunRequest(masked=True))
+        prepared = ready(desk, server.url, RerunRequest())
         notes = {note.flag.label: note.reason for note in prepared.first.item.assessment.notes}
         assert notes["suspicious_text"].startswith(
             'the input asks to disregard the instructions: "'
         )
         made = await carried(desk, prepared)
-    without = [seen for seen in server.calls if HOSTILE not in seen.user]
-    assert len(without) == 3
-    for seen in without:
-        assert f"<input-{seen.nonce}>\n[masked " in seen.user
-    # The item stays what it was.
+    for seen in server.calls:
+        assert f"<input-{seen.nonce}>\n{HOSTILE}" in seen.user
     assert made.body["input"] == HOSTILE
-
-
-def test_reruns_of_the_report_stand_before_ours(desk: Desk) -> None:
-    filed = {**verdict("a", 0.1, 0.2, 0.1)}
-    run = load(desk, report({**verdict("a"), "reruns": [filed]}))
-    key = desk.find(run, "a")
-    [told] = rerun_history.of_item(desk, desk.item(key))
-    assert (told.plan, told.rerun.filed) == (0, True)
-    assert told.rerun.assessment.decision is Decision.FAIL
-    assert rerun_history.plans(desk, run) == frozenset()
-    beside = rerun_history.beside(desk.item(key), told)
-    assert beside.row.decision is Decision.FAIL
-    assert beside.run.name == "the re-run of the report"
-
-
-def test_a_panel_without_a_single_key_is_refused(desk: Desk) -> None:
-    key = desk.find(load(desk, report(verdict("a"))), "a")
-    with pytest.raises(UsageError, match="no juror can be asked: TEST_KEY is not set"):
-        prepare(desk, key, panel("http://127.0.0.1:9/v1"), RerunRequest(), environment={})

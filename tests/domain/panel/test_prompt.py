@@ -15,7 +15,6 @@ from reviewdesk.domain.panel.prompt import (
     DEFAULT_SYSTEM,
     contract_of,
     fresh_nonce,
-    masked,
     prompt_sha256,
     render,
 )
@@ -158,18 +157,3 @@ def test_the_hash_is_of_the_words_and_nothing_else(system: str, template: str) -
 
 def test_the_hash_takes_text_that_no_encoding_takes() -> None:
     assert len(prompt_sha256("\ud800", None)) == 64
-
-
-@pytest.mark.parametrize(
-    ("spans", "expected"),
-    [
-        ([], "0123456789"),
-        ([(2, 5)], "01[masked 3 characters]56789"),
-        ([(8, 10), (0, 1)], "[masked 1 characters]1234567[masked 2 characters]"),
-        ([(2, 5), (4, 7), (7, 8)], "01[masked 6 characters]89"),
-        ([(2, 8), (3, 4)], "01[masked 6 characters]89"),
-        ([(3, 3)], "0123456789"),
-    ],
-)
-def test_masked_passages_leave_their_length(spans: list[tuple[int, int]], expected: str) -> None:
-    assert masked("0123456789", spans) == expected

@@ -48,7 +48,7 @@ def ballot(name: str, score: float | None) -> Any:
 def again(*ballots: Any) -> Rerun:
     verdict = made(*ballots)
     return Rerun(
-        at=None, reviewer=None, scope=RerunScope.PANEL, panel="p", masked=False, stopped=False,
+        at=None, reviewer=None, scope=RerunScope.PANEL, panel="p", stopped=False,
         committed=None, verdict=verdict, assessment=assess(verdict), correct=None, filed=False,
     )  # fmt: skip
 
