@@ -253,7 +253,7 @@ def jurors(item: Item, *, whole: bool = True) -> Section:
         Row(
             tuple(_cells(seat, models=models, weights=weights, whole=whole)),
             _LOST if seat.trimmed and seat.dissent else Text("  "),
-            _reasons(
+            reasons(
                 seat.ballot,
                 0 if whole else _DISSENT_LINES if seat in against else 1,
                 words.answers(bodies[seat.ballot.seat], item.verdict.policy.threshold),
@@ -266,7 +266,7 @@ def jurors(item: Item, *, whole: bool = True) -> Section:
     )
 
 
-def _reasons(ballot: Ballot, lines: int, answers: str) -> tuple[Quote, ...]:
+def reasons(ballot: Ballot, lines: int, answers: str) -> tuple[Quote, ...]:
     """Return a juror's error, reason and several answers, in ``lines`` lines each if not 0."""
     texts = (ballot.error, Tone.WARN), (ballot.reason, Tone.TEXT), (answers, Tone.MUTED)
     return tuple(

@@ -107,9 +107,10 @@ def _jury(
 ) -> tuple[Section, ...]:
     numbers = juries.numbers(item.assessment, item.verdict.policy)
     figures = (numbers, item_what_if(item), provenance(item))
+    whole = opened is None or REASONS in opened
     return (
-        juries.jurors(item, whole=opened is None or REASONS in opened),
-        *rerun.reruns(item, history),
+        juries.jurors(item, whole=whole),
+        *rerun.reruns(item, history, whole=whole),
         *(_foldable(one, opened) for one in figures),
     )
 

@@ -69,6 +69,11 @@ async def test_what_a_filter_keeps_is_asked_about_and_what_turned_is_printed(
     assert "juror j0: 4 answered" in done.lines
     rows = panel_cli("queue", "--filter", "rerun:flipped", "--json").json
     assert sorted(row["id"] for row in rows) == ["v02", "v03"]
+    # `show` tells the new reason of each of the five jurors, as text and in JSON.
+    assert panel_cli("show", "v02").out.split("RE-RUNS")[1].count("It fits.") == 5
+    again = panel_cli("show", "v02", "--json").json["reruns"][0]["jurors"]
+    told = [one["after"]["reason"] for one in again if one["asked"]]
+    assert told == ["It fits."] * 5
 
 
 async def test_a_dry_run_prints_every_payload_and_sends_none(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.canonical import CanonicalBallot, own_facts
+from reviewdesk.domain.enums import Status
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.reply_contract import VERSION
 from reviewdesk.domain.verdict import Ballot, Decision, Verdict
@@ -197,7 +198,9 @@ def changes(before: Verdict, rerun: Rerun) -> tuple[Change, ...]:
     return tuple(
         Change(
             name, mine.get(name), theirs.get(name),
-            asked=name in again and again[name] != first.get(name),
+            asked=name in again
+            and again[name] != first.get(name)
+            and theirs[name].status is not Status.NOT_ASKED,
         )
         for name in dict.fromkeys((*mine, *theirs))
     )  # fmt: skip

@@ -23,7 +23,8 @@ from reviewdesk.domain.panel.rerun_result import (
     stopped_after,
 )
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.verdict import Ballot, Status
+from reviewdesk.domain.verdict import Ballot, Status, Verdict
+from reviewdesk.views import jury as juries
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -33,6 +34,7 @@ from reviewdesk.views.document import (
     Flow,
     Gap,
     Paragraph,
+    Quote,
     Row,
     Section,
     Table,
@@ -94,14 +96,17 @@ def _arrival(found: Arrival | None) -> Words:
     return words.VOTES[found.vote] + ("" if found.score is None else f" {found.score:.3f}")
 
 
-def reruns(item: Item, found: RerunHistory) -> tuple[Section, ...]:
-    """Return every re-run, the newest first, then how often each juror turned its vote."""
+def reruns(item: Item, found: RerunHistory, *, whole: bool = True) -> tuple[Section, ...]:
+    """Return every re-run, the newest first, then how often each juror turned its vote.
+
+    Unless ``whole``, the reasons of jurors are cut to their first line.
+    """
     if not found.reruns:
         return ()
     count = len(found.reruns)
     blocks: list[Block] = []
     for made in reversed(found.reruns):
-        blocks += [*([Gap()] if blocks else []), *rerun(item, made)]
+        blocks += [*([Gap()] if blocks else []), *rerun(item, made, whole=whole)]
     blocks += [Gap(), *_rates(found)] if found.in_run else []
     note = f"{count}, the newest first" if count > 1 else ""
     return (Section("Re-runs", tuple(blocks), note),)
@@ -142,7 +147,7 @@ def result(item: Item, made: Rerun) -> Section:
     return Section("", (Paragraph((name, "  asked again")), *rerun(item, made)))
 
 
-def rerun(item: Item, made: Rerun) -> tuple[Block, ...]:
+def rerun(item: Item, made: Rerun, *, whole: bool = True) -> tuple[Block, ...]:
     """Return one re-run beside the first verdict: who asked whom, the result, and each juror."""
     who = _SCOPES[made.scope]
     facts: list[Words] = [
@@ -157,7 +162,7 @@ def rerun(item: Item, made: Rerun) -> tuple[Block, ...]:
         Paragraph(joined(facts, " · "), Tone.STRONG),
         Flow(tuple(_outcome(item, made))),
         *([Facts(remarks, column=12)] if remarks else []),
-        *_changes(found),
+        *_changes(found, made.verdict, whole=whole),
     )
 
 
@@ -182,10 +187,6 @@ def _remarks(made: Rerun) -> Iterator[Fact]:
     rule = made.assessment.rule
     for reason in made.assessment.degraded:
         yield Fact("degraded", outside(reason, 500), Tone.WARN)
-    for cast in made.verdict.ballots:
-        if cast.status.missing:
-            why = outside(cast.error or cast.status.words, 300)
-            yield Fact("no answer", (outside(cast.id, 80), ": ", why), Tone.WARN)
     if rule.reason and rule.used is not None and rule.used is not rule.strategy:
         asked = "the strategy" if rule.strategy is None else rule.strategy.value.replace("_", " ")
         text = f"{rule.used.value.replace('_', ' ')} in the place of {asked}: "
@@ -211,16 +212,23 @@ def _hash(made: Rerun, short: Text) -> Fact:
     return Fact("panel hash", text)
 
 
-def _changes(found: Sequence[Change]) -> tuple[Block, ...]:
+def _changes(found: Sequence[Change], made: Verdict, *, whole: bool) -> tuple[Block, ...]:
     if not found:
         return ()
     heads = Column("juror", right=False), *map(Column, ("before", "after", "moved", ""))
-    return (Table(heads, tuple(map(_change, found)), caption="Each juror before and after"),)
+    rows = tuple(_change(one, made, whole=whole) for one in found)
+    return (Table(heads, rows, caption="Each juror before and after"),)
 
 
-def _change(change: Change) -> Row:
+def _change(change: Change, made: Verdict, *, whole: bool) -> Row:
+    """Return a juror before and after, with its new reason below if it was asked."""
     quiet = Tone.TEXT if change.asked else Tone.MUTED
-    mark = "≠ vote flipped" if change.flipped else "" if change.asked else "stays"
+    mark = "≠ vote flipped" if change.flipped else "" if change.asked else "not asked"
+    below: tuple[Quote, ...] = ()
+    if change.asked and change.after is not None:
+        body = made.body["jurors"][change.after.seat]
+        answers = words.answers(body, made.policy.threshold)
+        below = juries.reasons(change.after, 0 if whole else 1, answers)
     moved = "" if change.moved is None else number(change.moved, sign="+")
     cells = (
         outside(change.juror, 200, quiet),
@@ -229,7 +237,7 @@ def _change(change: Change) -> Row:
         Text(moved, quiet),
         Text(mark, Tone.WARN if change.flipped else Tone.MUTED),
     )
-    return Row(cells, Text("≠ " if change.flipped else "  ", quiet))
+    return Row(cells, Text("≠ " if change.flipped else "  ", quiet), below)
 
 
 def _ballot_text(cast: Ballot | None) -> str:

@@ -80,6 +80,8 @@ async def test_the_section_tells_both_verdicts_and_every_juror(tmp_path: Path) -
     assert "judge-0 1 of 1, 100% 1 of 1, 100%" in text
     assert "judge-2 0 of 1, 0% 0 of 1, 0%" in text
     assert "against the label" not in text
+    # The new reason stands under each juror that was asked.
+    assert text.count("it is") == text.count("[31mwrong") == 3
     desk.label(item_of(desk, run).row.key, Truth.FAIL)
     assert "correct against the label" in squeezed(text_of(desk, run))
     desk.label(item_of(desk, run).row.key, Truth.PASS)
@@ -92,7 +94,8 @@ async def test_one_juror_leaves_the_others_marked(tmp_path: Path) -> None:
     await asked(desk, run, tmp_path, wish=RerunRequest(RerunScope.JUROR, "judge-1"))
     text = squeezed(text_of(desk, run))
     assert "one juror of local" in text
-    assert text.count("stays") == 2
+    assert text.count("not asked") == 2
+    assert "stays" not in text
     assert "judge-0 1 of 1" not in text
     assert "judge-1 1 of 1, 100%" in text
     desk.close()
@@ -113,6 +116,30 @@ async def test_a_juror_that_fails_leaves_the_median(tmp_path: Path) -> None:
     assert "fallback median in the place of weighted average" in text
     assert "fail 0.300 parse_fail" in text
     desk.close()
+
+
+async def test_an_error_stands_under_its_juror_and_reasons_are_cut_until_asked_for(
+    tmp_path: Path,
+) -> None:
+    def some(seen: Seen) -> str:
+        if seen.payload["model"].endswith("2"):
+            return "no JSON here"
+        return said(seen, reason="first line\nsecond line")
+
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    await asked(desk, run, tmp_path, some)
+    item = item_of(desk, run)
+    found = RerunReader().read(desk, item, None)
+    for whole, second in ((True, 2), (False, 0)):
+        sections = rerun.reruns(item, found, whole=whole)
+        lines = [line.plain.strip() for line in document_lines(Document(sections), 79)]
+        (failed,) = (at for at, line in enumerate(lines) if "parse_fail" in line)
+        assert "JSON" in lines[failed + 1]
+        assert sum("first line" in line for line in lines) == 2
+        assert sum("second line" in line for line in lines) == second
+    async with staged(desk, run, size=SMALL) as stage:
+        await stage.press("tab", "tab")
+        assert any("first line" in line for line in stage.review.text("jury").text.splitlines())
 
 
 async def test_the_newest_comes_first(tmp_path: Path) -> None:
