@@ -16,7 +16,6 @@ from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.app.theme.names import THEMES
 from reviewdesk.desk.review import kept
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.tags import DIGITS, usable_tags
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import KEPT
 from reviewdesk.views.document import Tone
@@ -58,7 +57,6 @@ _USABLE: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(WIDTHS, _is_share),
     **{name: partial(_is_like, default) for name, default in READING.items()},
     "panel": _is_path,
-    "tag_digits": partial(_is_like, frozenset()),
 }
 """Returns True for a value that can be used, by the name under which it is kept."""
 
@@ -78,7 +76,6 @@ def choices(core: Core) -> dict[str, Any]:
         },
         **{name: getattr(core.panes, pane) for name, pane in WIDTHS.items()},
         **{name: _json(getattr(core.reading, name)) for name in READING},
-        "tag_digits": list(core.digits) or None,
     }
 
 
@@ -101,7 +98,6 @@ class PreferenceController:
         core.settings = self._given.with_kept(values)
         reading = {name: type(own)(values.get(name, own)) for name, own in READING.items()}
         core.reading = replace(core.reading, **reading)
-        core.digits = usable_tags(values.get("tag_digits", ()))[:DIGITS]
         core.arrange(
             replace(core.panes, queue=values.get("queue_width"), jury=values.get("jury_width"))
         )

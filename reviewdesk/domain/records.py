@@ -182,6 +182,11 @@ class Pace(Frozen):
     counted: int
 
     @property
+    def mean_dwell(self) -> float | None:
+        """The mean seconds per label, by which the time left is told."""
+        return 3600 / self.per_hour if self.per_hour else None
+
+    @property
     def steady(self) -> bool:
         """Whether enough labels were timed, over enough minutes, for the pace to be meaningful."""
         if self.counted < STEADY or not self.per_hour:

@@ -14,9 +14,9 @@ DIGITS = 9
 """How many tags have a digit."""
 USUAL = (
     "unsupported-claim", "wrong-fact", "incomplete", "ignored-instruction", "wrong-policy",
-    "unsafe", "tone", "format", "bad-rubric",
+    "unsafe",
 )  # fmt: skip
-"""Tags to begin with, while the reviewer has none: what commonly goes wrong in a response."""
+"""Tags to begin with on a desk: what commonly goes wrong in a response."""
 _SPACE = re.compile(r"\s+")
 _FILTER_SIGNS = '"|'
 """Characters that end or split a word of a filter, so that ``tag:`` could not name such a tag."""
@@ -55,23 +55,16 @@ def split_tags(text: str) -> tuple[str, ...]:
 
 
 def digit_tags(
-    configured: Sequence[str], own: Sequence[str], before: Sequence[str] = ()
+    places: Sequence[str], configured: Sequence[str], own: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return up to nine tags, one for each digit: the configured ones, then the reviewer's own.
+    """Return up to nine tags, one for each digit: those that a desk has, and then the new ones.
 
-    ``own`` are the tags that the reviewer uses, the most used first. ``USUAL`` ones fill what is
-    left unless some are configured. Tags that stood in ``before`` keep their digits as long as the
-    configured ones do; only a usual one that nobody uses makes room for a new one.
+    ``places`` are the desk's: none of them moves, so that a digit keeps its meaning. The next
+    digits go to ``configured`` tags and then to the reviewer's ``own``, the most used first. On a
+    desk without any, ``USUAL`` ones come first unless some are configured; they leave digits free.
     """
-    if not before or tuple(before[: len(configured)]) != tuple(configured):
-        usual = () if configured else USUAL
-        return tuple(dict.fromkeys((*configured, *own, *usual)))[:DIGITS]
-    places = list(before)
-    new = [tag for tag in own if tag not in places]
-    idle = [at for at, tag in enumerate(places) if tag not in own and tag not in configured]
-    for at, tag in zip(idle, new, strict=False):
-        places[at] = tag
-    return (*places, *new[len(idle) :])[:DIGITS]
+    usual = () if places or configured else USUAL
+    return tuple(dict.fromkeys((*places, *configured, *usual, *own)))[:DIGITS]
 
 
 def usable_tags(texts: Iterable[str]) -> tuple[str, ...]:

@@ -186,7 +186,7 @@ class Settings(Frozen):
     tags: Annotated[
         tuple[str, ...],
         Setting(
-            "The tags that the digits give, nine at most; your own most used ones fill the rest.",
+            "The tags that get the first free digits of a desk; a tag keeps its digit there.",
             "a list of tags in quotes",
         ),
     ] = ()

@@ -96,7 +96,7 @@ def _open(page: CalibrationPage, target: Target) -> Document:
             *labels.jurors(page.jurors),
             labels.split(page.split, f"{found.design.value}, each label once"),
             *labels.tags(page.tags),
-            *labels.pace(page.pace, page.left),
+            *labels.pace(page.pace, page.undone),
         ),
     )
 
@@ -125,7 +125,7 @@ def _blind(page: CalibrationPage) -> Document:
             *labels.jurors(page.jurors),
             labels.split(alone.split, "each label once"),
             *labels.tags(page.tags),
-            *labels.pace(page.pace, None),
+            *labels.pace(page.pace, page.undone),
         ),
     )
 

@@ -19,7 +19,7 @@ from reviewdesk.views.document import (
     outside,
     table,
 )
-from reviewdesk.views.progress import duration
+from reviewdesk.views.progress import duration, pace_text
 from reviewdesk.views.words import number
 
 MEANS = {
@@ -154,12 +154,12 @@ def tags(found: Sequence[TagCount]) -> list[Section]:
     return [Section("Tags", (Flow(groups),), "items that carry them")]
 
 
-def pace(found: Pace, left: int | None) -> list[Section]:
+def pace(found: Pace, left: int) -> list[Section]:
     """Return how fast the reviewer labels, and how long the ``left`` verdicts take at that pace."""
-    if not found.steady or found.per_hour is None or found.median_dwell is None:
+    if not found.steady:
         return []
-    text = f"{found.per_hour:.0f} labels an hour; half of them within {found.median_dwell:.0f} s"
+    text = pace_text(found)
     if left:
-        text += f"; the {left} left of flagged and audit take about {duration(left, found)}"
+        text += f"; the {left:,} left take about {duration(left, found)}"
     note = f"yours, {found.counted} labels timed"
     return [Section("Pace", (Paragraph(text, Tone.STRONG),), note)]

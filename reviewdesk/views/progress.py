@@ -21,18 +21,23 @@ def done_texts(progress: Progress) -> tuple[str, str]:
 def time_texts(progress: Progress, pace: Pace | None) -> tuple[str, str, str]:
     """Return the time that the rest of the queue takes, in words and ever shorter.
 
-    It is the number of verdicts without a label times the median dwell of the reviewer's labels.
     The texts are empty until the pace is steady, and when nothing is left.
     """
     text = duration(progress.left, pace)
-    return (f"about {text} left", f"{text} left", text) if text else ("", "", "")
+    long = f"about {text} for the {progress.left:,} left"
+    return (long, f"{text} left", text) if text else ("", "", "")
+
+
+def pace_text(pace: Pace) -> str:
+    """Return a steady pace in words."""
+    return f"{pace.per_hour:.0f} labels an hour, {pace.mean_dwell:.0f} s each on average"
 
 
 def duration(left: int, pace: Pace | None) -> str:
-    """Return how long ``left`` labels take at a pace: their number times the median dwell."""
-    if pace is None or not pace.steady or pace.median_dwell is None or not left:
+    """Return how long the ``left`` verdicts without a label take: their number times the mean."""
+    if pace is None or not pace.steady or pace.mean_dwell is None or not left:
         return ""
-    minutes = max(1, round(left * pace.median_dwell / 60))
+    minutes = max(1, round(left * pace.mean_dwell / 60))
     return f"{minutes} min" if minutes < _HOURS_FROM else f"{round(minutes / 60):,} h"
 
 

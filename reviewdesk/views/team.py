@@ -83,7 +83,7 @@ def _members(members: Sequence[TeamMember]) -> Section:
             outside(one.reviewer, 40),
             f"{one.labels:,}",
             number(one.pace.per_hour if one.pace.steady else None, 0),
-            number(one.pace.median_dwell, 0),
+            number(one.pace.mean_dwell, 0),
             f"{one.repeats.n:,}",
             number(one.repeats.rate),
             interval(one.repeats.low, one.repeats.high),

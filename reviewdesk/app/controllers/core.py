@@ -75,7 +75,6 @@ class Core:
         self._panes, self.reading, self.reruns = Panes(), ReadingOptions(), NOTHING
         self.figures, self.saved, self._unmarked = Figures(), _unsaved(desk), ""
         self.requests: list[Request] = []
-        self.digits: tuple[str, ...] = ()  # the tags that the digits give, once offered
         self.counted: Callable[[Figures, Figures], None] = lambda _old, _new: None
         self.start = self.rows = self.seek = 0
         self.strip, self._reader, self.seen = LiveStrip(), RerunReader(), SeenItems(clock)

@@ -27,7 +27,7 @@ from reviewdesk.desk.review import edits
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.tags import digit_tags, normal_tags, split_tags
+from reviewdesk.domain.tags import normal_tags, split_tags
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
@@ -130,8 +130,8 @@ class AnnotationController:
         configured = normal_tags(core.settings.tags)
         if self._own is None:
             self._own = dict.fromkeys(marks.own_tags(core.desk))
-        offered = digit_tags(configured, tuple(self._own), core.digits)
-        core.digits, pressed = offered, dict.fromkeys(range(len(offered)), float("-inf"))
+        offered = marks.tag_digits(core.desk, configured, tuple(self._own))
+        pressed = dict.fromkeys(range(len(offered)), float("-inf"))
         tags = list(item.tags)
 
         def toggle(place: int, late: float) -> Sequence[str]:

@@ -11,7 +11,7 @@ from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.app.paint.styled import Lines, flow, heading, inline, line, paragraph
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Calibration, Metrics, Pace, Progress
-from reviewdesk.views.progress import figures_wait
+from reviewdesk.views.progress import figures_wait, pace_text
 from reviewdesk.views.words import number
 
 EXPORT = "reviewdesk labels export"
@@ -53,7 +53,7 @@ def _done(session: Session, pace: Pace | None) -> list[tuple[str, str]]:
         ("disputed", str(progress.disputed)),
     ]
     if pace is not None and pace.steady:
-        facts.append(("pace", f"{pace.per_hour:.0f} per hour, median {pace.median_dwell:.0f} s"))
+        facts.append(("pace", pace_text(pace)))
     return facts
 
 

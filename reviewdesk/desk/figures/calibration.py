@@ -72,6 +72,7 @@ def calibration_page(
         jurors=counted,
         tags=tags,
         pace=speed,
+        undone=run.verdicts - len(labels),
     )
     return _with_fit(page, made) if FitScope.HEADLINE in fits else page
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.records import Run, TagCount
-from reviewdesk.store import labels, verdicts
+from reviewdesk.domain.tags import DIGITS, digit_tags, usable_tags
+from reviewdesk.errors import BusyError
+from reviewdesk.store import labels, reviewer, verdicts
+from reviewdesk.store.connect import writing
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -35,3 +42,49 @@ def known_tags(desk: Desk) -> list[str]:
         return labels.used_tags(desk.conn)
     told = labels.told_tags(desk.conn, withheld)
     return sorted(told, key=lambda tag: (-len(told[tag]), tag))
+
+
+_DIGITS = "tag_digits"
+"""The name under which the desk itself keeps the tags of the digits, for every reviewer."""
+
+
+def tag_digits(desk: Desk, configured: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
+    """Return the tags that the digits give, and keep those that are new on the desk.
+
+    See ``digit_tags``. A tag that cannot be kept at this moment gets no digit yet.
+    """
+    found = digit_tags(_digits(desk), configured, own)
+    if desk.read_only or found == _stored_digits(desk.conn, DESK):
+        return found
+    try:
+        return _keep_digits(desk, configured, own)
+    except BusyError:
+        return _digits(desk)
+
+
+def add_digits(desk: Desk, other: sqlite3.Connection) -> None:
+    """Give the tags that have a digit on another desk the next free ones on this desk."""
+    if found := _stored_digits(other, DESK):
+        _keep_digits(desk, found, ())
+
+
+def _keep_digits(desk: Desk, configured: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
+    with writing(desk.conn, desk.path):
+        found = digit_tags(_digits(desk), configured, own)
+        reviewer.keep_settings(desk.conn, DESK, {_DIGITS: json.dumps(found)})
+    return found
+
+
+def _digits(desk: Desk) -> tuple[str, ...]:
+    """Return the desk's tags by digit; earlier versions kept those of each reviewer."""
+    stored = _stored_digits(desk.conn, DESK)
+    return stored or _stored_digits(desk.conn, desk.reviewer)
+
+
+def _stored_digits(conn: sqlite3.Connection, who: str) -> tuple[str, ...]:
+    try:
+        values = json.loads(reviewer.kept_settings(conn, who).get(_DIGITS, "[]"))
+    except (ValueError, RecursionError):
+        return ()
+    texts = values if isinstance(values, list) else ()
+    return usable_tags(text for text in texts if isinstance(text, str))[:DIGITS]

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.review import marks
 from reviewdesk.domain.labels.chain import (
     COUNTED,
     DESK,
@@ -93,6 +94,7 @@ def merge(desk: Desk, other: Path) -> Merged:
             MergedChain(one.desk, one.reviewer, count, taking.take(one))
             for one, count in zip(arrivals, counts, strict=True)
         ]
+        marks.add_digits(desk, conn)
     return Merged(tuple(found), desk.head())
 
 

@@ -83,6 +83,8 @@ class CalibrationPage(Frozen):
     jurors: tuple[JurorCounts, ...] | None = None
     tags: tuple[TagCount, ...] = ()
     pace: Pace = _NO_PACE
+    undone: int = 0
+    """The number of verdicts without a label, as progress counts them."""
 
     def ends(self, figure: str, target: Target = Target.RUN) -> Interval | Estimate | None:
         """Return the interval of one headline figure, or ``None`` if there is none.

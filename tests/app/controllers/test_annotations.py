@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from reviewdesk.app.controllers.requests import NoteForm, PromptForm, TagsForm
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import drafts, edits
+from reviewdesk.desk.review import drafts, edits, kept, marks
+from reviewdesk.desk.team.merge import merge
 from reviewdesk.domain.records import Item, Truth, View
 from reviewdesk.domain.tags import USUAL
+from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Settings
 from tests.app.builders import open_run, report, verdict
 from tests.app.controllers.second_run import second_run
@@ -42,18 +45,18 @@ def test_digits_tag_the_item_just_labelled_and_not_the_one_on_screen(tmp_path: P
         assert (line_of(review).name, review.current) == ("item/001", "item/002")
         assert line_of(review).offered == USUAL
         digit(review, 1)
-        digit(review, 7)
+        digit(review, 6)
         digit(review, 1)
-        assert stored(review, "item/001").tags == (USUAL[6],)
+        assert stored(review, "item/001").tags == (USUAL[5],)
         assert review.item.tags == ()
         assert review.state.saved == "saved ✓ tags item/001"
         review.answer(False)
-        assert review.notice == f"item/001: tags: {USUAL[6]}"
+        assert review.notice == f"item/001: tags: {USUAL[5]}"
         assert len(review.events()) == 1
         # Each digit is an event of its own, and so an undo, which shows the item.
         review.press("undo")
         assert review.current == "item/001"
-        assert set(review.item.tags) == {USUAL[0], USUAL[6]}
+        assert set(review.item.tags) == {USUAL[0], USUAL[5]}
 
 
 def test_label_keys_do_nothing_while_the_line_is_open_and_wait_after_it(tmp_path: Path) -> None:
@@ -130,25 +133,61 @@ def test_digits_go_to_configured_tags_then_to_the_own_ones(tmp_path: Path) -> No
         assert line_of(review).offered == ("wrong-policy", "tone", "often", "rare")
 
 
-def test_digits_keep_their_tags_also_at_the_next_start(tmp_path: Path) -> None:
+def test_digits_never_change_their_tags_on_a_desk(tmp_path: Path) -> None:
+    path = tmp_path / "d.db"
     with reviewing(tmp_path, view=FILE) as review:
         review.press("label.fail", "tags.labelled")
         digit(review, 3)
         review.answer(False)
         review.typed("tags", "my-own")
         review.press("label.fail", "tags.labelled")
-        # A usual tag that nobody gave makes room; the one that was given stays on its digit.
-        assert line_of(review).offered == ("my-own", *USUAL[1:])
+        # The new tag takes the next free digit.
+        assert line_of(review).offered == (*USUAL, "my-own")
         review.answer(False)
-        review.press("quit")
-        # By use alone the third usual tag would come first.
-        later = Review(Desk.open(tmp_path / "d.db", reviewer="ann"), review.run, view=FILE)
-        later.press("tags.labelled")
-        assert line_of(later).offered == ("my-own", *USUAL[1:])
-        later.answer(False)
-        later.press("kept.forget", "tags.labelled")
-        assert line_of(later).offered[:2] == (USUAL[2], "my-own")
-        later.desk.close()
+        review.press("kept.forget", "quit")
+    # At the next start, for another reviewer with tags and settings of her own, in another run.
+    other = Desk.open(path, reviewer="ben")
+    body = json.dumps(report([verdict(7), verdict(8)])).encode()
+    run = other.load(Source.from_bytes("other.json", body)).run
+    later = Review(other, run, view=FILE, settings=Settings(tags=("configured", "my-own")))
+    edits.tags(later.item.row.key, ["of-ben"])(other)
+    later.press("label.fail", "tags.labelled")
+    assert line_of(later).offered == (*USUAL, "my-own", "configured", "of-ben")
+    other.close()
+
+
+def test_digits_keep_their_tags_through_a_merge(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.press("label.fail", "tags.labelled")
+        review.answer(False)
+        review.typed("tags", "of-ann")
+        review.press("label.fail", "tags.labelled")
+        review.answer(False)
+    (tmp_path / "two").mkdir()
+    settings = Settings(tags=("first", "second"))
+    with reviewing(tmp_path / "two", view=FILE, settings=settings) as review:
+        review.press("label.fail", "tags.labelled")
+        assert line_of(review).offered == ("first", "second")
+        review.answer(False)
+        merge(review.desk, tmp_path / "d.db")
+        review.press("tags.labelled")
+        # Those of the other desk follow; nine have a digit.
+        assert line_of(review).offered == ("first", "second", *USUAL, "of-ann")
+    # A desk without digits of its own takes those of the other.
+    empty = Desk.open(tmp_path / "empty.db", reviewer="cleo")
+    merge(empty, tmp_path / "d.db")
+    assert marks.tag_digits(empty, ("x",), ()) == (*USUAL, "of-ann", "x")
+    empty.close()
+
+
+def test_digits_that_an_earlier_version_kept_stay(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        kept.keep(review.desk, {"tag_digits": ["b", "a"]})
+        review.press("label.fail", "tags.labelled")
+        assert line_of(review).offered == ("b", "a")
+        ben = Desk.open(review.desk.path, reviewer="ben")
+        assert marks.tag_digits(ben, (), ("c",)) == ("b", "a", "c")
+        ben.close()
 
 
 def test_from_the_line_the_tags_of_the_same_item_are_typed(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def text(header: Header, width: int) -> str:
 
 def test_the_header_speaks_in_words(session: Session) -> None:
     wide = text(Header(session, SAVED, pace=PACE), 160)
-    start = " support-bot · open · 6 of 30 done · about 20 min left · "
+    start = " support-bot · open · 6 of 30 done · about 20 min for the 24 left · "
     assert wide.startswith(f"{start}flagged 3 of 15, audit 1 of 15 ")
     assert wide.endswith(f" {SAVED} ")
     # A filter and an order stand there only if they are not the usual ones.
@@ -82,7 +82,7 @@ def test_the_name_of_what_was_saved_keeps_its_end(session: Session) -> None:
 
 
 def test_time_left_is_shortened_before_the_name_of_what_was_saved_is_cut(session: Session) -> None:
-    # 53 + 34 cells do not fit in 80: "about 20 min left" becomes "20 min", 11 cells less.
+    # 53 + 34 cells do not fit in 80: the time is "20 min" alone there.
     drawn = text(Header(session, SAVED, pace=PACE), 80)
     assert drawn.startswith(" support-bot · open · 6 of 30 done · 20 min ")
     assert drawn.endswith(f" {SAVED} ")
