@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from reviewdesk.domain.jury.ballot import ballot
     from reviewdesk.domain.jury.band import band
     from reviewdesk.domain.jury.family import family, same_family
-    from reviewdesk.domain.jury.label_rules import LabelRules, LabelVote, label_decision, label_vote
+    from reviewdesk.domain.jury.label_rules import LabelVote, label_decision, label_vote
+    from reviewdesk.domain.jury.label_words import LabelRules
     from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
     from reviewdesk.domain.jury.rule import rule_for
     from reviewdesk.domain.jury.strategies import STRATEGIES, Votes, mean, median, weighted_average
@@ -91,7 +92,8 @@ _WHERE = {
     "domain.stats.correction": "lang_reiczigel rogan_gladen wald",
     "domain.stats.figures": "Fit Part",
     "domain.stats.fit": "fit",
-    "domain.jury.label_rules": "LabelRules LabelVote label_decision label_vote",
+    "domain.jury.label_rules": "LabelVote label_decision label_vote",
+    "domain.jury.label_words": "LabelRules",
     "domain.jury.rule": "rule_for",
     "domain.panel.price": "Price",
     "domain.panel.juror": "Juror",

@@ -12,8 +12,21 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from reviewdesk.domain import arguments
-from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, number, own_word
+from reviewdesk.domain.canonical import (
+    CanonicalBallot,
+    CanonicalVerdict,
+    number,
+    own_facts,
+    own_word,
+)
 from reviewdesk.domain.enums import BY_REGIME, Band, Decision, Regime, Rounding, Status, Strategy
+from reviewdesk.domain.jury.label_words import (
+    FAILED_LABELS,
+    UNCLEAR,
+    LabelRules,
+    folded,
+    stated_rules,
+)
 from reviewdesk.errors import UsageError
 from reviewdesk.frozen import Frozen
 
@@ -49,6 +62,8 @@ class Policy(Frozen):
     """The strategy to use instead when a juror failed; only our own reports state it."""
     supermajority: float | str | None = None
     """The share that a supermajority needs, 2/3 if ``None``; only our own reports state it."""
+    counting: LabelRules | None = None
+    """The labels that a panel declares and how it counts them; only our own reports state it."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for a threshold outside 0..1 or an invalid quorum or supermajority."""
@@ -82,6 +97,7 @@ class Policy(Frozen):
             weights={**other.weights, **self.weights},
             failed_jurors=self.failed_jurors or other.failed_jurors,
             supermajority=self.supermajority or other.supermajority,
+            counting=self.counting or other.counting,
         )
 
     def beyond(self, other: Policy) -> tuple[str, ...]:
@@ -133,17 +149,6 @@ class Ballot:
         """Whether the juror gave only a raw number, whose scale is not known."""
         silent = self.status is Status.ABSTAINED and not self.declined
         return silent and self.raw_score is not None
-
-
-UNCLEAR = "UNCLEAR"
-"""The label of a juror, or of a panel, that does not commit itself."""
-FAILED_LABELS = {"error": Status.ERROR, "parse_fail": Status.PARSE_FAIL}
-"""The labels, case-folded, that stand for a failed call, with the status that each one means."""
-
-
-def folded(label: str | None) -> str:
-    """Return a label as labels are compared: case-folded, without surrounding blanks."""
-    return (label or "").strip().casefold()
 
 
 class Answer(NamedTuple):
@@ -266,7 +271,11 @@ def verdict_reader(
 
 def _stated_policy(body: CanonicalVerdict, defaults: Policy) -> Policy:
     stands_in = Strategy.MEDIAN if own_word(body, "failed_jurors") == Strategy.MEDIAN else None
-    own = Policy(failed_jurors=stands_in, supermajority=_stated_share(body))
+    own = Policy(
+        failed_jurors=stands_in,
+        supermajority=_stated_share(body),
+        counting=stated_rules(own_facts(body)),
+    )
     stated = Policy.from_body(body).over(own).over(defaults)
     by_regime = BY_REGIME.get(body.get("regime") or "")
     if by_regime is None or body.get("strategy") or stated.strategy in {None, by_regime}:
@@ -312,8 +321,13 @@ def answer(juror: CanonicalBallot, threshold: float | None) -> Answer:
 def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
     """Read the ballot of one juror of a canonical body, under the policy of its verdict."""
     status, score, vote, derived = answer(juror, policy.threshold)
-    stated = juror.get("pass")
+    stated, label = juror.get("pass"), juror.get("label")
     error = juror.get("error")
+    message = error["message"] if error else None
+    withheld = stated is None and "pass" in juror
+    if status is Status.OK and policy.counting is not None and policy.counting.labels:
+        label, status, vote, message = _declared_label(juror, policy.counting)
+        score, withheld = (score, vote is None) if status is Status.OK else (None, False)
     confidence, weight = (number(juror.get(name)) for name in ("confidence", "weight"))
     return Ballot(
         seat=seat,
@@ -328,12 +342,30 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
         confidence=confidence if confidence is not None and 0 <= confidence <= 1 else None,
         weight=policy.weights.get(juror["id"]) if weight is None else weight,
         reason=juror.get("reason"),
-        error=error["message"] if error else None,
-        label=juror.get("label"),
-        withheld=stated is None and "pass" in juror,
+        error=message,
+        label=label,
+        withheld=withheld,
         raw_score=number(juror.get("raw_score")),
         declined=juror.get("status") == Status.ABSTAINED,
     )
+
+
+def _declared_label(
+    juror: CanonicalBallot, rules: LabelRules
+) -> tuple[str | None, Status, bool | None, str | None]:
+    """Return the label, status, vote and error of a ballot whose panel declares its labels.
+
+    A word outside the declared labels is a failed ballot. A stated vote stands; else the label
+    votes, and one that is neither passing nor failing casts no vote, whatever the score.
+    """
+    label, word = rules.spelled(juror.get("label")), juror.get("label")
+    if label is None:
+        message = rules.refusal(word)
+        return word, Status.PARSE_FAIL, None, message
+    if (stated := juror.get("pass")) is not None:
+        return label, Status.OK, stated, None
+    meant = rules.decision(label)
+    return label, Status.OK, None if meant is None else meant is Decision.PASS, None
 
 
 def stated_trim(body: CanonicalVerdict) -> StatedTrim:

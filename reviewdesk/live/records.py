@@ -11,6 +11,7 @@ from datetime import datetime
 from itertools import product
 from typing import Final, Protocol, TypeAlias
 
+from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.panel.case import Case, case_key
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.prompt import (
@@ -41,8 +42,8 @@ class Call(Frozen):
     seat: int
     juror: Juror
     prompt: Prompt
-    labels: bool = False
-    """Whether the juror answers by a word and not by a vote."""
+    labels: LabelRules | None = None
+    """The labels that the juror answers by; ``None`` if it votes."""
     sample: int = 0
     """Which of several equal questions this is, from 0 on."""
     swapped: bool = False
@@ -58,7 +59,8 @@ class Call(Frozen):
         parts = [
             self.about, self.seat, juror.name, juror.model, juror.vendor, juror.base_url,
             juror.temperature, juror.max_tokens, juror.prompt_sha256,
-            *(["labels"] if self.labels else []),
+            *(["labels"] if self.labels is not None else []),
+            *([self.labels.labels] if self.labels is not None and self.labels.labels else []),
             *([[juror.options, juror.deployment, juror.api_version]] if juror.options
               or juror.deployment or juror.api_version else []),
             *([f"sample {self.sample}"] if self.sample else []),
@@ -166,7 +168,7 @@ def calls_for(
     """
     complete = case.under(panel.rubric)
     slots, about = complete.slots(panel.rubric), case_key(complete)
-    labels = panel.wants_labels(case.tags)
+    labels = panel.counting_for(case.tags) if panel.wants_labels(case.tags) else None
     shown = tuple(map(shown_reason, others))
     outside = {**slots, **{f"juror {n}": text for n, text in enumerate(shown)}}
     found = []

@@ -146,4 +146,6 @@ class CaseRounds:
         if len(answers) == 1 and "round" not in answers[0]:
             return answers[0]
         rounds = max(one.get("round") or 1 for one in answers)
-        return one_ballot(seat_body(juror), answers, self._panel.rule.threshold, rounds=rounds)
+        labels = bool(self._panel.counting_for(self._case.tags).labels)
+        threshold = self._panel.rule.threshold
+        return one_ballot(seat_body(juror), answers, threshold, rounds=rounds, labels=labels)

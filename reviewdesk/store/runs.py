@@ -91,7 +91,10 @@ def show_only(conn: sqlite3.Connection, run_hash: str) -> None:
 UNANIMOUS = {
     # A single score also has a range of 0, but no variance and so no mass.
     "unanimous_scores": "(mass IS NOT NULL AND range = 0)",
-    "unanimous_votes": "(answered > 1 AND passes IN (0, answered))",
+    # Jurors may vote alike and still say different labels, one of which is neither pass nor fail.
+    "unanimous_votes": (
+        f"(answered > 1 AND passes IN (0, answered) AND NOT flags & {Flag.SPLIT.value})"
+    ),
 }
 """SQL conditions that hold if all jurors of a verdict gave the same score, or the same vote."""
 

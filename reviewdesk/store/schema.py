@@ -312,6 +312,11 @@ def keep_orders(conn: sqlite3.Connection) -> None:
     orders.rebuild(conn)
 
 
+def derive_by_rules_2(conn: sqlite3.Connection) -> None:
+    """Derive the runs again, whose labels other than pass and fail were compared as votes."""
+    _derive_again(conn)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_runs,
     create_label_log,
@@ -333,6 +338,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     keep_archives,
     add_claims,
     add_counters,
+    derive_by_rules_2,
 )
 
 

@@ -12,7 +12,7 @@ from reviewdesk.domain.assessment.seats import silent_words
 from reviewdesk.domain.jury.agreement import AgreementPair
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE, own_share
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.verdict import Ballot, Band, Decision, Policy, folded
+from reviewdesk.domain.verdict import Ballot, Band, Decision, Policy
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -56,7 +56,11 @@ def decision(item: Item) -> tuple[Block, ...]:
         score += (Text(f" by {found.rule.used.value.replace('_', ' ')}", Tone.MUTED),)
     votes = found.votes
     first += [score] if score else []
-    first.append(f"{votes.passes} of {votes.answered} pass, {votes.seated} seated")
+    if found.labels:
+        counts = (f"{count} {label}" for label, count in found.labels.items())
+        first.append((outside(", ".join(counts), 400), f", {votes.seated} seated"))
+    else:
+        first.append(f"{votes.passes} of {votes.answered} pass, {votes.seated} seated")
     if silent := silent_words(found.seats):
         first.append(Text(silent, Tone.WARN))
     return Flow(tuple(first)), Flow(tuple(_agreement(found)))
@@ -66,9 +70,13 @@ def _agreement(found: Assessment) -> list[Words]:
     spread, reported = found.agreement.spread, found.pair.reported
     groups: list[Words] = [Text("agreement", Tone.MUTED)]
     groups += [_stated_agreement(found.pair)] if reported else []
-    ours = Text(f"{'ours r_WG' if reported else 'r_WG'} {number(spread.raw)}", Tone.MUTED)
+    measure = "2P-1 of labels" if found.labels else "r_WG"
+    ours = Text(f"{'ours ' if reported else ''}{measure} {number(spread.raw)}", Tone.MUTED)
     groups.append((ours, *_band(spread.band)))
-    if alike := [what for what in ("scores", "votes") if getattr(found, f"unanimous_{what}")]:
+    alike = [what for what in ("scores", "votes") if getattr(found, f"unanimous_{what}")]
+    if found.labels and not found.split and len(found.seats) > 1:
+        alike = ["labels"]
+    if alike:
         groups.append(Text(f"unanimous {' and '.join(alike)}", Tone.NOTE))
     return groups
 
@@ -171,17 +179,9 @@ def _strongest_dissent(item: Item) -> list[Words]:
 
 
 def dissents(item: Item) -> list[Seat]:
-    """Return the jurors against the decision: trimmed ones first, then the farthest from it.
-
-    Where labels came to neither pass nor fail, they are the jurors with another label.
-    """
+    """Return the jurors against the decision: trimmed ones first, then the farthest from it."""
     seats, passed = item.assessment.seats, item.assessment.decision is Decision.PASS
     against = [seat for seat in seats if seat.dissent]
-    label = folded(_consensus(item))
-    if label in {folded(seat.ballot.label) for seat in seats} - {""}:
-        against = [
-            seat for seat in seats if seat.ballot.usable and folded(seat.ballot.label) != label
-        ]
 
     def nearness(seat: Seat) -> tuple[bool, float]:
         score = seat.ballot.score
@@ -251,7 +251,15 @@ def jurors(item: Item, *, whole: bool = True) -> Section:
     )
     rows = [
         Row(
-            tuple(_cells(seat, models=models, weights=weights, whole=whole)),
+            tuple(
+                _cells(
+                    seat,
+                    models=models,
+                    weights=weights,
+                    whole=whole,
+                    labels=bool(item.assessment.labels),
+                )
+            ),
             _LOST if seat.trimmed and seat.dissent else Text("  "),
             reasons(
                 seat.ballot,
@@ -276,7 +284,7 @@ def reasons(ballot: Ballot, lines: int, answers: str) -> tuple[Quote, ...]:
     )
 
 
-def _cells(seat: Seat, *, models: bool, weights: bool, whole: bool) -> list[Words]:
+def _cells(seat: Seat, *, models: bool, weights: bool, whole: bool, labels: bool) -> list[Words]:
     ballot = seat.ballot
     quiet = Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
     lost = seat.trimmed and seat.dissent
@@ -291,15 +299,18 @@ def _cells(seat: Seat, *, models: bool, weights: bool, whole: bool) -> list[Word
         *([model] if models else []),
         Text(family, Tone.MUTED),
         Text(score, quiet),
-        _vote(seat, quiet),
+        _vote(seat, quiet, labels=labels),
         *([Text(weight, quiet)] if weights else []),
         state(seat, whole=whole),
     ]
 
 
-def _vote(seat: Seat, quiet: Tone) -> Words:
-    """Return the vote, or the label that the juror gave in its place."""
+def _vote(seat: Seat, quiet: Tone, *, labels: bool) -> Words:
+    """Return the vote, or the label that the juror gave in its place or that decides."""
     ballot = seat.ballot
+    if labels and ballot.usable and ballot.label:
+        meant = quiet if ballot.vote is None else Tone.PASS if ballot.vote else Tone.FAIL
+        return outside(ballot.label, 60, meant)
     if ballot.vote is not None:
         return Text(words.VOTES[ballot.vote], Tone.PASS if ballot.vote else Tone.FAIL)
     if ballot.usable and ballot.label:

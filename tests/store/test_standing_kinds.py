@@ -79,10 +79,12 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
 def test_an_older_desk_is_whole_after_the_migration(older: Older) -> None:
     desk = open_desk(older.path)
     assert desk.verify(older.head).ok
-    *same, covered, counted = log(desk)
+    *same, covered, counted, derived = log(desk)
     assert same == older.log
     assert covered[2:5] == ("@desk", 1, "run")
     assert counted[2:5] == ("@desk", 2, "counted")
+    # The run was covered as it was, and then derived again by the present rules.
+    assert derived[2:5] == ("@desk", 3, "rules")
     assert audit.objects(desk.conn) == audit.made_objects()[-1]
     assert older.path.with_name("desk.db.schema-3.backup").exists()
     desk.close()

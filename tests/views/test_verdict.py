@@ -171,7 +171,7 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "labels": (
         {"jurors": LABELS, "strategy": "majority"},
-        'no decision, label SPLIT · not escalated · dissent b: "b thinks so"',
+        'no decision, label SPLIT · agreement low · split · dissent b: "b thinks so"',
     ),
 }
 

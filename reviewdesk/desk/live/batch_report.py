@@ -135,7 +135,7 @@ def committed_panel(panel: PanelSpec) -> dict[str, Any]:
             "supermajority": own_share(rule.supermajority),
             "strategy_for": dict(rule.routes) or None,
             "trim": shape(rule, "fraction=trim rounding"),
-            **panel.asking,
+            **panel.asking(),
             "jurors": [_seat(juror) for juror in panel.jurors],
         }
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,17 +14,16 @@ from reviewdesk.domain.canonical import (
     CanonicalVerdict,
     without_nulls,
 )
-from reviewdesk.domain.jury.label_rules import Aggregate
+from reviewdesk.domain.jury.label_rules import LabelVote
+from reviewdesk.domain.jury.label_words import Aggregate
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import Cast, PanelSpec
 from reviewdesk.domain.panel.spec import PanelRule as Rule
-from reviewdesk.domain.panel.vendors import Vendor
 from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
-    UNCLEAR,
     Ballot,
     Decision,
     Generator,
@@ -59,6 +58,11 @@ class LiveVerdict(Frozen):
         return self.assessment.decision
 
     @property
+    def label_vote(self) -> LabelVote | None:
+        """The consensus of the labels; ``None`` if labels do not decide."""
+        return self.assessment.label_vote
+
+    @property
     def score(self) -> float | None:
         """The panel's score; ``None`` if the rule gives none."""
         return self.assessment.score
@@ -71,7 +75,9 @@ class Panel(PanelSpec):
     Without a ``strategy``, the regime selects it, and without a regime it is the weighted average.
     A case with a tag in ``routes`` takes that tag's strategy. ``aggregate`` is a custom label rule
     in place of a strategy: ``(ballots) -> (label, disagreement)``; live jurors then answer by a
-    label. ``fallback`` is the label of a count that gives none. ``stop_when_decided`` asks the
+    label. ``labels`` are those that jurors may answer by, ``passing`` and ``failing`` those that
+    pass and fail; the winning label decides, by ``majority`` if no strategy is given.
+    ``fallback`` is the label of a count that gives none. ``stop_when_decided`` asks the
     jurors in their order, as long as they can turn the decision, ``swap`` shows a pair of responses
     in both orders, and with ``rounds=2`` jurors see each other's reasons and answer again.
     """
@@ -88,14 +94,17 @@ class Panel(PanelSpec):
         regime: Regime | str | None = None,
         routes: Mapping[str, Strategy | str] | None = None,
         aggregate: Aggregate | None = None,
-        priority: tuple[str, ...] = (),
+        priority: Sequence[str] = (),
         use_confidence: bool = True,
         supermajority: float | str = DEFAULT_SHARE,
         stop_when_decided: bool = False,
         swap: bool = False,
         rounds: int = 1,
         *,
-        fallback: str = UNCLEAR,
+        fallback: str | None = None,
+        labels: Sequence[str] = (),
+        passing: Sequence[str] = (),
+        failing: Sequence[str] = (),
         jurors: Iterable[Juror] = (),
         rubric: str | None = None,
         name: str = "panel",
@@ -109,7 +118,7 @@ class Panel(PanelSpec):
         rule = Rule(
             strategy, threshold, quorum, {**own, **given}, trim, rounding,
             failed_jurors, regime, routes or {}, aggregate, priority, use_confidence,
-            supermajority, fallback, stop_when_decided, swap, rounds,
+            supermajority, fallback, stop_when_decided, swap, rounds, labels, passing, failing,
         )  # fmt: skip
         PanelSpec.__init__(self, name, seats, rule, rubric)
 
@@ -261,9 +270,6 @@ def _distinct_jurors(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
         if juror.name in names:
             raise UsageError(f"two jurors are named {juror.name!r}", "Give each its own name")
         names.add(juror.name)
-        if juror.vendor not in {vendor.value for vendor in Vendor}:
-            known = ", ".join(Vendor)
-            raise UsageError(f"{juror.name}: no vendor {juror.vendor!r}", f"Known: {known}")
     return jurors
 
 

@@ -25,10 +25,11 @@ from reviewdesk.domain.jury.agreement import (
     unit_alpha,
 )
 from reviewdesk.domain.jury.label_rules import (
-    LabelRules,
     LabelVote,
-    labelled,
+    label_counts,
     recount,
+    said_labels,
+    turning_seats,
     undecided_word,
 )
 from reviewdesk.domain.jury.rule import (
@@ -56,27 +57,31 @@ from reviewdesk.domain.verdict import (
 
 __all__ = ["Assessment", "Closeness", "Seat", "State", "assess"]
 
-_PLAIN = LabelRules()
 _WEIGHTED_STRATEGIES = frozenset({Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE})
 
 
-def assess(
-    verdict: Verdict, *, escalation_stated: bool = True, counting: LabelRules = _PLAIN
-) -> Assessment:
+def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     """Recompute a verdict from its ballots; what the report states is kept.
 
     The recomputed escalation counts if the report states none at all (``escalation_stated``).
     """
     cut, votes, found, made = _count(verdict)
     rule = rule_for(verdict.policy, verdict.ballots, verdict.regime)
-    words = recount(verdict, rule.used, counting)
+    words, said = recount(verdict, rule.used), said_labels(verdict)
     decision = verdict.decision or _decision(verdict, decision_by(rule.used, made, votes), words)
-    score = verdict.score if verdict.score is not None else score_by(rule.used, found)
+    score = verdict.score
+    if score is None:
+        score = words.score if words is not None and said else score_by(rule.used, found)
     close = _closeness(verdict, score)
-    seats = seats_of(verdict, cut, decision, rule)
+    seats = seats_of(verdict, cut, decision, rule, words)
     pair = agreement_pair(verdict, close.spread)
     shared, warning = _kinship(verdict, family.defined_band(pair, close.spread))
-    pivotal = pivotal_seats(verdict, _counted_ballots(seats, rule), votes, cut, rule.used, made)
+    if words is None:
+        pivotal = pivotal_seats(verdict, _counted_ballots(seats, rule), votes, cut, rule.used, made)
+    else:
+        pivotal = (
+            () if close.spread.reason == STOPPED_EARLY else turning_seats(verdict, rule.used, words)
+        )
     assessment = Assessment(
         seats=seats,
         votes=votes,
@@ -92,10 +97,11 @@ def assess(
         bias_warning=warning,
         pivotal=pivotal,
         degraded=_degraded_reasons(verdict, rule),
-        escalation=_escalation_reasons(close.spread, votes, pivotal, rule, words),
+        escalation=_escalation_reasons(verdict, close.spread, votes, pivotal, rule),
         breaches=mismatches.mismatches(verdict, votes, made),
         derived=_derived_fields(verdict, rule, decision, score, pair, shared, warning),
         label_vote=words,
+        labels=label_counts(said),
         assumed_weights=_assumed_weights(verdict, rule),
     )
     notes = flag_notes(verdict, assessment, escalation_stated=escalation_stated)
@@ -113,11 +119,15 @@ def _count(verdict: Verdict) -> tuple[Trim, Votes, Values, Decisions]:
 
 
 def _decision(verdict: Verdict, ruled: Decision | None, words: LabelVote | None) -> Decision | None:
-    """Return the decision of the rule or the labels, or an error if every juror asked has failed.
+    """Return the decision of the labels or the rule, or an error if every juror asked has failed.
 
-    A reported consensus label that is neither pass nor fail overrules both rule and labels.
+    Labels that the panel declares decide alone; others decide what the rule does not. A reported
+    consensus label that is neither pass nor fail overrules both rule and labels.
     """
-    found = ruled or (words.decision if words else None)
+    declared = verdict.policy.counting is not None and bool(verdict.policy.counting.labels)
+    if words is not None:
+        ruled = words.decision if declared else ruled or words.decision
+    found = ruled
     if found and undecided_word(verdict) is None:
         return found
     asked = [ballot.status for ballot in verdict.ballots if ballot.status is not Status.NOT_ASKED]
@@ -144,16 +154,18 @@ def _counted_ballots(seats: Sequence[Seat], rule: Rule) -> list[Ballot]:
 def _closeness(verdict: Verdict, score: float | None) -> Closeness:
     scores = [ballot.score for ballot in verdict.ballots if ballot.score is not None]
     votes = [ballot.vote for ballot in verdict.ballots if ballot.vote is not None]
-    labels = [folded(ballot.label) for ballot in labelled(verdict.ballots)]
+    said = [folded(ballot.label) for ballot in said_labels(verdict)]
+    # Scores that not every juror gave beside its label say nothing of how far the panel differs.
+    scores = [] if said else scores
     variance = sample_variance(scores)
     threshold, stopped = verdict.policy.threshold, stopped_early(verdict.ballots)
     return Closeness(
-        spread=own_spread(verdict.ballots),
-        alpha=None if stopped else unit_alpha(votes if len(votes) >= 2 else labels),
+        spread=own_spread(verdict),
+        alpha=None if stopped else unit_alpha(said or votes),
         closeness=None if stopped else closeness(scores),
         sd=None if variance is None else math.sqrt(variance),
         range=max(scores) - min(scores) if scores else None,
-        margin=abs(score - threshold) if score is not None and threshold is not None else None,
+        margin=None if said or score is None or threshold is None else abs(score - threshold),
     )
 
 
@@ -181,20 +193,21 @@ def _degraded_reasons(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
 
 
 def _escalation_reasons(
+    verdict: Verdict,
     spread: Spread,
     votes: Votes,
     pivotal: Sequence[int],
     rule: Rule,
-    words: LabelVote | None,
 ) -> tuple[str, ...]:
     if spread.reason == STOPPED_EARLY:
         return ()
     reasons = []
     if spread.band is Band.LOW:
         reasons.append("low agreement")
-    if votes.split and pivotal:
+    said = said_labels(verdict)
+    differ = len(label_counts(said)) > 1 if said else votes.split
+    if differ and pivotal:
         reasons.append("a split that one vote would turn")
-    differ = words.disagreement if words else votes.split
     if rule.used is Strategy.UNANIMOUS and differ:
         reasons.append("the rule asks for unanimity, and the jurors differ")
     return tuple(reasons)

@@ -32,13 +32,11 @@ def flag_notes(
         Flag.SUSPICIOUS_TEXT: _suspicious_text(verdict),
         Flag.POSITION_FLIP: _position_flips(verdict),
         Flag.TRIMMED_DISSENT: _trimmed_dissent(verdict, found) if whole else None,
-        Flag.REGIME_SENSITIVE: _regimes(found) if whole else None,
+        Flag.REGIME_SENSITIVE: _regimes(found) if whole and not found.labels else None,
         Flag.MISMATCH: "; ".join(found.mismatches) or None,
         Flag.DEGRADED: _degraded(found),
         Flag.PIVOTAL: _pivotal(found),
-        Flag.SPLIT: f"{found.votes.passes} pass, {found.votes.fails} fail"
-        if found.votes.split
-        else None,
+        Flag.SPLIT: _split(found) if found.split else None,
         Flag.DERIVED_LOW: _derived_low(found),
         Flag.SAME_FAMILY: _same_family(verdict) if found.same_family else None,
         Flag.SINGLE_JUROR: "one ballot only: there is no agreement to speak of"
@@ -157,11 +155,18 @@ def _pivotal(found: Assessment) -> str | None:
     return f"the decision turns if any one of {', '.join(names)} turns"
 
 
+def _split(found: Assessment) -> str:
+    if not found.labels:
+        return f"{found.votes.passes} pass, {found.votes.fails} fail"
+    return ", ".join(f"{count} {show_line(label, 40)}" for label, count in found.labels.items())
+
+
 def _derived_low(found: Assessment) -> str | None:
     spread = found.agreement.spread
     if spread.band is not Band.LOW or spread.raw is None:
         return None
-    return f"agreement recomputed from the ballots is low (r_WG {spread.raw:.2f})"
+    source, measure = ("labels", "2P-1 of pairs") if found.labels else ("ballots", "r_WG")
+    return f"agreement recomputed from the {source} is low ({measure} {spread.raw:.2f})"
 
 
 def _same_family(verdict: Verdict) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from operator import or_
 
@@ -13,7 +14,7 @@ from reviewdesk.domain.jury.label_rules import LabelVote
 from reviewdesk.domain.jury.rule import Decisions, Rule, Values
 from reviewdesk.domain.jury.strategies import Votes
 from reviewdesk.domain.jury.trim import Trim
-from reviewdesk.domain.verdict import Band, Decision
+from reviewdesk.domain.verdict import Band, Decision, Strategy
 from reviewdesk.frozen import Frozen
 
 
@@ -53,6 +54,8 @@ class Assessment(Frozen):
     notes: tuple[FlagNote, ...] = ()
     label_vote: LabelVote | None = None
     """The consensus of the labels if the rule reads them, else ``None``."""
+    labels: Mapping[str, int] = {}
+    """How many jurors said each label, if labels and not votes are what they said, else empty."""
     assumed_weights: tuple[str, ...] = ()
     """The jurors without a known weight, counted with weight 1 under a rule that weighs."""
 
@@ -80,6 +83,11 @@ class Assessment(Frozen):
         )
 
     @property
+    def split(self) -> bool:
+        """Whether the jurors differ: in the labels if they said labels, else in pass and fail."""
+        return len(self.labels) > 1 if self.labels else self.votes.split
+
+    @property
     def stopped_early(self) -> bool:
         """Whether the panel stopped before it had asked every juror."""
         return self.agreement.spread.reason == STOPPED_EARLY
@@ -94,7 +102,13 @@ class Assessment(Frozen):
     @property
     def unanimous_votes(self) -> bool:
         """Whether two or more votes are all the same, and every juror was asked."""
-        return self.votes.answered > 1 and not self.votes.split and not self.stopped_early
+        return self.votes.answered > 1 and not self.split and not self.stopped_early
+
+    @property
+    def replayable(self) -> Strategy | None:
+        """The strategy that can be replayed from scores and votes; not one that counted labels."""
+        counted = self.labels and self.label_vote is not None
+        return Strategy.EXTERNAL if counted else self.rule.strategy
 
     @property
     def ruled(self) -> Decision | None:

@@ -7,9 +7,10 @@ from enum import StrEnum
 
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.family import Family
+from reviewdesk.domain.jury.label_rules import LabelVote, said_labels
 from reviewdesk.domain.jury.rule import Rule
 from reviewdesk.domain.jury.trim import Trim
-from reviewdesk.domain.verdict import Ballot, Decision, Strategy, Verdict
+from reviewdesk.domain.verdict import Ballot, Decision, Strategy, Verdict, folded
 from reviewdesk.frozen import Frozen
 
 WOULD_TRIM = "a trimmed mean would leave it out"
@@ -60,9 +61,21 @@ class Seat(Frozen):
         return self.state in _TRIMMED
 
 
-def seats(verdict: Verdict, cut: Trim, decision: Decision | None, rule: Rule) -> tuple[Seat, ...]:
-    """Return the jurors of a verdict in seat order; a dissent is a vote against the decision."""
+def seats(
+    verdict: Verdict,
+    cut: Trim,
+    decision: Decision | None,
+    rule: Rule,
+    words: LabelVote | None = None,
+) -> tuple[Seat, ...]:
+    """Return the jurors of a verdict in seat order.
+
+    A dissent is a vote against the decision. If labels are what the jurors said, it is another
+    label than the consensus, provided that a juror gave the consensus.
+    """
     losing = {Decision.PASS: False, Decision.FAIL: True}.get(decision) if decision else None
+    won = folded(verdict.text("label") or (words.label if words else None))
+    said = {one.seat: folded(one.label) for one in said_labels(verdict)} if won else {}
     ours = verdict.trim.low is None
     # A reason without a rule means a dispute, which a person decides: nobody is trimmed.
     trims = rule.reason is None if rule.used is None else rule.used is Strategy.TRIMMED_MEAN
@@ -75,7 +88,11 @@ def seats(verdict: Verdict, cut: Trim, decision: Decision | None, rule: Rule) ->
                 ballot=ballot,
                 family=family.family(ballot.model, ballot.vendor),
                 state=State.COUNTED if end is not State.FAILED and spared else end,
-                dissent=losing is not None and ballot.vote is losing,
+                dissent=(
+                    won in said.values() and said.get(ballot.seat, won) != won
+                    if said
+                    else losing is not None and ballot.vote is losing
+                ),
                 tied=ours and trims and ballot.seat in cut.tied,
                 would_trim=spared and end in _TRIMMED,
             )

@@ -13,10 +13,11 @@ from reviewdesk.domain.jury.agreement import (
     R_WG,
     levels_null,
     own_band,
+    pairs_agreement,
     r_wg,
     share_of_pairs,
 )
-from reviewdesk.domain.jury.label_rules import labelled
+from reviewdesk.domain.jury.label_rules import labelled, said_labels
 from reviewdesk.domain.verdict import Band, Decision, Regime, Verdict, folded
 
 NOT_DERIVABLE = "not derivable"
@@ -38,8 +39,15 @@ def restated(verdict: Verdict) -> float | None:
     ``r_wg`` uses the uniform null, and ``pairwise`` is the share of juror pairs that vote alike.
     """
     metric = verdict.agreement.metric if verdict.agreement else None
+    said = [folded(one.label) for one in said_labels(verdict)]
     if metric == "pairwise":
-        return share_of_pairs([one.vote for one in verdict.ballots if one.vote is not None])
+        return (
+            share_of_pairs(said)
+            if said
+            else share_of_pairs([one.vote for one in verdict.ballots if one.vote is not None])
+        )
+    if metric == R_WG and said:
+        return pairs_agreement(said).raw
     if metric == R_WG:
         return r_wg([one.score for one in verdict.ballots if one.score is not None]).raw
     return None
@@ -102,6 +110,9 @@ def _ballot_bands(verdict: Verdict) -> tuple[Band, ...]:
     stated = verdict.agreement
     if stated is None or stated.metric != R_WG:
         return ()
+    if said := said_labels(verdict):
+        found = [pairs_agreement([folded(one.label) for one in said])]
+        return tuple(one.band for one in found if one.band is not None)
     scores = [ballot.score for ballot in verdict.ballots if ballot.score is not None]
     others = (r_wg(scores, null) for null in _NULLS)
     found = [r_wg(scores), *(one for one in others if _equal_when_rounded(one.raw, stated.value))]

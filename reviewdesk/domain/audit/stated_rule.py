@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from reviewdesk.domain.audit.stated_trim import trimmed_means
 from reviewdesk.domain.canonical import own_facts
 from reviewdesk.domain.jury import family
-from reviewdesk.domain.jury.label_rules import LabelRules, label_decision, labelled, recount
+from reviewdesk.domain.jury.label_rules import label_decision, labelled, recount
+from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.rule import Decisions, decision_by, rule_for
 from reviewdesk.domain.jury.stopping import can_turn
@@ -53,6 +55,12 @@ def decision_mismatch(verdict: Verdict, made: Decisions, votes: Votes) -> str | 
     strategies = [rule.strategy, rule.used]
     if verdict.regime == Regime.IRREVERSIBLE:
         strategies.append(Strategy.MEDIAN)
+    counting, words = verdict.policy.counting, recount(verdict, rule.used)
+    if words is not None and counting is not None and counting.labels:
+        allowed = {words.decision, *(counting.outcome(label) for label in words.tied)}
+        if verdict.decision in allowed or (words.decision is None and not words.usable):
+            return None
+        return f"decision: reported {verdict.decision}, but {words.rule} gives {words.label}"
     own = [decision_by(found, made, votes) for found in strategies]
     if strategy is Strategy.TRIMMED_MEAN:
         own += _trimmed_decisions(verdict)
@@ -124,7 +132,9 @@ def label_mismatch(verdict: Verdict) -> str | None:
     found = recount(verdict, verdict.policy.strategy)
     if found is None:
         return None
-    bare = recount(verdict, verdict.policy.strategy, LabelRules(use_confidence=False)) or found
+    counting = replace(verdict.policy.counting or LabelRules(), use_confidence=False)
+    unsure = replace(verdict, policy=replace(verdict.policy, counting=counting))
+    bare = recount(unsure, verdict.policy.strategy) or found
     allowed = {found.label, bare.label, *found.tied, *bare.tied}
     if folded(stated) in map(folded, allowed):
         return None

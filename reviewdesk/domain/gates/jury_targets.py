@@ -87,7 +87,7 @@ class JuryReadings:
 
     @cached_property
     def _own_spread(self) -> Spread:
-        return own_spread(self._verdict.ballots)
+        return own_spread(self._verdict)
 
     @property
     def _stopped(self) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from enum import StrEnum
 
 from reviewdesk.domain import arguments
 from reviewdesk.domain.jury.band import band
-from reviewdesk.domain.verdict import Ballot, Band, Status, Verdict
+from reviewdesk.domain.jury.label_rules import said_labels
+from reviewdesk.domain.verdict import Ballot, Band, Status, Verdict, folded
 from reviewdesk.errors import UsageError
 from reviewdesk.frozen import Frozen
 
@@ -128,19 +130,30 @@ def verdict_agreement(scores: Sequence[float], votes: Sequence[bool]) -> Spread:
     """
     if len(scores) >= 2 or len(votes) < 2:
         return r_wg(scores)
-    raw = votes_agreement(votes)
-    return Spread(raw, None if raw is None else max(0.0, raw), band(raw), len(votes))
+    return pairs_agreement(votes)
 
 
-def own_spread(ballots: Sequence[Ballot]) -> Spread:
-    """Return the agreement that the ballots of a verdict give.
+def pairs_agreement(answers: Sequence[Hashable]) -> Spread:
+    """Return ``2P - 1``, P the share of juror pairs that give the same vote or label."""
+    share = share_of_pairs(answers)
+    if share is None:
+        return Spread(None, None, None, len(answers), "single_juror")
+    raw = 2 * share - 1
+    return Spread(raw, max(0.0, raw), band(raw), len(answers))
+
+
+def own_spread(verdict: Verdict) -> Spread:
+    """Return the agreement of what the jurors of a verdict said: labels, or else scores or votes.
 
     It is undefined if the panel stopped before it had asked every juror, because who answered then
     depends on how they agreed.
     """
+    ballots = verdict.ballots
     scores = [one.score for one in ballots if one.score is not None]
     if stopped_early(ballots):
         return Spread(None, None, None, len(scores), STOPPED_EARLY)
+    if said := said_labels(verdict):
+        return pairs_agreement([folded(one.label) for one in said])
     return verdict_agreement(scores, [one.vote for one in ballots if one.vote is not None])
 
 
@@ -149,12 +162,12 @@ def stopped_early(ballots: Sequence[Ballot]) -> bool:
     return any(ballot.status is Status.NOT_ASKED for ballot in ballots)
 
 
-def share_of_pairs(votes: Sequence[bool]) -> float | None:
-    """Return the share of juror pairs that vote alike, or ``None`` for fewer than two votes."""
-    n, passes = len(votes), sum(votes)
-    if n < 2:
+def share_of_pairs(answers: Sequence[Hashable]) -> float | None:
+    """Return the share of juror pairs that answer alike, or ``None`` for fewer than two answers."""
+    if len(answers) < 2:
         return None
-    return (math.comb(passes, 2) + math.comb(n - passes, 2)) / math.comb(n, 2)
+    alike = sum(math.comb(count, 2) for count in Counter(answers).values())
+    return alike / math.comb(len(answers), 2)
 
 
 def unit_alpha(values: Sequence[Hashable]) -> float | None:

@@ -1,18 +1,19 @@
-"""Label votes: the rules that turn many labels into one, and the labels that mean pass or fail."""
+"""Label votes: the rules that turn many labels into one, and what that one decides."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from reviewdesk.domain.jury.label_words import Aggregate, LabelRules
 from reviewdesk.domain.jury.strategies import STRATEGIES, Reads
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE, supermajority
 from reviewdesk.domain.verdict import (
     FAILED_LABELS,
     SLACK,
-    UNCLEAR,
     Ballot,
     Decision,
     Strategy,
@@ -25,29 +26,7 @@ from reviewdesk.frozen import Frozen
 DISAGREE = "DISAGREE"
 BY_ORDER = "tie broken by order"
 BY_PRIORITY = "tie broken by priority"
-
-_PASSES = ("pass", "keep", "yes", "true", "correct", "accept")
-_FAILS = ("fail", "reject", "no", "false", "incorrect")
-_DECISIONS = dict.fromkeys(_PASSES, Decision.PASS) | dict.fromkeys(_FAILS, Decision.FAIL)
-
-
-Aggregate: TypeAlias = Callable[[Sequence[Ballot]], tuple[str, bool]]
-"""A custom label rule: it takes usable ballots and returns the label and whether they disagree."""
-
-
-class LabelRules(Frozen):
-    """Options for counting labels, in addition to the strategy."""
-
-    priority: tuple[str, ...] = ()
-    """Labels that win a tie, in this order; if none of them is tied, the label seen first wins."""
-    use_confidence: bool = True
-    """Whether a weighted vote multiplies a juror's weight by its confidence."""
-    fallback: str = UNCLEAR
-    """The label of a panel whose count gives none."""
-    aggregate: Aggregate | None = None
-    """A custom rule that counts in place of the strategy."""
-    share: float | str | None = None
-    """The share of the committed jurors that a supermajority needs; 2/3 if ``None``."""
+_PLAIN = LabelRules()
 
 
 class LabelConsensus(Frozen):
@@ -58,6 +37,8 @@ class LabelConsensus(Frozen):
     tie: str | None = None
     tied: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    fell_back: bool = False
+    """Whether the label is the fallback, and not one that the ballots gave."""
     reason: str | None = None
     """Why the rule found no label, or why ``disagreement`` is ``None``."""
 
@@ -67,7 +48,7 @@ def label_decision(label: str | None) -> Decision | None:
 
     Pass: PASS, KEEP, YES, TRUE, CORRECT, ACCEPT. Fail: FAIL, REJECT, NO, FALSE, INCORRECT.
     """
-    return _DECISIONS.get(folded(label))
+    return _PLAIN.decision(label)
 
 
 def _label_weights(counted: Sequence[Ballot], weights: Sequence[float]) -> dict[str, float]:
@@ -110,7 +91,7 @@ def confidence_sums(counted: Sequence[Ballot]) -> dict[str, float]:
 
 def _unanimous(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
     first, *others = _label_counts(counted)
-    return LabelConsensus(rules.fallback if others else first, bool(others))
+    return LabelConsensus(rules.fallback if others else first, bool(others), fell_back=bool(others))
 
 
 def _weighted(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
@@ -139,7 +120,12 @@ def _supermajority(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsens
     share = DEFAULT_SHARE if rules.share is None else rules.share
     found = supermajority([ballot.label for ballot in counted], share)
     label = rules.fallback if found.label is None else found.label
-    return LabelConsensus(label, len(_label_counts(counted)) > 1, reason=found.reason)
+    return LabelConsensus(
+        label,
+        len(_label_counts(counted)) > 1,
+        fell_back=found.label is None,
+        reason=found.reason,
+    )
 
 
 LabelRule: TypeAlias = Callable[[Sequence[Ballot], LabelRules], LabelConsensus]
@@ -153,8 +139,6 @@ LABEL_RULES: Mapping[Strategy, LabelRule] = {
     Strategy.SUPERMAJORITY: _supermajority,
 }
 """The strategies that can count labels; each needs at least one usable ballot."""
-
-_PLAIN = LabelRules()
 
 
 class LabelVote(Frozen):
@@ -180,13 +164,26 @@ class LabelVote(Frozen):
     notes: tuple[str, ...] = ()
     reason: str | None = None
     """Why a supermajority is inconclusive, or why ``disagreement`` is ``None``."""
+    decision: Decision | None = None
+    """What the label decides; ``None`` if it is neither pass nor fail.
+
+    A supermajority that was missed is inconclusive. So is the fallback label of a panel that
+    declares its labels, unless jurors gave it as an answer that passes or fails.
+    """
 
     @property
-    def decision(self) -> Decision | None:
-        """The decision that the consensus means; inconclusive if a supermajority was missed."""
-        if self.rule == Strategy.SUPERMAJORITY and self.reason and self.usable:
-            return Decision.INCONCLUSIVE
-        return label_decision(self.label)
+    def score(self) -> float | None:
+        """How far the ballots support a pass, 0..1: the consensus' share, or 1 less that of a fail.
+
+        ``None`` if the label is neither pass nor fail, or no juror gave it.
+        """
+        if self.decision is Decision.PASS:
+            return self.agreement_pct or None
+        return (
+            1 - self.agreement_pct
+            if self.decision is Decision.FAIL and self.agreement_pct
+            else None
+        )
 
 
 def labelled(ballots: Sequence[Ballot]) -> tuple[Ballot, ...]:
@@ -229,7 +226,19 @@ def label_vote(
         tied=found.tied,
         notes=found.notes,
         reason=found.reason,
+        decision=_meaning(found, name, counted, rules),
     )
+
+
+def _meaning(
+    found: LabelConsensus, rule: str, counted: Sequence[Ballot], rules: LabelRules
+) -> Decision | None:
+    if not counted:
+        return None
+    missed = rule == Strategy.SUPERMAJORITY and found.reason is not None
+    if missed or (rules.labels and found.fell_back):
+        return Decision.INCONCLUSIVE
+    return rules.outcome(found.label)
 
 
 def _counting(how: Strategy | str | Aggregate) -> tuple[str, LabelRule]:
@@ -254,23 +263,27 @@ def _counting(how: Strategy | str | Aggregate) -> tuple[str, LabelRule]:
     return name, custom
 
 
-def recount(
-    verdict: Verdict, strategy: Strategy | None, rules: LabelRules = _PLAIN
-) -> LabelVote | None:
+def recount(verdict: Verdict, strategy: Strategy | None) -> LabelVote | None:
     """Return the label vote of a verdict under a strategy, or ``None`` if labels do not decide it.
 
-    Majorities and unanimity count labels if no juror gave a score or a vote. Beside scores or votes
+    Labels that the panel declares decide under every rule that can count them. Otherwise
+    majorities and unanimity count labels if no juror gave a score or a vote; beside scores or votes
     they count labels only if the report states a consensus label that its ballots could have given.
+    A panel that states how it counts labels gives its fallback if no juror answered.
     The policy sets the share of a supermajority.
     """
-    rules = replace(rules, share=verdict.policy.supermajority)
+    policy = verdict.policy
+    rules = replace(policy.counting or _PLAIN, share=policy.supermajority)
     if rules.aggregate is not None:
         return label_vote(verdict.ballots, rules.aggregate, rules)
     if strategy is None or strategy not in LABEL_RULES:
         return None
+    if rules.labels:
+        return label_vote(verdict.ballots, strategy, rules)
     counted = labelled(verdict.ballots)
     if not counted:
-        return None
+        silent = policy.counting is not None and not any(one.usable for one in verdict.ballots)
+        return label_vote(verdict.ballots, strategy, rules) if silent else None
     cast = any(one.score is not None or one.vote is not None for one in verdict.ballots)
     if cast and STRATEGIES[strategy].reads is not Reads.LABELS:
         stated = folded(verdict.text("label"))
@@ -280,8 +293,66 @@ def recount(
     return label_vote(verdict.ballots, strategy, rules)
 
 
+def said_labels(verdict: Verdict) -> tuple[Ballot, ...]:
+    """Return the ballots whose labels are what their jurors said, or none if votes or scores are.
+
+    That is so if the panel declares its labels. It is also so if every usable ballot has a label
+    and one of them has no vote of pass or fail: to compare the votes of the others alone would
+    leave out what that juror said.
+    """
+    counting, counted = verdict.policy.counting, labelled(verdict.ballots)
+    if counting is not None and counting.labels:
+        return counted
+    if len(counted) < sum(one.usable for one in verdict.ballots):
+        return ()
+    voteless = any(one.vote is None and not one.undetermined for one in counted)
+    return counted if voteless else ()
+
+
+def label_counts(ballots: Sequence[Ballot]) -> dict[str, int]:
+    """Count the ballots of each label, spelled as first written, the most frequent first."""
+    spelled: dict[str, str] = {}
+    for one in ballots:
+        spelled.setdefault(folded(one.label), (one.label or "").strip())
+    counts = Counter(folded(one.label) for one in ballots)
+    return {spelled[key]: count for key, count in counts.most_common()}
+
+
+def turning_seats(verdict: Verdict, strategy: Strategy | None, found: LabelVote) -> tuple[int, ...]:
+    """Return the seats whose label, turned alone into another one, would change the decision.
+
+    The other labels are those that the panel declares and those that its jurors gave.
+    """
+    counted = labelled(verdict.ballots)
+    declared = verdict.policy.counting.labels if verdict.policy.counting is not None else ()
+    others = {folded(label): label for label in (*declared, *label_counts(counted))}
+    return tuple(
+        one.seat for one in counted if _turns(verdict, strategy, found, one, list(others.values()))
+    )
+
+
+def _turns(
+    verdict: Verdict,
+    strategy: Strategy | None,
+    found: LabelVote,
+    turned: Ballot,
+    others: Sequence[str],
+) -> bool:
+    for label in others:
+        if folded(label) == folded(turned.label):
+            continue
+        ballots = tuple(
+            replace(one, label=label) if one.seat == turned.seat else one for one in verdict.ballots
+        )
+        again = recount(replace(verdict, ballots=ballots), strategy)
+        if again is not None and again.decision is not found.decision:
+            return True
+    return False
+
+
 def undecided_word(verdict: Verdict) -> str | None:
     """Return the consensus label of a report without a decision, if it is neither pass nor fail."""
     stated = verdict.text("label")
-    undecided = verdict.decision is None and folded(stated) and label_decision(stated) is None
+    meant = (verdict.policy.counting or _PLAIN).decision(stated)
+    undecided = verdict.decision is None and folded(stated) and meant is None
     return stated if undecided else None

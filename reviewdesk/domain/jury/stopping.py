@@ -7,13 +7,22 @@ promised is the decision alone: score, agreement and flags may differ from those
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
 from reviewdesk.domain.jury.agreement import stopped_early
-from reviewdesk.domain.jury.label_rules import confidence_sums, label_decision, labelled
+from reviewdesk.domain.jury.label_rules import (
+    LABEL_RULES,
+    confidence_sums,
+    label_counts,
+    label_vote,
+    labelled,
+)
+from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.jury.rule import rule_for, stand_in
 from reviewdesk.domain.jury.strategies import STRATEGIES, Method, Reads, Sheet, Votes, tally
+from reviewdesk.domain.jury.supermajority import LEAST_COMMITTED, commits, exact_share
 from reviewdesk.domain.jury.trim import trim
 from reviewdesk.domain.verdict import (
     SLACK,
@@ -36,7 +45,8 @@ def can_turn(verdict: Verdict) -> bool:
     whatever they answer, the decision of the full panel is that of the ballots so far. For rules on
     votes it is also tight. A mean, a median, an extreme and a trimmed mean rise with every score,
     so for rules on scores all further scores are taken as 0, and as 1. For a weighted vote of
-    labels it holds as long as no label can catch up with the first.
+    labels it holds as long as no label can catch up with the first. Labels that a panel declares
+    decide under every rule that can count them, as far as one of them can still win.
     """
     return stopped_early(verdict.ballots) and len(reachable(verdict)) > 1
 
@@ -70,7 +80,9 @@ def _strategies(verdict: Verdict) -> Iterator[tuple[Strategy | None, int]]:
 
 
 def _reachable_by(method: Method, verdict: Verdict, waiting: int) -> set[Decision | None]:
-    votes = tally(verdict.ballots)
+    votes, rules = tally(verdict.ballots), verdict.policy.counting
+    if rules is not None and rules.labels and method.strategy in LABEL_RULES:
+        return _by_declared(method.strategy, verdict, rules, waiting)
     if method.reads is Reads.VOTES:
         # The keys are exactly what a rule on votes reads, so the many equal panels of a run share.
         policy = verdict.policy
@@ -83,6 +95,36 @@ def _reachable_by(method: Method, verdict: Verdict, waiting: int) -> set[Decisio
     if method.strategy is Strategy.WEIGHTED_VOTE:
         return _by_labels(verdict)
     return {*_ANY}
+
+
+def _by_declared(
+    strategy: Strategy, verdict: Verdict, rules: LabelRules, waiting: int
+) -> set[Decision | None]:
+    """Return the decisions that the labels so far, and ``waiting`` more, can still give."""
+    share = verdict.policy.supermajority
+    now = label_vote(verdict.ballots, strategy, replace(rules, share=share)).decision
+    if not waiting:
+        return {now}
+    if strategy is Strategy.WEIGHTED_VOTE:
+        return _by_labels(verdict)
+    counts = dict.fromkeys(rules.labels, 0) | label_counts(labelled(verdict.ballots))
+    if strategy is Strategy.MAJORITY:
+        most = max(counts.values())
+        return {now, *(rules.outcome(one) for one in counts if counts[one] + waiting >= most)}
+    if strategy is Strategy.SUPERMAJORITY:
+        counts = {one: n for one, n in counts.items() if commits(one)}
+        given = sum(counts.values())
+        needed = exact_share(share) * (given + waiting)
+        if given >= LEAST_COMMITTED and max(counts.values()) >= needed:
+            return {now}
+        enough = given + waiting >= LEAST_COMMITTED
+        won = {rules.outcome(one) for one, n in counts.items() if enough and n + waiting >= needed}
+        return {now, Decision.INCONCLUSIVE, *won}
+    # Unanimity, and the first disagreement: any second label ends it.
+    said = [one for one, n in counts.items() if n]
+    if len(said) > 1:
+        return {now}
+    return {now, Decision.INCONCLUSIVE, *(rules.outcome(one) for one in said or counts)}
 
 
 @lru_cache(maxsize=65_536)
@@ -155,4 +197,5 @@ def _by_labels(verdict: Verdict) -> set[Decision | None]:
     )
     second = others[0][1] if others else 0.0
     ahead = first[1] - second - added > max(weights) * len(weights) * 1e-6
-    return {label_decision(first[0])} if ahead else {*_ANY}
+    rules = verdict.policy.counting or LabelRules()
+    return {rules.outcome(first[0])} if ahead else {*_ANY}

@@ -39,7 +39,8 @@ def supermajority(
     counts: dict[str, int] = {}
     spelled: dict[str, str] = {}
     for label in labels:
-        if (word := folded(label)) not in _UNCOMMITTED:
+        if commits(label):
+            word = folded(label)
             spelled.setdefault(word, (label or "").strip())
             counts[word] = counts.get(word, 0) + 1
     committed = sum(counts.values())
@@ -51,6 +52,11 @@ def supermajority(
         return Supermajority(None, most, committed, f"{most} of {committed} is under {share}")
     winner = next(word for word, count in counts.items() if count == most)
     return Supermajority(spelled[winner], most, committed, None)
+
+
+def commits(label: str | None) -> bool:
+    """Return True if a juror that gives this label commits itself."""
+    return folded(label) not in _UNCOMMITTED
 
 
 @lru_cache(maxsize=4096)

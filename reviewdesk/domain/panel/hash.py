@@ -9,6 +9,7 @@ from typing import Any
 
 from reviewdesk.domain.canonical import CanonicalBallot, own_facts
 from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.jury.label_words import LABEL_FACTS
 from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.verdict import Ballot, Policy, Verdict
 
@@ -39,7 +40,7 @@ def panel_hash(jurors: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> 
     rule_part: dict[str, Any] = {key: _plain(rule.get(key)) for key in RULE_KEYS}
     if (share := own_share(rule.get("supermajority"))) is not None:
         rule_part["supermajority"] = share
-    rule_part |= {key: value for key in ASKING_KEYS if (value := rule.get(key))}
+    rule_part |= {key: value for key in (*ASKING_KEYS, *LABEL_FACTS) if (value := rule.get(key))}
     return hashlib.sha256(canonical_json([seats, rule_part])).hexdigest()
 
 
@@ -61,7 +62,7 @@ def verdict_panel_hash(verdict: Verdict) -> str:
         "quorum": _value_from_report("quorum", policy, own),
         "rubric_sha256": text_hash(verdict.text("rubric")),
         "supermajority": policy.supermajority,
-        **{key: own_facts(verdict.body).get(key) for key in ASKING_KEYS},
+        **{key: own_facts(verdict.body).get(key) for key in (*ASKING_KEYS, *LABEL_FACTS)},
     }
     bodies = verdict.body["jurors"]
     return panel_hash([_juror(*pair) for pair in zip(verdict.ballots, bodies, strict=True)], rule)

@@ -18,8 +18,9 @@ from reviewdesk.domain.panel.reasoning import (
     default_max_tokens,
     takes_temperature,
 )
-from reviewdesk.domain.panel.vendors import OTHER_NAMES
+from reviewdesk.domain.panel.vendors import OTHER_NAMES, Vendor
 from reviewdesk.domain.verdict import Status
+from reviewdesk.errors import UsageError
 
 DEFAULT_TIMEOUT = 120.0
 """Seconds for one attempt at a ballot, from sending the request."""
@@ -71,6 +72,9 @@ class Juror:
     def __post_init__(self) -> None:
         """Raise UsageError for what the juror's vendor cannot be told."""
         object.__setattr__(self, "vendor", OTHER_NAMES.get(self.vendor, self.vendor))
+        if self.vendor not in set(Vendor):
+            known = ", ".join(Vendor)
+            raise UsageError(f"{self.name}: no vendor {self.vendor!r}", f"Known: {known}")
         if isinstance(self.reasoning, str):
             object.__setattr__(
                 self, "reasoning", arguments.member(Effort, self.reasoning, "reasoning is")

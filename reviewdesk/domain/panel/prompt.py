@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
+from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.panel.reply_contract import VERSION, shape
 from reviewdesk.frozen import Frozen
 
@@ -110,14 +111,14 @@ def render(
     slots: Mapping[str, str],
     nonce: str,
     *,
-    labels: bool = False,
+    labels: LabelRules | None = None,
     swapped: bool = False,
     others: Sequence[str] = (),
 ) -> Prompt:
     """Fill the slots of a template literally, in one pass: braces in a response stay as they are.
 
     A slot without a text stays as it is written. The rules follow any system prompt, and the form
-    of the reply, with the nonce, ends any template. ``labels`` asks for a label, not a vote,
+    of the reply, with the nonce, ends any template. ``labels`` asks for one of them, not a vote,
     ``swapped`` shows response and alternative in the other order, and ``others`` are the reasons
     of other jurors, which are fenced like any text from outside.
     """
@@ -132,7 +133,7 @@ def render(
     if others:
         fenced = (f"Juror {n}:\n{_fence(f'juror-{nonce}', one)}" for n, one in enumerate(others, 1))
         user = "\n\n".join([user, _OTHERS, *fenced])
-    closing = _closing(nonce, labels=labels)
+    closing = _closing(nonce, labels)
     differing = (
         match.start() for match in _SLOT.finditer(template)
         if match[1] in slots and match[1] != "rubric"
@@ -141,8 +142,8 @@ def render(
     return Prompt(f"{system or DEFAULT_SYSTEM}\n\n{_RULES}", f"{user}\n\n{closing}", nonce, common)
 
 
-def _closing(nonce: str, *, labels: bool = False) -> str:
-    return f"Answer in this form:\n{shape(nonce, labels=labels)}"
+def _closing(nonce: str, labels: LabelRules | None = None) -> str:
+    return f"Answer in this form:\n{shape(nonce, labels)}"
 
 
 def _default_prompt(slots: Mapping[str, str]) -> str:

@@ -32,12 +32,18 @@ _SEAT = (
 
 
 def one_ballot(
-    seat: CanonicalBallot, samples: Sequence[CanonicalBallot], threshold: float, *, rounds: int = 1
+    seat: CanonicalBallot,
+    samples: Sequence[CanonicalBallot],
+    threshold: float,
+    *,
+    rounds: int = 1,
+    labels: bool = False,
 ) -> CanonicalBallot:
     """Return the ballot of a juror that gave these answers; those of the last round decide.
 
     Of the answers in one order, the score is the median and the vote is that of more than half of
-    those that answered; without such a vote the juror abstains. Answers that failed are left out.
+    those that answered; without such a vote the juror abstains. With ``labels`` the same holds for
+    the label, whatever it means. Answers that failed are left out.
     Where a pair was shown in both orders, each order has to come to the same vote, or the juror
     abstains; if one order has no answer, the ballot has failed.
     """
@@ -50,7 +56,7 @@ def one_ballot(
         first = next(one for one in last if _failed(one))
         made = {key: value for key, value in first.items() if key not in {"swapped", "round"}}
     else:
-        made = _agreed(answered, threshold)
+        made = _agreed(answered, threshold, labels=labels)
     made |= summed(samples)
     if unapplied := sorted({name for one in samples for name in one.get("not_applied") or ()}):
         made["not_applied"] = unapplied
@@ -74,19 +80,25 @@ def summed(samples: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return made
 
 
-def _agreed(orders: Sequence[Sequence[CanonicalBallot]], threshold: float) -> dict[str, Any]:
+def _agreed(
+    orders: Sequence[Sequence[CanonicalBallot]], threshold: float, *, labels: bool
+) -> dict[str, Any]:
     """Return what the answers in each order come to."""
     from statistics import median
 
     every = [one for order in orders for one in order]
-    chosen = {majority([choice(one, threshold) for one in order]) for order in orders}
+    chosen = {
+        majority([choice(one, threshold, labels=labels) for one in order]) for order in orders
+    }
     won = chosen.pop() if len(chosen) == 1 else None
     scores = [score for one in every if (score := one.get("score")) is not None]
     sure = [value for one in every if (value := one.get("confidence")) is not None]
     latest = max((one.get("at") or "" for one in every), default="") or None
     times = [value for one in every if (value := one.get("latency_ms")) is not None]
     score = median(scores) if scores else None
-    first: CanonicalBallot = next(one for one in every if won in {None, choice(one, threshold)})
+    first: CanonicalBallot = next(
+        one for one in every if won in {None, choice(one, threshold, labels=labels)}
+    )
     made = without_nulls(
         {
             "status": (Status.ABSTAINED if won is None else Status.OK).value,
@@ -101,6 +113,8 @@ def _agreed(orders: Sequence[Sequence[CanonicalBallot]], threshold: float) -> di
     )
     if not isinstance(won, str):
         made["pass"] = won
+    elif "pass" in first:
+        made["pass"] = first["pass"]
     if won is None:
         made["score"] = None
     return made
@@ -112,12 +126,16 @@ def majority(choices: Sequence[Choice]) -> Choice:
     return most if 2 * count > len(choices) else None
 
 
-def choice(ballot: Mapping[str, Any], threshold: float | None) -> Choice:
-    """Return what an answer stands for: its vote, stated or by the threshold, else its label."""
+def choice(ballot: Mapping[str, Any], threshold: float | None, *, labels: bool = False) -> Choice:
+    """Return what an answer stands for: its vote, stated or by the threshold, else its label.
+
+    With ``labels`` it is the label alone, as two labels may have the same vote.
+    """
     found = answer(cast(CanonicalBallot, ballot), threshold)
     if found.status is not Status.OK:
         return None
-    return found.vote if found.vote is not None else folded(ballot.get("label")) or None
+    label = folded(ballot.get("label")) or None
+    return label if labels or found.vote is None else found.vote
 
 
 def _failed(ballot: Mapping[str, Any]) -> bool:
@@ -161,7 +179,9 @@ def flips(ballot: CanonicalBallot, threshold: float | None) -> tuple[int, int]:
     """
     differing = count = 0
     for _, group in _groups(ballot):
-        for one, two in combinations([choice(each, threshold) for each in group], 2):
+        labels = all(each.get("label") and each.get("score") is None for each in group)
+        said = [choice(each, threshold, labels=labels) for each in group]
+        for one, two in combinations(said, 2):
             differing += one != two
             count += 1
     return differing, count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, TypeAlias, cast
@@ -12,12 +12,14 @@ from reviewdesk.domain import arguments
 from reviewdesk.domain.assessment.assess import Assessment, assess
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, without_nulls
 from reviewdesk.domain.jury.ballot import as_juror
-from reviewdesk.domain.jury.label_rules import Aggregate, LabelRules
+from reviewdesk.domain.jury.label_rules import LABEL_RULES, labelled
+from reviewdesk.domain.jury.label_words import Aggregate, LabelRules, checked_rules
 from reviewdesk.domain.jury.strategies import STRATEGIES, Reads, strategy_named
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.panel.hash import panel_hash, text_hash
 from reviewdesk.domain.panel.juror import Juror, seat_body
 from reviewdesk.domain.verdict import (
+    BY_REGIME,
     DEFAULT_TRIM_FRACTION,
     UNCLEAR,
     Ballot,
@@ -55,20 +57,29 @@ class PanelRule:
     routes: Mapping[str, Strategy | str] = field(default_factory=dict)
     aggregate: Aggregate | None = None
     """A caller's label rule that replaces the strategy: ``(ballots) -> (label, bool)``."""
-    priority: tuple[str, ...] = ()
+    priority: Sequence[str] = ()
     """The labels that win a tie, in order of preference."""
     use_confidence: bool = True
     """Whether a weighted vote of labels multiplies weight by confidence."""
     supermajority: float | str = DEFAULT_SHARE
     """The share of committed jurors that a supermajority needs; "2/3" is exact."""
-    fallback: str = UNCLEAR
-    """The label of a count that gives none."""
+    fallback: str | None = None
+    """The label of a count that gives none; ``None`` means UNCLEAR.
+
+    If it is set, ballots of which none answered give it, where there is an error without it.
+    """
     stop_when_decided: bool = False
     """Whether jurors are asked in their order, the next only while the decision can still turn."""
     swap: bool = False
     """Whether a pair of responses is shown in both orders, each with all samples of a juror."""
     rounds: int = 1
     """With 2, every juror sees the reasons of the others and answers again; round two decides."""
+    labels: Sequence[str] = ()
+    """The labels that jurors answer by, in place of a score and a vote of pass or fail."""
+    passing: Sequence[str] = ()
+    """The labels that pass. Without ``passing`` and ``failing``, words such as KEEP and REJECT."""
+    failing: Sequence[str] = ()
+    """The labels that fail; the other labels are neither pass nor fail."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for settings that no panel can use, and turn words into enum members."""
@@ -91,7 +102,11 @@ class PanelRule:
             name: arguments.weight(f"weights: {name}", value)
             for name, value in self.weights.items()
         }
+        counting = checked_rules(self.counting)
         kept = {
+            "labels": counting.labels,
+            "passing": counting.passing,
+            "failing": counting.failing,
             "strategy": None if self.strategy is None else strategy_named(self.strategy),
             "weights": weights,
             "rounding": arguments.member(Rounding, self.rounding, "rounding is"),
@@ -99,17 +114,55 @@ class PanelRule:
             if self.regime is None
             else arguments.member(Regime, self.regime, "regime is"),
             "routes": {tag: strategy_named(word) for tag, word in self.routes.items()},
-            "priority": tuple(self.priority),
+            "priority": counting.priority,
         }
         for name, value in kept.items():
             object.__setattr__(self, name, value)
+        if self.labels:
+            self._check_labels()
+
+    def _check_labels(self) -> None:
+        """Raise UsageError if the strategy of a panel that declares its labels cannot read them."""
+        by_regime = BY_REGIME.get(self.regime) if self.regime and not self.strategy else None
+        strategy = self.strategy or by_regime
+        if strategy is not None and not counts_labels(Strategy(strategy)):
+            counting = ", ".join(one.value for one in LABEL_RULES)
+            hint = f"Give a strategy that counts labels: {counting}, quorum"
+            raise UsageError(f"labels stand beside {Strategy(strategy).value}", hint)
+
+    @property
+    def counting(self) -> LabelRules:
+        """The labels and the options for counting them."""
+        return LabelRules(
+            priority=self.priority,
+            labels=self.labels,
+            passing=self.passing,
+            failing=self.failing,
+            use_confidence=self.use_confidence,
+            fallback=UNCLEAR if self.fallback is None else self.fallback,
+            aggregate=self.aggregate,
+        )
+
+
+def counts_labels(strategy: Strategy) -> bool:
+    """Return whether a strategy can decide by declared labels: by them or by their votes."""
+    return strategy in LABEL_RULES or strategy in {Strategy.QUORUM, Strategy.EXTERNAL}
 
 
 def rule_of(verdict: Verdict, other: PanelRule) -> PanelRule:
     """Return the rule of a verdict; ``other`` fills in what its report leaves unknown."""
     policy, trim = verdict.policy, verdict.trim
+    # A panel file's labels are for verdicts whose jurors answered by labels.
+    rules = other.counting if labelled(verdict.ballots) else LabelRules()
+    counting = policy.counting or rules
     return replace(
         other,
+        labels=counting.labels,
+        passing=counting.passing,
+        failing=counting.failing,
+        priority=counting.priority,
+        use_confidence=counting.use_confidence,
+        fallback=other.fallback if policy.counting is None else counting.fallback,
         strategy=policy.strategy or other.strategy,
         threshold=other.threshold if policy.threshold is None else policy.threshold,
         quorum=other.quorum if policy.quorum is None else policy.quorum,
@@ -163,6 +216,7 @@ class PanelSpec:
             weights=rule.weights,
             failed_jurors=Strategy(rule.failed_jurors) if rule.failed_jurors else None,
             supermajority=rule.supermajority,
+            counting=self.counting_for(case_tags),
         )
         made = verdict_from_body(body, policy, writer)
         return replace(made, trim=replace(made.trim, rounding=Rounding(rule.rounding)))
@@ -177,25 +231,20 @@ class PanelSpec:
     ) -> Assessment:
         """Decide one case by collected ballots in seat order, without any call.
 
-        If every juror abstains, the assessment has no decision; if none answered otherwise, raise
-        NoJurorsError.
+        If every juror abstains, the assessment has no decision. If none answered otherwise, raise
+        NoJurorsError, unless the panel has a ``fallback`` label of its own.
         """
         case_tags = tuple(tags)
         verdict = self.verdict(ballots, tags=case_tags, generator=generator, case=case)
         statuses = {one.status for one in verdict.ballots}
-        if Status.OK not in statuses and statuses != {Status.ABSTAINED}:
+        silent = Status.OK not in statuses and statuses != {Status.ABSTAINED}
+        if silent and self.rule.fallback is None:
             missing = ", ".join(f"{one.id} ({one.status})" for one in verdict.ballots)
             raise NoJurorsError(
                 f"{case}: no juror answered: {missing or 'the panel is empty'}",
                 "Ask them again; a panel without an answer has no score",
             )
-        counting = LabelRules(
-            priority=self.rule.priority,
-            use_confidence=self.rule.use_confidence,
-            fallback=self.rule.fallback,
-            aggregate=None if self.route(case_tags) else self.rule.aggregate,
-        )
-        return assess(verdict, escalation_stated=False, counting=counting)
+        return assess(verdict, escalation_stated=False)
 
     decide = aggregate
 
@@ -215,14 +264,31 @@ class PanelSpec:
             return Strategy.EXTERNAL
         if rule.strategy is not None:
             return Strategy(rule.strategy)
-        return Strategy.WEIGHTED_AVERAGE if rule.regime is None else None
+        if rule.regime is not None:
+            return None
+        return Strategy.MAJORITY if rule.labels else Strategy.WEIGHTED_AVERAGE
 
     def wants_labels(self, tags: Iterable[str]) -> bool:
         """Return whether jurors answer a case with these tags by a label instead of a vote."""
         if self.counts_itself(tags):
             return True
         strategy = self.strategy_for(tags)
+        if self.rule.labels:
+            return strategy is None or counts_labels(strategy)
         return strategy is not None and STRATEGIES[strategy].reads is Reads.LABELS
+
+    def counting_for(self, tags: Iterable[str]) -> LabelRules:
+        """Return how labels of a case with these tags are counted.
+
+        A route to a strategy that reads no labels leaves the declared ones out.
+        """
+        tags = list(tags)
+        rules = self.rule.counting
+        if not self.counts_itself(tags):
+            rules = replace(rules, aggregate=None)
+        if not self.wants_labels(tags):
+            rules = replace(rules, labels=(), passing=(), failing=())
+        return rules
 
     def counts_itself(self, tags: Iterable[str]) -> bool:
         """Return whether a caller's own label rule decides a case with these tags."""
@@ -267,19 +333,22 @@ class PanelSpec:
             "quorum": self.rule.quorum,
             "rubric_sha256": text_hash(rubric),
             "supermajority": self.rule.supermajority,
-            **self.asking,
+            **self.asking(tags),
         }
 
-    @property
-    def asking(self) -> dict[str, Any]:
-        """How the panel asks, as panel hash and reports state it: what is not the default."""
+    def asking(self, tags: Iterable[str] | None = None) -> dict[str, Any]:
+        """How the panel asks, as panel hash and reports state it: what is not the default.
+
+        The labels are left out for a case with tags whose route asks for none.
+        """
         rule = self.rule
         stated = {
             "stop_when_decided": rule.stop_when_decided or None,
             "swap": rule.swap or None,
             "rounds": None if rule.rounds == 1 else rule.rounds,
         }
-        return without_nulls(stated)
+        labelled = self.wants_labels(tags) if tags is not None else bool(self.rule.labels)
+        return without_nulls(stated) | (self.rule.counting.facts if labelled else {})
 
     def hash(self, rubric: str | None, tags: Iterable[str] = ()) -> str:
         """Return the panel hash of a case with this rubric and these tags."""

@@ -104,7 +104,7 @@ def _base_body(
             "supermajority": own_share(rule.supermajority),
             "context": dict(case.context) or None,
         }
-        | panel.asking
+        | panel.asking(case.tags)
     )
     body: CanonicalVerdict = {
         "id": case.id,
@@ -137,6 +137,7 @@ def _computed(verdict: Verdict, found: Assessment) -> CanonicalVerdict:
     return {
         **verdict.body,
         "decision": None if found.decision is None else found.decision.value,
+        "label": None if found.label_vote is None else found.label_vote.label,
         "score": found.score,
         "agreement": agreement,
         "band": None if pair.band is None else pair.band.value,

@@ -80,6 +80,10 @@ def ballots_of(
         np.int8
     )
     odd = np.isnan(scores) & (votes == NOTHING)
+    if "label" in keys:
+        # What a juror said by a label that is no vote is not in the columns.
+        said = np.array([juror.get("label") is not None for juror in jurors], np.bool_)
+        odd |= said & stated & (votes == NOTHING)
     for key in keys.intersection(_ODD_BALLOT):
         odd |= np.array([juror.get(key) not in _OK for juror in jurors], np.bool_)
     return Ballots(

@@ -132,7 +132,7 @@ class Packer:
         self._starts = [0, *accumulate(map(len, seats))]
         indices = chain.from_iterable([self._seats(ids) for ids in seats])
         self._columns["juror"] = array(COLUMNS["juror"], indices)
-        codes = [(self._bar(one.bar), _strategy(one.rule), one.fraction, 0) for one in rules]
+        codes = [(self._bar(one.bar), _code(one.rule.strategy), one.fraction, 0) for one in rules]
         for name, of_rule in zip(_PER_RULE, zip(*codes, strict=True), strict=True):
             self._columns[name] = array(COLUMNS[name], [of_rule[place] for place in places])
 
@@ -152,7 +152,7 @@ class Packer:
         policy, columns, decision = verdict.policy, self._columns, made.ruled
         columns["threshold"][at] = _number(policy.threshold)
         columns["quorum"][at] = self._bar(bar_of(policy))
-        columns["strategy"][at] = _strategy(made.rule)
+        columns["strategy"][at] = _code(made.replayable)
         columns["fraction"][at] = made.trim.fraction
         columns["rounding"][at] = ROUNDINGS.index(made.trim.rounding)
         columns["decision"][at] = NOTHING if decision is None else DECISIONS.index(decision)
@@ -176,8 +176,8 @@ def failed_ballots(window: Window) -> int:
     return sum(window["failed"].count(code) for code in (FAILED, REPLACED))
 
 
-def _strategy(rule: Rule) -> int:
-    return NOTHING if rule.strategy is None else STRATEGIES.index(rule.strategy)
+def _code(strategy: Strategy | None) -> int:
+    return NOTHING if strategy is None else STRATEGIES.index(strategy)
 
 
 def bar_of(policy: Policy) -> Bar | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from reviewdesk.domain.assessment.pivot import turning_votes
-from reviewdesk.domain.canonical import CanonicalVerdict, own_word
+from reviewdesk.domain.canonical import CanonicalVerdict, own_facts
+from reviewdesk.domain.jury.label_words import LABEL_FACTS
 from reviewdesk.domain.jury.rule import Rule, Values, decide, decision_by, rule_for
 from reviewdesk.domain.jury.strategies import STRATEGIES, Reads, Votes
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING, Bar, bar_of
@@ -23,7 +25,7 @@ BY_SCORE = -2
 """The code of a decision that follows from the scores, in place of one that votes give."""
 _NO_VALUES = Values(None, None, None, None, None, None)
 _OWN_KEYS = ("threshold", "quorum", "strategy")
-_OWN_WORDS = ("failed_jurors", "supermajority")
+_OWN_FACTS = ("failed_jurors", "supermajority", *LABEL_FACTS)
 _DECISIVE = (*_OWN_KEYS, "meta")
 """The keys of a verdict that may set its policy."""
 _MOST = 1000
@@ -63,9 +65,10 @@ class PolicyFacts:
 
     @property
     def counts_labels(self) -> bool:
-        """Whether the rule reads labels, which columns do not hold."""
-        used = self.rule.used
-        return used is not None and STRATEGIES[used].reads is Reads.LABELS
+        """Whether the rule or the panel reads labels, which columns do not hold."""
+        used, counting = self.rule.used, self.policy.counting
+        declared = counting is not None and bool(counting.labels)
+        return declared or (used is not None and STRATEGIES[used].reads is Reads.LABELS)
 
     def counted(self, *votes: int) -> Counted:
         """Return what a count gives: passes, answered, seated, unknown and withheld."""
@@ -123,13 +126,14 @@ class Policies:
     def _policy(self, body: CanonicalVerdict) -> PolicyFacts:
         key: tuple[Any, ...] = body.get("threshold"), body.get("quorum"), body.get("strategy")
         if "meta" in body:
-            key += tuple(own_word(body, word) for word in _OWN_WORDS)
+            own = own_facts(body)
+            key += (json.dumps({fact: own[fact] for fact in _OWN_FACTS if fact in own}),)
         found = self._known.get(key)
         return self._add(key) if found is None else found
 
     def _add(self, key: tuple[Any, ...]) -> PolicyFacts:
-        words = dict(zip(_OWN_WORDS, key[3:], strict=False))
-        bare: Any = {"id": "", "case": {"test": ""}, "jurors": [], "meta": {"reviewdesk": words}}
+        own = json.loads(key[3]) if len(key) > 3 else {}
+        bare: Any = {"id": "", "case": {"test": ""}, "jurors": [], "meta": {"reviewdesk": own}}
         bare |= dict(zip(_OWN_KEYS, key, strict=False))
         read = verdict_from_body(bare, self._defaults, Generator(), self._filled)
         rule = rule_for(read.policy, ())

@@ -93,7 +93,8 @@ def _of_rows(windows: Sequence[VerdictWindow]) -> dict[str, Any]:
     spread, mass = (np.array(column(name), np.float64) for name in ("range", "mass"))
     answered, passes = (np.array(column(name)) for name in ("answered", "passes"))
     scores = np.array(column("score"), np.float64)
-    alike = (passes == 0) | (passes == answered)
+    split = np.array([value for one in windows for value in one.flags]) & int(Flag.SPLIT) != 0
+    alike = ((passes == 0) | (passes == answered)) & ~split
     passed = np.array([one == Decision.PASS for one in decisions], np.bool_)
     return {
         "decisions": {word or NO_DECISION: n for word, n in Counter(decisions).items()},

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
+from reviewdesk.domain.jury.label_rules import recount, said_labels
 from reviewdesk.domain.jury.outliers import VALUES
 from reviewdesk.domain.jury.rule import rule_for
 from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet, Votes, mean, tally
@@ -21,7 +22,8 @@ from reviewdesk.frozen import Frozen
 def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResult, ...]:
     """Decide one panel by each variant, with the strategies of ``domain/jury/strategies.py``.
 
-    Labels are ignored, because no threshold, trim or quorum changes what they decide.
+    Labels are ignored, because no threshold, trim or quorum changes what they decide. What labels
+    decided stays undecided unless a variant names a strategy, which then reads the votes alone.
     """
     panels: dict[tuple[float | None, str | None], _Panel] = {}
     found = []
@@ -52,6 +54,8 @@ def _panel(verdict: Verdict, threshold: float | None, dropped: str | None) -> _P
 
 def _result(verdict: Verdict, variant: Variant, panel: _Panel) -> PolicyResult:
     policy = verdict.policy
+    if variant.strategy is None and said_labels(verdict) and recount(verdict, _used(verdict)):
+        policy = replace(policy, strategy=Strategy.EXTERNAL)
     if variant.strategy is not None and variant.strategy is not policy.strategy:
         policy = replace(policy, strategy=variant.strategy)
     if variant.threshold is not None:
@@ -74,6 +78,10 @@ def _result(verdict: Verdict, variant: Variant, panel: _Panel) -> PolicyResult:
         cut = _trim_under(verdict, variant, panel.scores)
     value = method.value(Sheet(panel.scores, panel.weights, panel.votes, cut))
     return PolicyResult(variant, value, method.decide(panel.votes, value, policy))
+
+
+def _used(verdict: Verdict) -> Strategy | None:
+    return rule_for(verdict.policy, verdict.ballots, verdict.regime).used
 
 
 _UNCUT = trim((), 0.0)

@@ -15,6 +15,7 @@ from typing import Any
 
 from reviewdesk.domain.canonical import CanonicalAnswer, without_nulls
 from reviewdesk.domain.jury.label_rules import label_decision
+from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.panel.reply_contract import breach
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Decision, Status, folded
@@ -58,6 +59,7 @@ class ReplyProblem(StrEnum):
     CONTRADICTION = "contradiction"
     OUT_OF_RANGE = "out_of_range"
     NONCE = "nonce"
+    NOT_A_LABEL = "not_a_label"
 
 
 class ParsedReply(Frozen):
@@ -112,13 +114,14 @@ class _UnfitError(ValueError):
 
 
 def parse(
-    text: str, nonce: str, *, strict: bool = False, labels: bool = False
+    text: str, nonce: str, *, strict: bool = False, labels: LabelRules | None = None
 ) -> ParsedReply | UnreadableReply:
     """Read a reply that has to repeat ``nonce``; no text makes it raise an error.
 
     Text around the verdict, code fences and objects without an answer are skipped. ``strict`` is
     for endpoints that received the schema: the verdict must follow it. Other replies may use other
-    words and leave out optional keys. ``labels`` expects a word.
+    words and leave out optional keys. ``labels`` expects one of the labels that a panel declares,
+    or any word if it declares none.
     """
     try:
         return _answer(_verdict(_without_thoughts(text)), nonce, strict=strict, labels=labels)
@@ -239,18 +242,26 @@ def _decode(written: str) -> Any:
         raise _UnfitError(ReplyProblem.NOT_JSON, "the reply's object is not JSON") from None
 
 
-def _answer(verdict: dict[str, Any], nonce: str, *, strict: bool, labels: bool) -> ParsedReply:
+def _answer(
+    verdict: dict[str, Any], nonce: str, *, strict: bool, labels: LabelRules | None
+) -> ParsedReply:
     if verdict.get("nonce") != nonce:
         how = "repeats another nonce" if "nonce" in verdict else "does not repeat the nonce"
         raise _UnfitError(ReplyProblem.NONCE, f"the verdict {how}: it may not be the juror's own")
-    broken = breach(verdict, labels=labels) if strict else None
+    broken = breach(verdict, labels) if strict else None
     if broken is not None:
         raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"the verdict {broken}")
     score, label = _score(verdict), _label(verdict)
-    passed, withheld = _vote(verdict, label, labels=labels)
+    notes: list[str] = []
+    if labels is not None and labels.labels:
+        label, passed, withheld = _declared(verdict, label, labels)
+        if score is not None:
+            notes.append(f"score {score:g} is left out: the panel asks for a label alone")
+            score = None
+    else:
+        passed, withheld = _vote(verdict, label, labels=labels is not None)
     if score is None and label is None and passed is None and not withheld:
         raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict gives neither score nor vote")
-    notes: list[str] = []
     return ParsedReply(
         score=score,
         passed=passed,
@@ -314,6 +325,30 @@ def _vote(verdict: dict[str, Any], label: str | None, *, labels: bool) -> tuple[
             f"the word is {show_line(label or '', 40)}, and pass is {json.dumps(stated)}",
         )
     return stated, stated is None
+
+
+def _declared(
+    verdict: dict[str, Any], word: str | None, labels: LabelRules
+) -> tuple[str | None, bool | None, bool]:
+    """Return the label, the vote and whether it is withheld, for a panel that declares labels.
+
+    A label that is neither passing nor failing casts no vote. A stated ``pass`` must agree.
+    """
+    if word is None and any(key in verdict for key in WORD_KEYS):
+        return None, None, True
+    label = labels.spelled(word)
+    if label is None:
+        if folded(word) in DECLINING:
+            return None, None, True
+        raise _UnfitError(ReplyProblem.NOT_A_LABEL, labels.refusal(word))
+    meant, stated = labels.decision(label), verdict.get("pass")
+    voted = None if meant is None else meant is Decision.PASS
+    if stated is not None and stated is not voted:
+        shown = json.dumps(stated, default=str)[:40]
+        raise _UnfitError(
+            ReplyProblem.CONTRADICTION, f"the label is {show_line(label, 40)}, and pass is {shown}"
+        )
+    return label, voted, False
 
 
 def _confidence(verdict: dict[str, Any], notes: list[str]) -> float | None:

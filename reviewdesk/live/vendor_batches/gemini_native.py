@@ -18,7 +18,7 @@ def generate_body(call: Call) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "maxOutputTokens": juror.max_tokens,
         "responseMimeType": "application/json",
-        "responseJsonSchema": schema(labels=call.labels),
+        "responseJsonSchema": schema(call.labels),
     }
     if juror.acting_temperature is not None:
         settings["temperature"] = juror.acting_temperature

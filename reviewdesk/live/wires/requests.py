@@ -95,7 +95,7 @@ def _chat(call: Call, place: Endpoint, dropped: frozenset[str]) -> dict[str, Any
         tokens: juror.max_tokens,
     }
     if place.shape is JsonMode.SCHEMA and STRUCTURE not in dropped:
-        shape = {"name": "ballot", "strict": True, "schema": schema(labels=call.labels)}
+        shape = {"name": "ballot", "strict": True, "schema": schema(call.labels)}
         body["response_format"] = {"type": "json_schema", "json_schema": shape}
     elif place.shape is JsonMode.OBJECT and STRUCTURE not in dropped:
         body["response_format"] = {"type": "json_object"}
@@ -113,7 +113,7 @@ def _messages(call: Call, place: Endpoint, dropped: frozenset[str]) -> dict[str,
         ],
     }
     if place.shape is JsonMode.SCHEMA and STRUCTURE not in dropped:
-        shape = {"type": "json_schema", "schema": schema(labels=call.labels)}
+        shape = {"type": "json_schema", "schema": schema(call.labels)}
         body["output_config"] = {"format": shape}
     return body
 

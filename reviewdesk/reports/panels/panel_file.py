@@ -150,6 +150,10 @@ VendorName: TypeAlias = Annotated[
 StrategyName: TypeAlias = Annotated[str, Wanted("a strategy that there is", known=STRATEGIES)]
 RegimeName: TypeAlias = Annotated[str, Wanted("a regime that there is", known=tuple(Regime))]
 RoundingName: TypeAlias = Annotated[str, Wanted("a rounding that there is", known=tuple(Rounding))]
+Labels: TypeAlias = Annotated[
+    list[Annotated[str, FILLED, Wanted("a label")]] | None,
+    Wanted("a list of labels, such as [KEEP, REJECT]"),
+]
 StandIn: TypeAlias = Annotated[str, Wanted("median, or left out", known=(Strategy.MEDIAN,))]
 
 
@@ -281,6 +285,9 @@ class PanelModel(PanelPart):
         Field(serialization_alias="routes"),
     ] = None
     supermajority: Annotated[Any, _share(arguments.supermajority), Wanted(_SUPERMAJORITY)] = None
+    labels: Labels = None
+    passing: Labels = None
+    failing: Labels = None
     stop_when_decided: bool | None = None
     swap: bool | None = None
     rounds: Annotated[int, Field(ge=1, le=2), Wanted("1 or 2")] | None = None
@@ -315,7 +322,12 @@ class PanelModel(PanelPart):
         stated = self.model_dump(exclude_none=True, exclude=own, by_alias=True)
         trim = stated.pop("cut", {})
         weights = {one.name: one.weight for one in jurors.values() if one.weight is not None}
-        return PanelRule(**stated, **trim, weights=weights)
+        try:
+            return PanelRule(**stated, **trim, weights=weights)
+        except UsageError as error:
+            # What the labels say is checked as a whole; the message begins with the key.
+            key, _, problem = error.message.partition(" ")
+            raise FieldError((key,), problem, f"{error.hint}.") from None
 
 
 def read_panel(path: str | Path) -> PanelSpec:

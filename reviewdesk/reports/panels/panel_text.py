@@ -38,6 +38,9 @@ def _rule(rule: PanelRule) -> dict[str, Any]:
         "failed_jurors": rule.failed_jurors,
         "strategy_for": dict(rule.routes) or None,
         "supermajority": own_share(rule.supermajority),
+        "labels": list(rule.labels) or None,
+        "passing": list(rule.passing) or None,
+        "failing": list(rule.failing) or None,
     }
 
 

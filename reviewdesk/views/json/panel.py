@@ -41,7 +41,7 @@ def check(checked: PanelCheck) -> dict[str, Any]:
             "trim": shape(rule, "fraction=trim rounding"),
             **shape(rule, "failed_jurors strategy_for=routes"),
             **(shape(rule, "supermajority") if is_supermajority else {}),
-            **panel.spec.asking,
+            **panel.spec.asking(),
         },
         "jurors": [
             shape(

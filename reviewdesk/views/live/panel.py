@@ -100,6 +100,10 @@ def _rule(found: Composition) -> str:
         parts.append(f"regime {rule.regime}")
     if Strategy.SUPERMAJORITY in {found.strategy, *rule.routes.values()}:
         parts.append(f"supermajority {rule.supermajority} of those who committed")
+    if rule.labels:
+        meanings = dict.fromkeys(rule.passing, "pass") | dict.fromkeys(rule.failing, "fail")
+        labels = [f"{label} ({meanings.get(label, 'neither')})" for label in rule.labels]
+        parts.append(f"labels {' '.join(labels)}")
     if rule.stop_when_decided:
         parts.append("stops when decided")
     if rule.swap:

@@ -10,13 +10,8 @@ from hypothesis import strategies as st
 from reviewdesk.domain.assessment.assess import Assessment, State, assess
 from reviewdesk.domain.audit.stated_rule import label_mismatch
 from reviewdesk.domain.jury.ballot import ballot
-from reviewdesk.domain.jury.label_rules import (
-    BY_ORDER,
-    BY_PRIORITY,
-    LabelRules,
-    label_decision,
-    label_vote,
-)
+from reviewdesk.domain.jury.label_rules import BY_ORDER, BY_PRIORITY, label_decision, label_vote
+from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.verdict import Ballot, Decision, Status
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import body, juror, maybe, read

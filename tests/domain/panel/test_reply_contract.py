@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
+from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.panel.reply_contract import breach, parts, schema, shape
 
 VALUES = st.none() | st.booleans() | st.integers(-2, 2) | st.floats(0, 1) | st.text(max_size=3)
@@ -18,13 +19,26 @@ REPLY: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("labels", "answer"), [(False, "pass"), (True, "label")])
-def test_prompt_and_schema_name_the_same_keys_in_the_same_order(labels: bool, answer: str) -> None:
-    keys = ["reason", answer, "score", "confidence", "nonce"]
-    assert [part.key for part in parts(labels=labels)] == keys
-    made = schema(labels=labels)
+DECLARED = LabelRules(labels=("KEEP", "REJECT", "SPLIT"), passing=("KEEP",), failing=("REJECT",))
+
+
+@pytest.mark.parametrize(
+    ("labels", "answers"),
+    [
+        (None, ["pass", "score"]),
+        (LabelRules(), ["label", "score"]),
+        # The score of a label would have no meaning, so it is not asked for.
+        (DECLARED, ["label"]),
+    ],
+)
+def test_prompt_and_schema_name_the_same_keys_in_the_same_order(
+    labels: LabelRules | None, answers: list[str]
+) -> None:
+    keys = ["reason", *answers, "confidence", "nonce"]
+    assert [part.key for part in parts(labels)] == keys
+    made = schema(labels)
     assert list(made["properties"]) == made["required"] == keys
-    told = shape("ab12", labels=labels)
+    told = shape("ab12", labels)
     places = [told.index(f'"{key}":') for key in keys]
     assert places == sorted(places)
     assert told.endswith('"nonce": "ab12"}')
@@ -33,10 +47,19 @@ def test_prompt_and_schema_name_the_same_keys_in_the_same_order(labels: bool, an
 @given(st.dictionaries(st.sampled_from([*REPLY, "label", "verdict"]), VALUES))
 def test_the_reader_and_the_schema_agree_on_every_whole_reply(said: dict[str, Any]) -> None:
     """Held against jsonschema; the reader alone takes a reply that lacks a key."""
-    for labels in (False, True):
-        made = schema(labels=labels)
+    for labels in (None, LabelRules()):
+        made = schema(labels)
         made["required"] = []
-        assert (breach(said, labels=labels) is None) is Draft202012Validator(made).is_valid(said)
+        assert (breach(said, labels) is None) is Draft202012Validator(made).is_valid(said)
+
+
+def test_declared_labels_are_an_enum_of_the_schema_and_of_the_prompt() -> None:
+    label = schema(DECLARED)["properties"]["label"]
+    assert label == {"type": ["string", "null"], "enum": ["KEEP", "REJECT", "SPLIT", None]}
+    assert '"KEEP" or "REJECT" or "SPLIT", or null' in shape("ab12", DECLARED)
+    # A brace or a quote of a label stays one, and never becomes the nonce.
+    odd = LabelRules(labels=('a "b"', "{nonce} x"))
+    assert shape("ab12", odd).count("ab12") == 1
 
 
 def test_a_whole_reply_is_valid_and_each_key_is_required_of_an_endpoint() -> None:

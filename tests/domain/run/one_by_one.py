@@ -115,7 +115,7 @@ class OneByOne:
             "seated": [len(ballots)],
             "threshold": [_number(verdict.policy.threshold)],
             "quorum": [NOTHING if bar is None else self.quorums.setdefault(bar, len(self.quorums))],
-            "strategy": [_index(STRATEGIES, found.rule.strategy)],
+            "strategy": [_index(STRATEGIES, found.replayable)],
             "fraction": [found.trim.fraction],
             "rounding": [ROUNDINGS.index(found.trim.rounding)],
             "decision": [_index(DECISIONS, found.ruled)],

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.jury.ballot import as_juror
+from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.verdict import Policy, Status, read_ballot
 from reviewdesk.live.replies.reply import (
     ANSWER_KEYS,
@@ -209,7 +210,8 @@ def test_everything_else_is_left_to_a_person(text: str, kind: ReplyProblem) -> N
 
 
 def test_every_problem_has_its_example() -> None:
-    assert set(UNREAD.values()) == set(ReplyProblem)
+    # A word outside a panel's labels is in test_declared_labels.py.
+    assert {*UNREAD.values(), ReplyProblem.NOT_A_LABEL} == set(ReplyProblem)
 
 
 def test_the_last_thing_within_the_bounds_is_read() -> None:
@@ -294,7 +296,7 @@ def test_other_words_are_read_only_where_no_schema_was_sent(text: str) -> None:
 )
 def test_a_panel_of_labels_is_answered_by_a_word(label: str, status: Status, strict: bool) -> None:
     text = f'{{"reason": "r", "label": {label}, "score": null, "confidence": 1, {N}}}'
-    found = parse(text, NONCE, strict=strict, labels=True)
+    found = parse(text, NONCE, strict=strict, labels=LabelRules())
     assert isinstance(found, ParsedReply)
     assert found.ballot["status"] == status
     assert found.label == json.loads(label)

@@ -1,0 +1,232 @@
+"""Labels that a panel declares, and figures from what jurors said, not from votes they lack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reviewdesk import Juror, Panel, UsageError, aggregate, ballot
+from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.jury.stopping import reachable
+from reviewdesk.domain.verdict import (
+    Ballot,
+    Decision,
+    Generator,
+    Policy,
+    Status,
+    Strategy,
+    verdict_from_body,
+)
+from reviewdesk.domain.whatif.item import outcomes
+from reviewdesk.domain.whatif.policies import Variant
+
+LABELS: dict[str, Any] = {
+    "labels": ["KEEP", "REJECT", "SPLIT"], "passing": ["KEEP"], "failing": ["REJECT"],
+}  # fmt: skip
+
+
+def words(*said: str) -> list[Ballot]:
+    return [ballot(f"j{seat}", label=word) for seat, word in enumerate(said)]
+
+
+def counted(*said: str, strategy: str = "majority", **rule: Any) -> Assessment:
+    return Panel(strategy, **{**LABELS, **rule}).aggregate(words(*said))
+
+
+@pytest.mark.parametrize(
+    ("said", "label", "decision"),
+    [
+        (("KEEP", "SPLIT", "KEEP"), "KEEP", Decision.PASS),
+        (("REJECT", "SPLIT", "REJECT"), "REJECT", Decision.FAIL),
+        (("SPLIT", "SPLIT", "KEEP"), "SPLIT", None),
+        # Two of five are the plurality, though no more than half.
+        (("KEEP", "KEEP", "REJECT", "SPLIT"), "KEEP", Decision.PASS),
+        (("keep", "Keep.", "**REJECT**"), "KEEP", Decision.PASS),
+        (("KEEP", "REJECT"), "KEEP", Decision.PASS),
+    ],
+)
+def test_the_label_with_the_most_votes_decides(
+    said: tuple[str, ...], label: str, decision: Decision | None
+) -> None:
+    found = counted(*said)
+    assert found.label_vote is not None
+    assert (found.label_vote.label, found.decision) == (label, decision)
+
+
+@pytest.mark.parametrize("strategy", ["unanimous", "supermajority", "first_disagreement"])
+def test_the_fallback_label_is_inconclusive(strategy: str) -> None:
+    found = counted("KEEP", "REJECT", "SPLIT", strategy=strategy)
+    assert found.decision is Decision.INCONCLUSIVE
+    # Also if the fallback is a label that passes: nobody, or not everybody, gave it.
+    keeping = counted("KEEP", "REJECT", "SPLIT", strategy=strategy, fallback="KEEP")
+    assert keeping.decision is Decision.INCONCLUSIVE
+    assert counted("KEEP", "KEEP", "KEEP", strategy=strategy).decision is Decision.PASS
+
+
+def test_a_declared_fallback_is_inconclusive_if_jurors_choose_it() -> None:
+    labels = ["KEEP", "REJECT", "UNCLEAR"]
+    assert counted("UNCLEAR", "UNCLEAR", "KEEP", labels=labels).decision is Decision.INCONCLUSIVE
+
+
+def test_a_word_outside_the_labels_is_a_failed_ballot() -> None:
+    found = counted("KEEP", "MAYBE", "REJECT", "REJECT")
+    lost = found.seats[1].ballot
+    assert (lost.status, lost.vote) == (Status.PARSE_FAIL, None)
+    assert lost.error == "the juror says MAYBE, and the labels are KEEP, REJECT, SPLIT"
+    assert found.decision is Decision.FAIL
+    assert found.degraded == ("3 of 4 jurors answered",)
+
+
+def test_figures_follow_from_what_was_said() -> None:
+    # One of three pairs agrees: 2/3 - 1. Of the votes alone, both pass: they would agree in full.
+    found = counted("KEEP", "SPLIT", "KEEP")
+    assert found.agreement.spread.raw == pytest.approx(-1 / 3)
+    assert found.agreement.alpha == 0.0
+    assert (found.unanimous_votes, found.unanimous_scores, found.split) == (False, False, True)
+    assert [seat.dissent for seat in found.seats] == [False, True, False]
+    assert Flag.SPLIT in found.flags
+    assert Flag.DERIVED_LOW in found.flags
+    assert Flag.PIVOTAL in found.flags
+    assert found.escalation == ("low agreement", "a split that one vote would turn")
+    # Two of three said it: that is how far the panel supports a pass.
+    assert found.score == pytest.approx(2 / 3)
+
+
+def test_two_labels_that_pass_are_still_two_answers() -> None:
+    both = counted("KEEP", "MERGE", "KEEP", labels=["KEEP", "MERGE", "REJECT"],
+                   passing=["KEEP", "MERGE"])  # fmt: skip
+    assert (both.votes.passes, both.votes.answered) == (3, 3)
+    assert both.agreement.spread.raw == pytest.approx(-1 / 3)
+    assert (both.unanimous_votes, both.split) == (False, True)
+
+
+def labelled(*said: str, strategy: str | None = "majority", **more: Any) -> Assessment:
+    jurors = [{"id": f"c{seat}", "label": word} for seat, word in enumerate(said)]
+    body: Any = {"id": "v", "case": {"test": "v"}, "jurors": jurors, "strategy": strategy, **more}
+    made = {key: value for key, value in body.items() if value is not None}
+    return assess(verdict_from_body(made, Policy(), Generator()), escalation_stated=False)  # type: ignore[arg-type]
+
+
+def test_a_split_of_labels_without_votes_is_flagged() -> None:
+    found = labelled("KEEP", "REJECT")
+    # A tie goes to the label seen first, as in cross-judge; nobody is told that it is clear.
+    assert found.decision is Decision.PASS
+    assert found.agreement.spread.raw == -1.0
+    assert found.agreement.spread.reason is None
+    assert Flag.SINGLE_JUROR not in found.flags
+    assert found.flags >= Flag.ESCALATED | Flag.SPLIT | Flag.PIVOTAL
+    note = next(one for one in found.notes if one.flag is Flag.SPLIT)
+    assert note.reason == "1 KEEP, 1 REJECT"
+
+
+def test_labels_beside_votes_that_one_of_them_lacks() -> None:
+    # What a cross-judge file becomes: SPLIT has no vote, the others have one, and a score.
+    jurors: list[Any] = [
+        {"id": "c0", "label": "KEEP", "pass": True, "score": 0.9},
+        {"id": "c1", "label": "SPLIT", "pass": None},
+        {"id": "c2", "label": "KEEP", "pass": True, "score": 0.9},
+    ]
+    found = labelled(strategy="majority", jurors=jurors, label="KEEP", decision="pass")
+    assert found.agreement.spread.raw == pytest.approx(-1 / 3)
+    assert (found.agreement.sd, found.agreement.range) == (None, None)
+    assert (found.unanimous_scores, found.unanimous_votes) == (False, False)
+    assert [seat.dissent for seat in found.seats] == [False, True, False]
+    # The same without a rule or a consensus that labels could have given.
+    alone = labelled(strategy=None, jurors=jurors)
+    assert alone.agreement.spread.raw == pytest.approx(-1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ({"priority": "KEEP"}, "priority is 'KEEP'"),
+        ({"labels": "KEEP"}, "labels is 'KEEP'"),
+        ({"labels": ["KEEP"]}, "labels has 1 labels"),
+        ({"labels": ["KEEP", "keep."]}, "labels has 'KEEP' and 'keep.'"),
+        ({"labels": ["KEEP", "ERROR"]}, "labels has 'ERROR'"),
+        ({"labels": ["KEEP", "x\ny"]}, "labels has 'x\\ny'"),
+        ({"labels": ["KEEP", "NO"], "passing": ["KEPT"]}, "passing has 'KEPT'"),
+        ({"labels": ["A", "B"], "passing": ["A"], "failing": ["a"]}, "failing has 'A'"),
+        ({"labels": ["A", "B"], "priority": ["C"]}, "priority has 'C'"),
+        ({"passing": ["KEEP"]}, "passing stands without labels"),
+        ({"fallback": ""}, "fallback is ''"),
+        ({"strategy": "mean", "labels": ["A", "B"]}, "labels stand beside mean"),
+        ({"regime": "irreversible", "labels": ["A", "B"]}, "labels stand beside median"),
+    ],
+)
+def test_labels_that_no_panel_can_use_are_refused(rule: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError) as error:
+        Panel(**rule)
+    assert error.value.message.startswith(told)
+
+
+def test_a_juror_of_an_unknown_vendor_is_refused_at_once() -> None:
+    with pytest.raises(UsageError, match="a: no vendor 'opnai'"):
+        Juror("a", "m", "opnai")
+
+
+def test_labels_without_meanings_take_those_of_their_words() -> None:
+    panel = Panel(labels=["yes", "no", "unsure"])
+    assert panel.strategy_for(()) is Strategy.MAJORITY
+    assert (panel.rule.passing, panel.rule.failing) == (("yes",), ("no",))
+
+
+def test_a_fallback_of_ones_own_is_given_where_nobody_answered() -> None:
+    lost = [ballot("a", error="down"), ballot("b", error="down")]
+    for strategy in ("majority", "unanimous", "weighted_vote", "first_disagreement"):
+        found = aggregate(lost, strategy, fallback="UNCLEAR")
+        assert found.label_vote is not None
+        assert (found.label_vote.label, found.decision) == ("UNCLEAR", Decision.ERROR)
+
+
+def test_a_route_to_scores_asks_for_no_labels() -> None:
+    panel = Panel("majority", routes={"hard": "trimmed_mean"}, **LABELS)
+    assert panel.wants_labels(())
+    assert not panel.wants_labels(["hard"])
+    scored = [ballot("a", 0.9), ballot("b", 0.8)]
+    assert panel.aggregate(scored, tags=["hard"]).decision is Decision.PASS
+    assert "labels" in panel.rule_body(None, ())
+    assert "labels" not in panel.rule_body(None, ["hard"])
+
+
+def test_labels_enter_the_panel_hash_only_where_they_are_set() -> None:
+    plain, declared = Panel("majority"), Panel("majority", **LABELS)
+    other = Panel("majority", **{**LABELS, "passing": ["KEEP", "SPLIT"]})
+    assert len({panel.hash("r") for panel in (plain, declared, other)}) == 3
+    # The hash of a panel without labels is that of earlier versions.
+    assert "labels" not in plain.rule_body("r", ())
+
+
+def sides(*said: str | None, strategy: str) -> set[Decision | None]:
+    """Return what can still be decided; ``None`` is a juror that was not asked yet."""
+    ballots = [
+        ballot(f"j{seat}", label=word) if word else ballot(f"j{seat}", status="not_asked")
+        for seat, word in enumerate(said)
+    ]
+    return {*reachable(Panel(strategy, **LABELS).verdict(ballots))}
+
+
+def test_a_panel_of_labels_stops_when_no_other_label_can_win() -> None:
+    keep, fail = "KEEP", Decision.FAIL
+    assert sides(keep, keep, keep, None, None, strategy="majority") == {Decision.PASS}
+    # Two more could tie with the three, or with the two.
+    assert fail in sides(keep, keep, None, None, strategy="majority")
+    assert sides(keep, "REJECT", None, strategy="unanimous") == {Decision.INCONCLUSIVE}
+    assert Decision.INCONCLUSIVE in sides(keep, keep, None, strategy="unanimous")
+    # 4 of 5 stay over two thirds of 6, and 3 of 4 do not stay over it: 3 of 5 is less.
+    four = (keep, keep, keep, keep, "SPLIT")
+    assert sides(*four, None, strategy="supermajority") == {Decision.PASS}
+    assert len(sides(*four[1:], None, strategy="supermajority")) > 1
+
+
+def test_other_rules_read_the_votes_and_never_replay_the_labels() -> None:
+    verdict = Panel("majority", **LABELS).verdict(words("KEEP", "SPLIT", "KEEP"))
+    own, dropped, quorum = outcomes(
+        verdict,
+        [Variant(), Variant(dropped="j0"), Variant(Strategy.QUORUM, quorum=1.0)],
+    )
+    assert (own.decision, dropped.decision) == (None, None)
+    # Two of three seats pass.
+    assert quorum.decision is Decision.FAIL
