@@ -138,18 +138,17 @@ def _kept_mode(path: Path, *, replace: bool) -> int | None:
 
 def refuse_desk(path: Path) -> None:
     """Raise OSError if the name is that of a desk, or of a log that SQLite keeps beside one."""
-    for end in _BESIDE:
-        with suppress(OSError):
-            desk = path.with_name(path.name.removesuffix(end))
-            if desk.is_symlink() or not desk.is_file():
-                continue
-            with desk.open("rb") as file:
-                is_desk = file.read(72)[68:] == _DESK
-            if is_desk:
-                break
-    else:
-        return
-    raise OSError(errno.EPERM, "is a desk, or a file of one", str(path))
+    if any(is_desk(path.with_name(path.name.removesuffix(end))) for end in _BESIDE):
+        raise OSError(errno.EPERM, "is a desk, or a file of one", str(path))
+
+
+def is_desk(path: Path) -> bool:
+    """Return True if the header of a file says that it is a desk; False for a link to one."""
+    with suppress(OSError, ValueError):
+        if path.is_file() and not path.is_symlink():
+            with path.open("rb") as file:
+                return file.read(72)[68:] == _DESK
+    return False
 
 
 def _taken(path: Path) -> FileExistsError:

@@ -78,12 +78,15 @@ def _desk(stack: ExitStack, named: Path | None) -> Desk:
     from contextlib import closing
 
     from reviewdesk.desk.core import Desk, default_path
+    from reviewdesk.desk.damage import damage_explained
     from reviewdesk.errors import NotFoundError
 
     path = named or default_path()
     if not path.exists():
         raise NotFoundError(f"there is no desk at {path}", "Name it with desk=, or use report:.")
-    return stack.enter_context(closing(Desk.open(path)))
+    desk = stack.enter_context(closing(Desk.open(path)))
+    stack.enter_context(damage_explained(desk.path))
+    return desk
 
 
 @pytest.fixture

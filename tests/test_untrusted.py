@@ -190,3 +190,46 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
         assert done.returncode == code, err
         assert "Traceback" not in err
         assert controls(out + err) == set()
+
+
+PILE = "e" + 60 * "\u0301"
+"""A character with marks that a terminal would draw over the lines above it."""
+
+
+def test_marks_are_capped_on_every_surface(call: Call, tmp_path: Path) -> None:
+    body = verdict(
+        f"v{PILE}",
+        0.9,
+        0.2,
+        input=PILE,
+        output=PILE,
+        rubric=PILE,
+        flagged=True,
+        case={"test": PILE, "tags": [PILE]},
+    )
+    body["jurors"][0] |= {"id": PILE, "reason": PILE, "model": PILE}
+    path = tmp_path / f"r{PILE}.json"
+    path.write_bytes(report(body, verdict("v2"), report_id=f"run {PILE}"))
+    call("ingest", path)
+    call("label", "v2", "pass", "--note", PILE, "--reviewer", f"b{PILE}")
+    call("filters", "save", "piled", f"text~{PILE}")
+    said = []
+    for words in (
+        "queue", "open", "runs", "show v2", "calibrate", "calibrate --jurors", "labels list", "filters",
+        "labels tags", "labels export", "labels export --format full", "labels export --format csv",
+        "labels export --format yaml", "export report -o -", "export markdown -o -", "desk info",
+        "whatif --strategy mean", "pace", "queue --json", "labels agreement",
+        "desk query SELECT+*+FROM+verdicts --format csv",
+        "desk query SELECT+id+FROM+verdicts --format tsv", "desk query SELECT+*+FROM+bodies",
+    ):  # fmt: skip
+        said.append(call(*(word.replace("+", " ") for word in words.split())))
+    said.append(call("show", f"v{PILE}"))
+    for words in (
+        f"show {PILE}", f"queue --filter {PILE}:x", f"queue --order {PILE}", f"--debug show {PILE}",
+        f"ingest {PILE}.json", f"runs --{PILE}", f"desk query {PILE}", f"queue --run {PILE}",
+    ):  # fmt: skip
+        said.append(call(*words.split(), code=2))
+    for text in (text for both in said for text in both):
+        assert 9 * "\u0301" not in text
+    # What the desk holds is what came.
+    assert json.loads(call("show", f"v{PILE}", "--json")[0])["input"] == PILE

@@ -83,7 +83,7 @@ WRONG = (
         "tests/test_file_output.py",
     ),
     WrongProgram(
-        "malformed input reaches the parser", "app/terminal/driver.py",
+        "malformed input reaches the parser", "app/terminal/keyboard.py",
         "except (ValueError, ArithmeticError):", "except KeyError:",
         "tests/app/terminal/test_input.py",
     ),

@@ -81,7 +81,6 @@ def open_desk(
         UsageError: ``--desk`` names a desk that is not there.
     """
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.damage import damage_explained
 
     named, settings = path or desk_path(), current_settings()
     asked = path is None and settings.source("desk") == "--desk"
@@ -91,7 +90,7 @@ def open_desk(
             "Name another with --desk, or load a report into a new one: reviewdesk ingest REPORT.",
         )
     desk = Desk.open(named, reviewer=settings.reviewer or None)
-    with closing(desk), damage_explained(desk):
+    with closing(desk):
         if not on_screen:
             from reviewdesk.desk.review import unsaved
 

@@ -7,7 +7,8 @@ import csv
 import io
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -229,7 +230,7 @@ def _pieces(found: QueryRows, kind: str, *, on_screen: bool) -> Iterator[str]:
         return _table(found)
     if kind in {"json", "nl"}:
         return _json(found, as_lines=kind == "nl")
-    return _csv(found, "\t" if kind == "tsv" else ",", _harmless if on_screen else str)
+    return _csv(found, "\t" if kind == "tsv" else ",", on_screen=on_screen)
 
 
 def _json(found: QueryRows, *, as_lines: bool) -> Iterator[str]:
@@ -256,9 +257,14 @@ def _json_value(value: object) -> str:
     return dump(value)
 
 
-def _csv(found: QueryRows, between: str, shown: Callable[[str], str]) -> Iterator[str]:
-    """Yield a header and rows; a text that a spreadsheet would run as a formula is quoted."""
-    from reviewdesk.domain.safetext import without_formula
+def _csv(found: QueryRows, between: str, *, on_screen: bool) -> Iterator[str]:
+    """Yield a header and rows without control characters, but for line breaks in a file.
+
+    A text that a spreadsheet would run as a formula is quoted.
+    """
+    from reviewdesk.domain.safetext import show, without_formula
+
+    shown = _harmless if on_screen else partial(show, limit=_ALL)
 
     def cell(value: object) -> object:
         return without_formula(shown(value)) if isinstance(value, str) else _text(value)

@@ -93,7 +93,7 @@ def main() -> None:
             code = run(sys.argv[1:])
     except Exception as error:  # noqa: BLE001 - the boundary: a fault is one line too
         if "--debug" in sys.argv:
-            traceback.print_exc()
+            _show_traceback()
         say(f"a fault in reviewdesk, not in your input: {type(error).__name__}: {error}")
         say(_REPORT.format(where=_issues_page()))
         code = ExitCode.FAULT
@@ -131,10 +131,10 @@ def run(arguments: list[str]) -> int:
     context: click.Context | None = None
     try:
         with cli.make_context("reviewdesk", arguments) as context:
-            cli.invoke(context)
+            _invoke(context, arguments)
     except ReviewDeskError as error:
         if context is not None and context.meta.get("debug"):
-            traceback.print_exc()
+            _show_traceback()
         say(str(error))
         return error.exit_code
     except click.exceptions.Exit as leave:
@@ -166,6 +166,23 @@ def run(arguments: list[str]) -> int:
     return ExitCode.OK
 
 
+def _invoke(context: click.Context, arguments: list[str]) -> None:
+    """Run the command; a fault on a damaged desk is raised as that damage."""
+    try:
+        cli.invoke(context)
+    except (ReviewDeskError, click.ClickException, click.exceptions.Exit, click.Abort, OSError):
+        raise
+    except Exception as fault:
+        from reviewdesk.cli.invocation import desk_path
+        from reviewdesk.desk.core import default_path
+        from reviewdesk.desk.damage import found_damage
+
+        named = [Path(word) for word in arguments if _is_text(word)]
+        if (damage := found_damage(fault, desk_path() or default_path(), *named)) is None:
+            raise
+        raise damage from fault
+
+
 def _is_text(word: str) -> bool:
     """Return False if an argument held bytes that are not UTF-8."""
     return not any("\ud800" <= char <= "\udfff" for char in word)
@@ -174,6 +191,13 @@ def _is_text(word: str) -> bool:
 def _drop_output() -> None:
     """Discard what is still buffered, so that the end of the process does not fail on it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_traceback() -> None:
+    """Print the traceback of the error that is handled, made safe because it may quote a report."""
+    from reviewdesk.domain.safetext import show
+
+    click.echo(show(traceback.format_exc(), 1_000_000), err=True, nl=False)
 
 
 def _show_usage_error(error: click.ClickException) -> None:

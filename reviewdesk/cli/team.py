@@ -136,7 +136,7 @@ def _tell(chains: Sequence[MergedChain]) -> None:
 @json_option
 @shared_options
 def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
-    """Exchange labels and runs with other desks through the folder WHERE.
+    """Exchange labels and runs with other desks in the folder WHERE.
 
     It may be a mounted share, or a folder that git, rclone or Syncthing copies. What each reviewer
     did on each desk is a file of its own there, so nobody writes another's. What others wrote is

@@ -295,7 +295,7 @@ def verify(
 ) -> Verification:
     """Verify a desk file, also one that ``Desk`` refuses to open; it is migrated only if whole."""
     path = path or default_path()
-    with contextlib.closing(connect(path)) as conn:
+    with contextlib.closing(connect(path)) as conn, explained(path):
         found = audit.layout_problems(conn)
     if found[0]:
         return Verification(False, 0, "", tuple(found[0] + found[1]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 
 TAB = "    "
@@ -27,6 +28,11 @@ One search in C decides whether a text needs a closer look.
 _CONTROLS = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
 )
+
+MOST_MARKS = 8
+"""The combining marks that a character keeps: more would be drawn over the lines around it."""
+_PILE = f"(?:[\u0300-\u036f\u0483-\u0489\u302a-\u302f]|{_SUSPECT}){{{MOST_MARKS + 1},}}"
+"""A run in which a character may have too many marks."""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -57,6 +63,7 @@ def show(text: str, limit: int = 20_000) -> str:
     """
     head, more = _cut(text, limit)
     shown = _visible(head) if _is_suspect(head) else head
+    shown = cap_marks(shown, lambda marks: f"<{len(marks)} more marks>")
     return f"{shown}… {more} more" if more else shown
 
 
@@ -70,12 +77,46 @@ def without_formula(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
+def cap_marks(text: str, instead: Callable[[str], str]) -> str:
+    """Return the text with at most 8 combining marks on each character.
+
+    ``instead`` returns what stands in the place of the marks beyond them.
+    """
+    if text.isascii():
+        return text
+    return re.sub(_PILE, lambda run: _cap_run(run[0], instead), text)
+
+
+def _cap_run(run: str, instead: Callable[[str], str]) -> str:
+    kept: list[str] = []
+    count, beyond = 0, ""
+    for char in run:
+        count = count + 1 if _is_mark(char) else 0
+        if count > MOST_MARKS:
+            beyond += char
+            continue
+        if beyond:
+            kept.append(instead(beyond))
+            beyond = ""
+        kept.append(char)
+    return "".join(kept) + (instead(beyond) if beyond else "")
+
+
+def _is_mark(char: str) -> bool:
+    """Return True if a character is drawn on the one before it, or joins the next one to it."""
+    return (
+        unicodedata.category(char)[0] == "M"
+        or char in (_ZWNJ, _ZWJ)
+        or "\u1160" <= char <= "\u11ff"
+        or "\ud7b0" <= char <= "\ud7ff"
+    )
+
+
 def hidden_count(text: str) -> int:
     """Count the characters that ``show`` has to make visible; tabs and line breaks do not count."""
-    if not _is_suspect(text):
-        return 0
-    text = text.replace("\r\n", "\n")
-    return sum(
+    beyond = len(text) - len(cap_marks(text, lambda _: ""))
+    text = text.replace("\r\n", "\n") if _is_suspect(text) else ""
+    return beyond + sum(
         1
         for match in re.finditer(_SUSPECT, text)
         if match[0] != "\t" and _replacement(text, match.start()) != match[0]
@@ -83,8 +124,8 @@ def hidden_count(text: str) -> int:
 
 
 def strip_controls(text: str) -> str:
-    """Drop every control character that is left in a line about to be painted."""
-    return _CONTROLS.sub("", text)
+    """Drop control characters and marks beyond 8 from a line about to be painted."""
+    return cap_marks(_CONTROLS.sub("", text), lambda _: "")
 
 
 def _is_suspect(text: str) -> bool:

@@ -165,7 +165,7 @@ class DeskTools:
     def _desk(self, *, writing: bool = False) -> Iterator[Desk]:
         from reviewdesk.desk.damage import damage_explained
 
-        with closing(self.open_desk(writing)) as desk, damage_explained(desk):
+        with closing(self.open_desk(writing)) as desk, damage_explained(desk.path):
             yield desk
 
     def _suite(self, name: str) -> Path:

@@ -6,7 +6,7 @@ import hashlib
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +14,7 @@ from pathlib import Path
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Event
-from reviewdesk.errors import DeskError, UsageError
+from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.frozen import Frozen
 from reviewdesk.store import label_state, reruns, runs, schema
 from reviewdesk.store.connect import connect_read_only
@@ -26,10 +26,14 @@ from reviewdesk.store.verdicts import first_key
 
 Objects = dict[tuple[str, str], str | None]
 
-LAYOUT_HASH = "06b90a8b3ec9ed39f0b9f9449599300543e36f114371ed27359781a8784172f8"
+LAYOUT_HASH = "8a7e1010ac02a7fe843c5cca7856d0b7f454a4b6848add3fa2c42d23997ccca0"
 """The sha256 of the objects of a desk with every migration applied; a test says when it is old."""
 _OWN = ("sqlite_", "search_")
 """The beginnings of names that SQLite gives to tables of its own."""
+_CLAUSES = re.compile(
+    r"\b(AS|CHECK|COLLATE|DEFAULT|GENERATED|ON|REFERENCES|UNIQUE)\b", re.IGNORECASE
+)
+"""Words in the SQL of a table that make it do more than store values."""
 _LITERAL_OR_SPACE = re.compile(r"('[^']*')|[ \t\n\f\r]+")
 _STORED = {"INTEGER": "integer", "REAL": "real", "TEXT": "text", "BLOB": "blob"}
 """SQLite's name for the kind that a column of each declared type stores."""
@@ -72,7 +76,6 @@ def head(conn: sqlite3.Connection, first: int | None = None) -> str:
 def head_of_file(path: Path) -> str:
     """Return the head of a desk file; raise DeskError if it cannot be read, or not in time."""
     with connect_read_only(path) as conn, explained(path):
-        conn.row_factory = sqlite3.Row
         return head(conn)
 
 
@@ -98,40 +101,61 @@ def verify(
     # Imported here because it is long, and every start loads this module.
     from reviewdesk.store.load import hidden_runs
 
-    problems, older = [*_file_problems(conn), *other], list[str]()
+    problems, older = list(other), list[str]()
     checks: list[Check] = [
-        _place_problems, _chain_problems, _desk_problems, label_state.problems, _run_problems,
-        _rerun_problems, _migration_problems, _kind_problems, hidden_runs.problems,
+        _file_problems, _place_problems, _chain_problems, _desk_problems, label_state.problems,
+        _run_problems, _rerun_problems, _migration_problems, _kind_problems, hidden_runs.problems,
     ]  # fmt: skip
     if full is not None:
         from reviewdesk.store import search
 
         checks.append(partial(_decided_again, full, older))
         checks.append(partial(search.problems, told=full))
-    for check in checks:
-        try:
-            problems += check(conn)
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-            problems.append(f"a value of a wrong kind stands in the desk: {error}")
-        except DeskError as error:
-            problems.append(str(error))
     if expected is not None:
-        problems += _head_problems(conn, expected)
-    count = value(conn, _EVENTS)
-    # What a planted load says of itself may be no number at all.
-    whole = next(hidden_runs.problems(conn), None) is None
-    loading = tuple(one.sentence for one in hidden_runs.hidden_runs(conn)) if whole else ()
-    return Verification(not problems, count, head(conn), tuple(problems), loading, tuple(older))
+        checks.append(partial(_head_problems, _parsed_head(expected)))
+    for check in checks:
+        with _reading_damage(problems):
+            problems.extend(check(conn))
+    events, newest, loading = 0, "", tuple[str, ...]()
+    with _reading_damage(problems):
+        events, newest = value(conn, _EVENTS), head(conn)
+        # What a planted load says of itself may be no number at all.
+        if next(hidden_runs.problems(conn), None) is None:
+            loading = tuple(one.sentence for one in hidden_runs.hidden_runs(conn))
+    return Verification(not problems, events, newest, tuple(problems), loading, tuple(older))
+
+
+@contextmanager
+def _reading_damage(problems: list[str]) -> Iterator[None]:
+    """Add what reading raises to the problems: a damaged desk may hold any value anywhere."""
+    try:
+        yield
+    except Cancelled:
+        raise
+    except ReviewDeskError as error:
+        problems.append(str(error))
+    except Exception as error:  # noqa: BLE001 - each kind of value fails in its own way
+        problems.append(f"a value of a wrong kind stands in the desk: {error}")
 
 
 def objects(conn: sqlite3.Connection) -> Objects:
-    """Return the SQL of a desk's objects by type and name, but for SQLite's own indexes."""
+    """Return the SQL of a desk's objects by type and name, but for SQLite's own indexes.
+
+    How the SQL of SQLite's own tables is written depends on its version, so their columns and the
+    clauses that act stand for it.
+    """
     rows = conn.execute(
         """SELECT type, name, sql FROM sqlite_master WHERE type <> 'index' OR sql IS NOT NULL
            ORDER BY type, name"""
     )
-    # What SQLite makes for itself is written as its own version likes.
-    return {(t, n): None if n.startswith(_OWN) else _single_spaced(s or "") for t, n, s in rows}
+    found: Objects = {}
+    for kind, name, sql in rows.fetchall():
+        if kind == "table" and str(name).startswith(_OWN):
+            columns = conn.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
+            found[kind, name] = f"{[tuple(one) for one in columns]} {_CLAUSES.findall(sql or '')}"
+        else:
+            found[str(kind), str(name)] = _single_spaced(sql or "")
+    return found
 
 
 def _single_spaced(sql: str) -> str:
@@ -167,14 +191,16 @@ def layout_problems(conn: sqlite3.Connection) -> tuple[list[str], list[str]]:
     ours = versions[-1] if version == newest else {}
     # A desk of an older version holds what that version or one before it made.
     known = {item for one in ([ours] if ours else versions) for item in one.items()}
-    names = {key for key, _ in known}
+    keys = {key for key, _ in known}
+    names = {name for _, name in keys}
     harmful: list[str] = []
     other = [f"the {kind} {name} is gone" for kind, name in ours.keys() - there.keys()]
     for (kind, name), sql in there.items():
-        if (kind, name) not in names:
-            text = f"the {kind} {name} is not reviewdesk's"
-            (other if kind == "table" else harmful).append(text)
-        elif ((kind, name), sql) not in known and (ours or kind in {"view", "trigger"}):
+        if (kind, name) not in keys:
+            # A table that no statement of ours touches does nothing.
+            idle = kind == "table" and name not in names and "REFERENCES" not in (sql or "").upper()
+            (other if idle else harmful).append(f"the {kind} {name} is not reviewdesk's")
+        elif ((kind, name), sql) not in known:
             harmful.append(f"the {kind} {name} was changed")
     return harmful, sorted(other)
 
@@ -184,12 +210,13 @@ def refuse_harmful(conn: sqlite3.Connection, path: Path) -> None:
     if harmful := layout_problems(conn)[0]:
         raise DeskError(
             f"{path}: {harmful[0]}, so the desk was not opened",
-            "Ask desk verify for the rest, and restore a backup.",
+            "Ask desk verify for the rest, and run desk restore BACKUP, or desk repair.",
         )
 
 
 def _file_problems(conn: sqlite3.Connection) -> list[str]:
-    found = [row[0] for row in conn.execute("PRAGMA quick_check(5)")]
+    # A quick check would not compare the indexes, by which most statements read, with the tables.
+    found = [row[0] for row in conn.execute("PRAGMA integrity_check(5)")]
     return [] if found == ["ok"] else [f"the file is damaged: {text}" for text in found]
 
 
@@ -371,16 +398,21 @@ def _rerun_problems(conn: sqlite3.Connection) -> Iterator[str]:
         yield f"re-run {plan} of verdict {lost.verdict}: is in the log and not in the desk"
 
 
-def _head_problems(conn: sqlite3.Connection, expected: str) -> list[str]:
-    """Report an expected head that is neither the present one nor an earlier state of the log."""
+def _parsed_head(expected: str) -> tuple[int, str]:
     seq, _, digest = expected.partition(":")
     if not seq.isdecimal() or not digest:
         raise UsageError(
             f"{expected!r} is not a head", "A head reads SEQ:HASH, as printed on exit."
         )
+    return int(seq), expected
+
+
+def _head_problems(expected: tuple[int, str], conn: sqlite3.Connection) -> list[str]:
+    """Report an expected head that is neither the present one nor an earlier state of the log."""
+    seq, wanted = expected
     total = value(conn, _EVENTS)
-    if total < int(seq):
+    if total < seq:
         return [f"the log was cut: {seq} events expected, {total} found"]
-    if head(conn, int(seq)) != expected:
+    if head(conn, seq) != wanted:
         return [f"the first {seq} events are not those of the expected head"]
     return []

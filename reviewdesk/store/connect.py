@@ -152,7 +152,7 @@ def connect_read_only(
         before, alone = _stamp(path), _is_alone(path)
         conn = _open(path, read_only=True, factory=factory)
         if isinstance(conn, ExplainedConnection):
-            conn.path = path
+            conn.path, conn.row_factory = path, sqlite3.Row
             conn.watch()
     try:
         yield conn

@@ -27,6 +27,9 @@ def explained(path: Path, ran_long: Callable[[], bool] = lambda: True) -> Iterat
         if was_stopped(error) and not ran_long():
             raise interruption() from error
         raise _explain(path, error) from error
+    except UnicodeDecodeError as error:
+        # SQLite repeats the bytes of a damaged schema in its errors.
+        raise damaged(path, _NO_TEXT) from error
     except UnicodeEncodeError as error:
         raise UsageError(
             "a name or text holds bytes that are not UTF-8, and nothing was written",
@@ -50,9 +53,11 @@ _SENTENCES = (
     ("full", "the disk is full", "Nothing was written; free some space and try again."),
     ("unable to open", "the desk cannot be opened", "Check the folder, or use another --desk."),
     ("not a database", "not a desk file", "Name another with --desk."),
-    ("malformed", "the desk is damaged", "Run desk restore BACKUP, or desk repair."),
     ("disk i/o", "the disk reports an error", "Check the disk; nothing was written."),
 )
+
+
+_NO_TEXT = "bytes that are not UTF-8 stand where a text should"
 
 
 def was_stopped(error: sqlite3.Error) -> bool:
@@ -79,7 +84,16 @@ def _explain(path: Path, error: sqlite3.Error) -> DeskError:
     for sign, sentence, hint in _SENTENCES:
         if sign in text:
             return DeskError(f"{path}: {sentence}", hint)
-    return DeskError(f"{path}: {error}")
+    if isinstance(error, sqlite3.IntegrityError):
+        return DeskError(f"{path}: {error}")
+    return damaged(path, _NO_TEXT if "could not decode" in text else str(error))
+
+
+def damaged(path: Path, problem: str) -> DeskError:
+    """Return the error of a desk that cannot be read as it is."""
+    return DeskError(
+        f"{path}: the desk is damaged: {problem}", "Run desk restore BACKUP, or desk repair."
+    )
 
 
 class ExplainedCursor(sqlite3.Cursor):

@@ -7,11 +7,12 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from reviewdesk.errors import DeskError
+from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.store import reruns, runs
 from reviewdesk.store.connect import APPLICATION_ID, refuse_read_only, writing
 from reviewdesk.store.copies.backup import back_up
 from reviewdesk.store.events import add_counters
+from reviewdesk.store.explain import damaged
 from reviewdesk.store.label_state import LAYOUT, add_adjudications, fill
 from reviewdesk.store.load import orders
 from reviewdesk.store.load.archives import keep_archives
@@ -377,8 +378,19 @@ def migrate(
             if number > version:
                 # Recorded first, so that a migration can tell its own time.
                 conn.execute("INSERT INTO migrations VALUES (?, ?)", (migration.__name__, at))
-                migration(conn)
+                _apply(migration, conn, path)
                 conn.execute(f"PRAGMA user_version={number}")
+
+
+def _apply(migration: Migration, conn: sqlite3.Connection, path: Path) -> None:
+    """Run a migration; raise DeskError if it meets a value that it cannot read."""
+    try:
+        migration(conn)
+    except (ReviewDeskError, sqlite3.Error, OSError):
+        raise
+    except Exception as fault:
+        problem = f"{migration.__name__} cannot read it: {type(fault).__name__}: {fault}"
+        raise damaged(path, problem) from fault
 
 
 def _recorded(conn: sqlite3.Connection) -> set[str]:

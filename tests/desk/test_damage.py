@@ -6,16 +6,22 @@ from contextlib import closing
 from pathlib import Path
 
 from reviewdesk.desk.damage import found_damage
+from reviewdesk.errors import UsageError
 from tests.helpers import load, numbered, open_desk
 
 
-def test_only_what_damaged_values_raise_on_a_damaged_desk_is_explained(tmp_path: Path) -> None:
-    with closing(open_desk(tmp_path / "desk.db")) as desk:
+def test_any_fault_on_a_damaged_desk_is_the_damage(tmp_path: Path) -> None:
+    path = tmp_path / "desk.db"
+    with closing(open_desk(path)) as desk:
         load(desk, numbered(2))
-        assert found_damage(desk, TypeError("x")) is None
+    (tmp_path / "notes.txt").write_text("no desk")
+    others = (tmp_path / "notes.txt", tmp_path / "nowhere.db", tmp_path)
+    assert found_damage(TypeError("x"), path, *others) is None
+    with closing(open_desk(path)) as desk:
         desk.conn.execute("UPDATE runs SET notes = '{'")
-        found = found_damage(desk, TypeError("x"))
-        assert "a value of a wrong kind" in str(found)
-        assert "restore a backup" in str(found)
-        assert found_damage(desk, RuntimeError("x")) is None
-        assert found_damage(desk, UnicodeError("x")) is None
+    for fault in (TypeError("x"), RecursionError("x"), UnicodeDecodeError("utf-8", b"", 0, 1, "")):
+        found = str(found_damage(fault, *others, path))
+        assert f"{path}: the desk is damaged: " in found
+        assert found.endswith("Run desk restore BACKUP, or desk repair.")
+    # What is said already needs no other words.
+    assert found_damage(UsageError("x"), path) is None

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
@@ -71,6 +72,30 @@ def test_joiners_stay_where_writing_needs_them(text: str) -> None:
 )
 def test_joiners_that_hide_something_are_shown(text: str, shown: str) -> None:
     assert show(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("e" + 8 * "\u0301" + "x", "e" + 8 * "\u0301" + "x"),
+        ("e" + 60 * "\u0301" + "x", "e" + 8 * "\u0301" + "<52 more marks>x"),
+        # Enclosing, Cyrillic, kana, Devanagari and Arabic marks, alone at the start, and mixed.
+        (9 * "\u20dd", 8 * "\u20dd" + "<1 more marks>"),
+        ("б" + 10 * "\u0483", "б" + 8 * "\u0483" + "<2 more marks>"),
+        ("か" + 10 * "\u3099", "か" + 8 * "\u3099" + "<2 more marks>"),
+        ("क" + 10 * "\u0941", "क" + 8 * "\u0941" + "<2 more marks>"),
+        ("ب" + 5 * "\u064b\u0301", "ب" + 4 * "\u064b\u0301" + "<2 more marks>"),
+        # A joiner that is kept does not begin a new character; jamo pile up on their consonant.
+        ("क" + 5 * "\u094d\u200d", "क" + 4 * "\u094d\u200d" + "<2 more marks>"),
+        ("\u1112" + 10 * "\u1161", "\u1112" + 8 * "\u1161" + "<2 more marks>"),
+    ],
+)
+def test_marks_are_capped_for_each_character(text: str, shown: str) -> None:
+    assert show(text) == shown
+    beyond = shown.partition("<")[2].partition(" ")[0]
+    assert hidden_count(text) == int(beyond or 0)
+    # The second layer, for what is typed or pasted into a field, drops them.
+    assert strip_controls(text) == re.sub("<.*>", "", shown)
 
 
 def test_length_is_capped_and_the_rest_counted() -> None:

@@ -317,6 +317,64 @@ def test_a_literal_of_a_view_that_has_another_space_is_seen(path: Path) -> None:
     assert verify(path).problems == ("the view item_tags was changed",)
 
 
+def redefine(path: Path, table: str, before: str, after: str) -> None:
+    """Change the stored SQL of a table, as an editor of the file can."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as conn:
+        conn.execute("PRAGMA journal_mode=DELETE")
+        conn.execute("PRAGMA writable_schema=ON")
+        query = "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ? RETURNING sql"
+        assert after in conn.execute(query, (before, after, table)).fetchone()[0]
+        version = conn.execute("PRAGMA schema_version").fetchone()[0]
+        conn.execute(f"PRAGMA schema_version={version + 1}")
+
+
+BOMB = "g AS (hex(zeroblob(2000000)))"
+REDEFINED = {
+    "a stored column of the index": ("search_docsize", "sz BLOB", f"sz BLOB, {BOMB} STORED"),
+    "a virtual column of the index": ("search_data", "block BLOB", f"block BLOB, {BOMB}"),
+    "a check of the index": ("search_config", "v)", "v CHECK (length(hex(zeroblob(9)))))"),
+    "a default of the index": ("search_idx", "pgno,", "pgno DEFAULT 7,"),
+    "a column of the index": ("search_docsize", "sz BLOB", "sz BLOB, more"),
+    "a kind of the index": ("search_docsize", "sz BLOB", "sz TEXT"),
+    "a column of SQLite's own": ("sqlite_sequence", "seq)", f"seq, {BOMB})"),
+    "a check of SQLite's own": ("sqlite_sequence", "seq)", "seq CHECK (seq > 0))"),
+    "a default of ours": ("drafts", "text TEXT NOT NULL", "text TEXT NOT NULL DEFAULT ''"),
+    "a check of ours": ("views", "state TEXT", "state TEXT CHECK (state)"),
+    "a hidden column of ours": ("filters", "text TEXT NOT NULL", f"text TEXT NOT NULL, {BOMB}"),
+}
+
+
+@pytest.mark.parametrize("name", REDEFINED)
+def test_a_table_that_was_redefined_is_named_and_not_opened(path: Path, name: str) -> None:
+    table, before, after = REDEFINED[name]
+    redefine(path, table, before, after)
+    assert verify(path).problems == (f"the table {table} was changed",)
+    with pytest.raises(DeskError, match=f"the table {table} was changed, so the desk was not open"):
+        open_desk(path)
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        ("DROP VIEW labels", "CREATE TABLE labels (item)"),
+        ("CREATE TABLE mine (run REFERENCES runs (key) ON DELETE CASCADE)",),
+    ],
+)
+def test_a_table_that_our_statements_would_touch_is_not_opened(
+    path: Path, planted: tuple[str, ...]
+) -> None:
+    edit(path, *planted)
+    with pytest.raises(DeskError, match="is not reviewdesk's, so the desk was not opened"):
+        open_desk(path)
+
+
+def test_a_redefined_table_of_an_older_desk_is_not_opened(path: Path) -> None:
+    edit(path, "DELETE FROM migrations WHERE name = 'add_counters'", "PRAGMA user_version=19")
+    redefine(path, "filters", "text TEXT NOT NULL", f"text TEXT NOT NULL, {BOMB}")
+    with pytest.raises(DeskError, match="the table filters was changed, so the desk was not"):
+        open_desk(path)
+
+
 @pytest.mark.parametrize("number", [-1, 0, 5, 16])
 def test_a_schema_number_that_was_set_back_is_one_sentence(path: Path, number: int) -> None:
     edit(path, f"PRAGMA user_version={number}")

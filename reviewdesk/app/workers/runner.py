@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -112,11 +111,7 @@ class WorkerRunner:
 
     def _explained(self, job: Job, fault: Exception) -> ReviewDeskError:
         """Return what to tell of a fault in a job."""
-        try:
-            with closing(self._desk.reader()) as reader:
-                damage = found_damage(reader, fault)
-        except ReviewDeskError as error:
-            return error
+        damage = found_damage(fault, self._desk.path)
         what = job.fault or f"{job.name} failed"
         # A library's message may repeat the headers of a request, and so a key.
         more = "" if job.secret else f": {fault}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.safetext import cap_marks, show_line
 from reviewdesk.errors import ReportError
 from reviewdesk.file_output import whole_file
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM
@@ -29,8 +29,16 @@ def line_of(value: Mapping[str, Any]) -> str:
 
 
 def harmless(line: str) -> str:
-    """Return the same JSON with control and invisible characters escaped, safe for a terminal."""
-    return _INVISIBLE.sub(lambda match: json.dumps(match[0])[1:-1], _replace_surrogates(line))
+    """Return the same JSON, safe for a terminal.
+
+    Control and invisible characters are escaped, and combining marks beyond 8 on a character.
+    """
+    line = _INVISIBLE.sub(lambda match: _escaped(match[0]), _replace_surrogates(line))
+    return cap_marks(line, _escaped)
+
+
+def _escaped(text: str) -> str:
+    return json.dumps(text)[1:-1]
 
 
 def _replace_surrogates(line: str) -> str:

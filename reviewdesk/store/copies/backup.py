@@ -19,8 +19,9 @@ from reviewdesk.store.connect import APPLICATION_ID
 from reviewdesk.store.explain import explained
 from reviewdesk.store.rows import value
 
-UNREADABLE = (sqlite3.Error, MemoryError)
-"""What reading a damaged file raises; a damaged length may ask for more memory than there is."""
+UNREADABLE = (sqlite3.Error, MemoryError, UnicodeError)
+"""What reading a damaged file raises: a damaged length may ask for more memory than there is, and
+SQLite repeats bytes of a damaged schema that are no text."""
 _PAGE_SIZES = tuple(1 << power for power in range(9, 17))
 Told = Callable[[float, int], object]
 

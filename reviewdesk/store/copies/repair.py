@@ -18,14 +18,16 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.errors import DeskError
+from reviewdesk.errors import DeskError, ReviewDeskError
+from reviewdesk.store import reruns
 from reviewdesk.store.copies.backup import UNREADABLE, Told, reading_copy, scan_events
+from reviewdesk.store.events import of_desk
 from reviewdesk.store.rows import value
-from reviewdesk.store.runs import content_hash, tag_verdicts
+from reviewdesk.store.runs import ABOUT, content_hash, tag_verdicts
 
 MADE = ("meta", "drafts", "seen", "filters", "kept_settings", "replies")
 """The tables, besides the log, of what people made and no report can bring back."""
-_OF_RUNS = ("runs", "verdicts", "bodies", "packed", "measures", "strata", "case_tags", "views")
+_OF_RUNS = ("runs", "verdicts", "bodies", "packed", "measures", "strata", "views")
 _TABLES = (*MADE, *_OF_RUNS, "reruns")
 _JSON = {
     "runs": ("header", "options", "notes"),
@@ -73,7 +75,11 @@ def carry(
         found, count = rows.read(), 0
         while some := list(islice(found, _BATCH)):
             target.execute("BEGIN")
-            target.executemany(query, some)
+            for row in some:
+                try:
+                    target.execute(query, row)
+                except ReviewDeskError:
+                    rows.whole = False
             target.execute("COMMIT")
             count += len(some)
             told(number / len(tables), count)
@@ -281,9 +287,11 @@ def salvage(copy: Path, target: sqlite3.Connection, told: Told) -> Carried:
         f"{table}: not all rows could be read" for table in MADE if not whole.get(table, True)
     ]
     _follow_plans(target, there, keys)
-    if not whole.get("case_tags", True):
-        with suppress(DeskError):
+    if "case_tags" in there:
+        with suppress(ReviewDeskError, ValueError):
             tag_verdicts(target)
+    if "content" in {row[1] for row in target.execute("PRAGMA table_info(runs)")}:
+        _follow_log(target, carried)
     _check_runs(target, carried, whole)
     return carried
 
@@ -300,11 +308,12 @@ def _written(source: sqlite3.Connection) -> int | None:
 
 def _keep_desk_id(target: sqlite3.Connection, events: Sequence[Mapping[str, Any]]) -> None:
     """Give the desk its id back, from the log if need be: new events continue the old chains."""
-    if target.execute("SELECT 1 FROM meta WHERE key = 'desk_id'").fetchone():
+    known = Counter(event["desk"] for event in events)
+    held = target.execute("SELECT value FROM meta WHERE key = 'desk_id'").fetchone()
+    if held and (held[0] in known or not known):
         return
-    known = Counter(event["desk"] for event in events).most_common(1)
-    query = "INSERT INTO meta VALUES ('desk_id', ifnull(?, lower(hex(randomblob(16)))))"
-    target.execute(query, (known[0][0] if known else None,))
+    query = "INSERT OR REPLACE INTO meta VALUES ('desk_id', ifnull(?, lower(hex(randomblob(16)))))"
+    target.execute(query, (known.most_common(1)[0][0] if known else None,))
 
 
 def _follow_plans(target: sqlite3.Connection, there: list[str], keys: Mapping[int, int]) -> None:
@@ -321,6 +330,29 @@ def _follow_plans(target: sqlite3.Connection, there: list[str], keys: Mapping[in
         target.execute("COMMIT")
 
 
+def _follow_log(target: sqlite3.Connection, carried: Carried) -> None:
+    """Give runs the name and the place that the log says, and drop re-runs that it contradicts."""
+    for event in of_desk(target, "run", "rules", "removed", "restored"):
+        if event.kind in {"run", "rules"}:
+            made = {name: event.detail[name] for name in ABOUT if name in event.detail}
+        else:
+            made = {"removed_at": event.at if event.kind == "removed" else None}
+        columns = ", ".join(f"{name} = ?" for name in made)
+        with suppress(ReviewDeskError):
+            query = f"UPDATE OR IGNORE runs SET {columns} WHERE hash = ?"
+            target.execute(query, (*made.values(), event.run))
+    said = {event.detail["plan"]: event.detail for event in of_desk(target, "rerun")}
+    for plan in reruns.plans(target):
+        try:
+            made = reruns.hashes(target, plan)[2]
+            same = all(said[plan][name] == value for name, value in made.items())
+        except Exception:  # noqa: BLE001 - a damaged row may hold any value
+            same = False
+        if not same:
+            target.execute("DELETE FROM reruns WHERE plan = ?", (plan,))
+            carried.lost.append(f"re-run {plan}: is not as it was recorded, and is left out")
+
+
 def _check_runs(target: sqlite3.Connection, carried: Carried, whole: Mapping[str, bool]) -> None:
     """Find the runs that are not as they were loaded, and those whose row is lost."""
     query = """SELECT r.key, r.name, r.verdicts, count(b.verdict) FROM runs r
@@ -333,7 +365,7 @@ def _check_runs(target: sqlite3.Connection, carried: Carried, whole: Mapping[str
             same = stated == held and (
                 content_hash(target, key) == hashes[key] if hashes.get(key) else whole["packed"]
             )
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except Exception:  # noqa: BLE001 - a damaged row may hold any value
             same = False
         if not same:
             carried.broken[key] = name

@@ -109,7 +109,6 @@ def elsewhere(path: Path) -> Iterator[sqlite3.Connection]:
         DeskError: it is no desk, holds what is not reviewdesk's, or is of another version.
     """
     with connect_read_only(path) as conn, explained(path):
-        conn.row_factory = sqlite3.Row
         conn.execute("PRAGMA trusted_schema=OFF")
         conn.execute("BEGIN")
         refuse_harmful(conn, path)
