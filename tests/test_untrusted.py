@@ -213,22 +213,23 @@ def test_marks_are_capped_on_every_surface(call: Call, tmp_path: Path) -> None:
     call("ingest", path)
     call("label", "v2", "pass", "--note", PILE, "--reviewer", f"b{PILE}")
     call("filters", "save", "piled", f"text~{PILE}")
-    said = []
-    for words in (
-        "queue", "open", "runs", "show v2", "calibrate", "calibrate --jurors", "labels list", "filters",
-        "labels tags", "labels export", "labels export --format full", "labels export --format csv",
+    reads = (
+        "queue", "open", "runs", "show v2", "calibrate", "calibrate --jurors", "labels list",
+        "filters", "labels tags", "labels export", "labels export --format full", "labels export --format csv",
         "labels export --format yaml", "export report -o -", "export markdown -o -", "desk info",
         "whatif --strategy mean", "pace", "queue --json", "labels agreement",
         "desk query SELECT+*+FROM+verdicts --format csv",
         "desk query SELECT+id+FROM+verdicts --format tsv", "desk query SELECT+*+FROM+bodies",
-    ):  # fmt: skip
-        said.append(call(*(word.replace("+", " ") for word in words.split())))
-    said.append(call("show", f"v{PILE}"))
-    for words in (
+    )  # fmt: skip
+    wrong = (
         f"show {PILE}", f"queue --filter {PILE}:x", f"queue --order {PILE}", f"--debug show {PILE}",
         f"ingest {PILE}.json", f"runs --{PILE}", f"desk query {PILE}", f"queue --run {PILE}",
-    ):  # fmt: skip
-        said.append(call(*words.split(), code=2))
+    )  # fmt: skip
+    said = [
+        call("show", f"v{PILE}"),
+        *(call(*(word.replace("+", " ") for word in words.split())) for words in reads),
+        *(call(*words.split(), code=2) for words in wrong),
+    ]
     for text in (text for both in said for text in both):
         assert 9 * "\u0301" not in text
     # What the desk holds is what came.

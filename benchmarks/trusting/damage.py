@@ -1,4 +1,4 @@
-"""Desks that are damaged at random: each is called damaged, and no command or repair fails on one."""
+"""Desks that are damaged at random: each is named damaged, and no command fails on one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import io
 import random
 import sqlite3
-from collections import Counter
 from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path

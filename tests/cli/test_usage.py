@@ -232,7 +232,8 @@ def test_a_desk_that_was_tampered_with_is_one_line_and_no_fault(
         ("label", "v1", "pass"), ("show", "v1"), ("queue",), ("filters",), ("open",), ("runs",),
         ("queue", "--filter", "@mine"), ("queue", "--filter", "text~answer"), ("desk", "info"),
         ("calibrate",), ("labels", "list"), ("export", "report", "-o", tmp_path / "out.json"),
-        ("desk", "backup", tmp_path / "copy.db"), ("desk", "merge", desk, "--desk", "new.db"),
+        ("desk", "backup", tmp_path / "copy.db"),
+        ("desk", "merge", desk, "--desk", tmp_path / "merged.db"),
     ):  # fmt: skip
         done = cli("--desk", desk, *command)
         assert done.code in {0, 2}
