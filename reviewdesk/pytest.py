@@ -37,13 +37,14 @@ class Gate:
     ) -> SuiteResult:
         """Run a suite, fail the test as ``reviewdesk gate`` would, and return what was found.
 
-        ``report`` is a file that every ``jury:`` entry is held to, in place of the one that it
-        names. ``desk`` holds the runs that entries name; by default it is the user's own.
+        ``report`` is the report that the panel of today wrote: the suite's labels are joined to it,
+        and ``jury:`` entries check it in place of what they name. ``desk`` holds the runs that
+        entries name; by default it is the user's own.
         """
+        from reviewdesk.desk.files import source
         from reviewdesk.desk.gates.suite import run_suite
-        from reviewdesk.domain.gates.limits import GateStatus
         from reviewdesk.domain.safetext import show
-        from reviewdesk.errors import ReviewDeskError
+        from reviewdesk.errors import ExitCode, ReviewDeskError
         from reviewdesk.views.gates import doubt_lines, text
 
         problem = ""
@@ -52,17 +53,17 @@ class Gate:
                 found = run_suite(
                     str(self._placed(suite)),
                     lambda: _desk(stack, None if desk is None else self._placed(desk)),
-                    report=None if report is None else self._placed(report),
+                    report=None if report is None else source(str(self._placed(report))),
                 )
             except ReviewDeskError as error:
                 problem = str(error)
         if problem:
             pytest.fail(show(problem), pytrace=False)
-        doubts = [*doubt_lines(found)] if require_representative else []
+        doubts = doubt_lines(found, strict=require_representative)
         *lines, counted = text(found)
         # pytest's summary of all tests has the first line alone.
         told = show("\n".join([counted, *lines, *found.errors, *doubts]), 1_000_000)
-        if found.errors or found.count(GateStatus.FAIL) or doubts:
+        if found.exit_code(strict=require_representative) is not ExitCode.OK:
             pytest.fail(told, pytrace=False)
         self.node.add_report_section("call", "reviewdesk gate", told)
         return found

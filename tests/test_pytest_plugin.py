@@ -10,10 +10,11 @@ from importlib import import_module
 
 import pytest
 
+from reviewdesk.desk.files import write_suite
 from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.domain.records import Truth
 from tests.cli.gatekit import AGREE, CALM, SPLIT, entry, suite
-from tests.helpers import ROOT, SAMPLES, controls, open_desk, report, source
+from tests.helpers import ROOT, SAMPLES, controls, open_desk, report, source, verdict
 
 pytest_plugins = ["pytester"]
 
@@ -110,10 +111,36 @@ def test_a_report_that_the_test_made_takes_the_place_of_what_entries_name(
     (folder.path / "made.json").write_bytes(report(CALM))
     write(folder, suite(entry(), entry("m", "run: gone")), "'suite.yml', report='made.json'")
     run(folder).assert_outcomes(passed=1)
-    write(folder, b"calibration: [{name: n, labels: l}]", "'suite.yml', report='made.json'")
+
+
+def test_the_labels_of_a_suite_judge_the_report_that_the_test_made(
+    folder: pytest.Pytester,
+) -> None:
+    """Ten labels pass and ten fail; a panel that passes all of them is right on half."""
+    bodies = [verdict(f"v{at}", *[0.05 if at % 2 else 0.95] * 3) for at in range(20)]
+    with closing(open_desk(folder.path / "desk.db")) as desk:
+        loaded = desk.load(source(report(*bodies))).run
+        for row in desk.rows(desk.queue(loaded)):
+            desk.label(row.key, Truth(str(row.decision)))
+        write_suite(desk, loaded, folder.path / "judge")
+    path = folder.path / "judge" / "suite.yml"
+    path.write_text(path.read_text(encoding="utf-8").replace("0.8 }", "0.5 }"), encoding="utf-8")
+    (folder.path / "made.json").write_bytes(report(*bodies, report_id="made"))
+    folder.makepyfile(
+        test_judge=TEST.format(
+            arguments="'judge/suite.yml', report='made.json', require_representative=True"
+        )
+    )
+    run(folder).assert_outcomes(passed=1)
+    worse = [verdict(body["id"], 0.95, 0.95, 0.95) for body in bodies]
+    (folder.path / "made.json").write_bytes(report(*worse, report_id="made"))
     done = run(folder)
     done.assert_outcomes(failed=1)
-    done.stdout.fnmatch_lines(["*suite.yml: has no jury: entry for *made.json*"])
+    done.stdout.fnmatch_lines(["FAIL   the judge of run *20 of 20 labels joined*"])
+    (folder.path / "made.json").write_bytes(report(*bodies[:17], report_id="made"))
+    done = run(folder)
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["not shown: the judge of run (only 17 of 20 labels joined*"])
 
 
 def test_a_loaded_run_and_labels_that_are_no_proof(folder: pytest.Pytester) -> None:

@@ -146,7 +146,7 @@ def _put(
 
     if kind == "suite" and output is not None:
         suite = files.write_suite(desk, run, output, confidence, force=force)
-        summary = f"{len(suite.rows)} rows, confidence: {suite.source}; check them with: "
+        summary = f"{suite.n} rows, confidence: {suite.source}; check them with: "
         return suite.warnings, f"{summary}reviewdesk gate {output / 'suite.yml'}"
     if kind == "reliability":
         text, counts = files.reliability(desk, run, drawn)

@@ -40,7 +40,7 @@ _STRATEGIES = (
 )  # fmt: skip
 
 
-def loading_options(command: F) -> F:
+def reading_options(command: F) -> F:
     """Add the options that control how a report is read."""
     options = (
         click.option(
@@ -51,7 +51,6 @@ def loading_options(command: F) -> F:
             help="Read as this format.",
         ),
         click.option("--skip-bad", is_flag=True, help="Leave out verdicts that are wrong."),
-        click.option("--seed", help="Seed of the draw, for a new run."),
         click.option("--threshold", type=click.FloatRange(0, 1), help="Where the file has none."),
         click.option("--quorum", metavar="Q", help="Where the file has none: 0.67 or 2/3."),
         click.option(
@@ -60,7 +59,6 @@ def loading_options(command: F) -> F:
             metavar="NAME",
             help=f"Where the file has none: {', '.join(_STRATEGIES)}.",
         ),
-        click.option("--import-labels", is_flag=True, help="Take the human labels in the file."),
         click.option(
             "--models", multiple=True, metavar="JUROR=MODEL", help="Who is behind a name."
         ),
@@ -73,6 +71,13 @@ def loading_options(command: F) -> F:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def loading_options(command: F) -> F:
+    """Add the options of `reading_options`, and those that control how a report is loaded."""
+    seed = click.option("--seed", help="Seed of the draw, for a new run.")
+    human = click.option("--import-labels", is_flag=True, help="Take the human labels in the file.")
+    return reading_options(seed(human(command)))
 
 
 def _one_stdin(files: tuple[str, ...]) -> None:
@@ -95,7 +100,7 @@ def quorum_of(text: str) -> float | str:
 
 
 def load_options(given: dict[str, Any]) -> LoadOptions:
-    """Return the options of `loading_options` as the desk takes them."""
+    """Return the options of `loading_options`, or `reading_options`, as the desk takes them."""
     from reviewdesk.desk import LoadOptions
 
     if given["threshold"] is not None and math.isnan(given["threshold"]):
@@ -103,11 +108,11 @@ def load_options(given: dict[str, Any]) -> LoadOptions:
     return LoadOptions(
         format=given["format_"],
         skip_bad=given["skip_bad"],
-        seed=given["seed"],
+        seed=given.get("seed"),
         threshold=given["threshold"],
         quorum=None if given["quorum"] is None else quorum_of(given["quorum"]),
         strategy=given["strategy"],
-        import_labels=given["import_labels"],
+        import_labels=given.get("import_labels", False),
         models=invocation.models_of(given["models"]),
         pass_labels=given["pass_labels"],
         fail_labels=given["fail_labels"],
@@ -117,14 +122,17 @@ def load_options(given: dict[str, Any]) -> LoadOptions:
     )
 
 
-def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
+def size_limit(given: dict[str, Any]) -> int | None:
+    """Return the largest size of a report in bytes, or ``None`` for the usual one."""
+    return invocation.bytes_of(given["max_size"]) if given["max_size"] else None
 
+
+def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
     from reviewdesk.desk import files
 
     bar = ProgressLine(f"loading {file}")
-    limit = invocation.bytes_of(given["max_size"]) if given["max_size"] else None
     try:
-        return desk.load(files.source(file, limit), load_options(given), bar)
+        return desk.load(files.source(file, size_limit(given)), load_options(given), bar)
     finally:
         bar.done()
 

@@ -165,20 +165,26 @@ def reliability(desk: Desk, run: Run, drawn: Resample | None = None) -> tuple[st
 def write_suite(
     desk: Desk, run: Run, folder: Path, source: str | None = None, *, force: bool = False
 ) -> SuiteExport:
-    """Write ``labels.jsonl`` and a ``suite.yml`` with the default gates for the run's judge.
+    """Write ``labels.jsonl``, ``frame.jsonl`` and a ``suite.yml`` with gates for the run's judge.
 
-    The labels are written first. If the second write fails, an older suite beside new labels is
+    The suite is written last. If its write fails, an older suite beside new labels is
     refused, whereas a new suite beside older labels might pass.
 
     Raises:
         UsageError: no label makes a row, or the folder cannot be written.
     """
     from reviewdesk.desk.labels import rows
-    from reviewdesk.reports.labels.writer import SUITE_LABELS, as_jsonl, as_suite
+    from reviewdesk.reports.labels.writer import (
+        SUITE_FRAME,
+        SUITE_LABELS,
+        as_frame,
+        as_jsonl,
+        as_suite,
+    )
 
     found = rows.suite_rows(desk, run, source)
     about = _provenance(run, found.design, None) | {"confidence_source": found.source}
-    about |= {"n": len(found.rows)}
+    about |= {"n": found.n}
     name = f"the judge of {run.name}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -186,11 +192,15 @@ def write_suite(
         raise UsageError(
             f"{folder}: {(error.strerror or str(error)).lower()}", "Name another folder."
         ) from error
-    suite = as_suite(name, found.cells, found.observed, found.decided, about)
-    for path in (folder / SUITE_LABELS, folder / "suite.yml"):
-        check_target(desk, path, force=force)
-    write(desk, folder / SUITE_LABELS, [as_jsonl(found.rows)], force=force)
-    write(desk, folder / "suite.yml", [suite], force=force)
+    given = (name, found.cells, found.observed, found.decided, about)
+    texts = {SUITE_LABELS: as_jsonl(found.rows)}
+    if found.frame:
+        texts[SUITE_FRAME] = as_frame(found.frame)
+    texts["suite.yml"] = as_suite(*given, frame=bool(found.frame))
+    for file in texts:
+        check_target(desk, folder / file, force=force)
+    for file, text in texts.items():
+        write(desk, folder / file, [text], force=force)
     return found
 
 

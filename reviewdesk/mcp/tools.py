@@ -126,16 +126,27 @@ class DeskTools:
     def gate(
         self,
         suite: Annotated[str, Field(description="A YAML file below the server's folder.")],
+        report: Annotated[
+            str | None,
+            Field(description="A report below that folder, which the suite's labels judge."),
+        ] = None,
         at: At = "",
         offset: Offset = 0,
     ) -> dict[str, Any]:
         """Hold juries and judges to what a suite expects; the status of each entry says how."""
+        from reviewdesk.desk import files
         from reviewdesk.desk.gates.suite import run_suite
         from reviewdesk.views.json import gates
 
-        path = self._suite(suite)
+        path = self._below(suite, "YAML file", (".yml", ".yaml"))
+        new = None if report is None else self._below(report, "report")
         with self._desk() as desk:
-            found = run_suite(str(path), lambda: desk, keep=_MOST_FINDINGS)
+            found = run_suite(
+                str(path),
+                lambda: desk,
+                keep=_MOST_FINDINGS,
+                report=None if new is None else files.source(str(new)),
+            )
         return _page(gates.suite(found), at, offset)
 
     def suggest_label(
@@ -168,13 +179,14 @@ class DeskTools:
         with closing(self.open_desk(writing)) as desk, damage_explained(desk.path):
             yield desk
 
-    def _suite(self, name: str) -> Path:
+    def _below(self, name: str, kind: str, ends: tuple[str, ...] = ("",)) -> Path:
+        """Return the path of a file below the server's folder, whose name ends as ``ends`` say."""
         folder = self.folder.resolve()
         path = (folder / name).resolve()
-        if not path.is_relative_to(folder) or path.suffix not in {".yml", ".yaml"}:
+        if not path.is_relative_to(folder) or not path.name.endswith(ends):
             raise UsageError(
-                f"{name}: no YAML file below the folder that the server was started in",
-                "Name a suite there.",
+                f"{name}: no {kind} below the folder that the server was started in",
+                "Name one there.",
             )
         return path
 

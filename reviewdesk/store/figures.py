@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from array import array
+from collections.abc import Mapping
 from typing import Any
 
+from reviewdesk.domain.canonical import stored_body
+from reviewdesk.domain.content import content_digest
+from reviewdesk.domain.gates.join import ReportContent
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Truth
@@ -74,6 +78,38 @@ def _to_labelled_row(row: sqlite3.Row, truth: Truth, *, seen: bool) -> LabelledR
         answered=row["answered"],
         place=LabelledVerdict(row["stratum"], row["rank"], truth, decided, seen),
     )
+
+
+def of_items(
+    conn: sqlite3.Connection, run: int, truths: Mapping[bytes, Truth]
+) -> list[LabelledRow]:
+    """Return the run's verdicts on these items in draw order, as if they had the given labels."""
+    rows = conn.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY draw", (run,))
+    return [
+        _to_labelled_row(row, truths[row["item"]], seen=True)
+        for row in rows
+        if row["item"] in truths
+    ]
+
+
+def contents(conn: sqlite3.Connection, run: int) -> list[ReportContent]:
+    """Return the content of every verdict of a run, in the order of its file. Reads every body."""
+    rows = conn.execute(
+        """SELECT v.id, v.item, v.stratum, v.decision,
+                  iif(ifnull(json_extract(b.body, '$.output'), '') = '', b.body, NULL) AS body
+           FROM verdicts v JOIN bodies b ON b.verdict = v.key WHERE v.run = ? ORDER BY v.key""",
+        (run,),
+    )
+    return [
+        ReportContent(
+            row["item"],
+            row["id"],
+            content_digest(stored_body(row["body"])).hex() if row["body"] else "",
+            row["stratum"],
+            decision(row),
+        )
+        for row in rows
+    ]
 
 
 def run_figures(conn: sqlite3.Connection, run: int) -> RunFigures:

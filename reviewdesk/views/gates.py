@@ -29,7 +29,7 @@ def gates(result: SuiteResult, *, representative: bool = False) -> Document:
     blocks: list[Block] = [Paragraph(counts(result), tone)]
     for entry in result.entries:
         blocks += _entry(entry)
-    blocks += [Quote(line) for line in (doubt_lines(result) if representative else ())]
+    blocks += [Quote(line) for line in doubt_lines(result, strict=representative)]
     return Document((Section("Gates", tuple(blocks), outside(result.suite)),))
 
 
@@ -64,9 +64,15 @@ def counts(result: SuiteResult) -> str:
     return f"{entries} gate{'s' * (entries != 1)}: {', '.join(counted)}"
 
 
-def doubt_lines(result: SuiteResult) -> Iterator[str]:
-    """Yield a line for each entry whose labels do not stand for a whole run, with the reasons."""
-    for entry in result.unrepresentative:
+def doubt_lines(result: SuiteResult, *, strict: bool) -> Iterator[str]:
+    """Yield a line for each entry that is not shown, with the reasons.
+
+    A new report may say too little about its panel. If ``strict``, the labels must also stand for a
+    whole run.
+    """
+    for entry in result.short:
+        yield f"not shown: {show_line(entry.name, 200)} ({show_line('; '.join(entry.short), 600)})"
+    for entry in result.unrepresentative if strict else ():
         yield f"not representative: {show_line(entry.name, 200)} ({'; '.join(entry.doubts)})"
 
 

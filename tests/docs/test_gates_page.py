@@ -15,9 +15,11 @@ PAGE = DOCS / "how-to" / "gates-in-ci.md"
 @pytest.mark.slow
 def test_every_command_of_the_way_does_what_it_says(tmp_path: Path) -> None:
     finished, stderr = run_page(PAGE, tmp_path)
-    assert [one.code for one in finished] == [0, 0, 0, 1, 0, 3, 0], stderr
+    assert [one.code for one in finished] == [0, 0, 0, 1, 0, 0, 1, 3, 3, 0], stderr
     assert [one.code for one in finished] == [one.block.code for one in finished]
-    opened, imported, figures, failed, passed, unsure, job = (one.stdout for one in finished)
+    opened, imported, figures, failed, passed, joined, worse, changed, unsure, job = (
+        one.stdout for one in finished
+    )
     assert len(opened.splitlines()) >= 40
     assert imported.startswith("40 rows, 40 labelled, 40 of them new, 0 unknown, 0 conflicts")
     assert "design census" in imported
@@ -30,6 +32,13 @@ def test_every_command_of_the_way_does_what_it_says(tmp_path: Path) -> None:
     assert "specificity_low is 0.35" in failed
     assert "must be at least 0.8, margin -0.4" in failed
     assert passed.startswith("PASS")
+    # A better judge leaves the job green, and one that passes everything catches none of 13.
+    assert joined.startswith("PASS")
+    assert "of report.jsonl: 40 of 40 labels joined" in joined
+    assert worse.startswith("FAIL")
+    assert "specificity_low is 0, must be at least 0.3" in worse
+    assert "answer changed" in changed
+    assert "not shown: the judge of library-desk (only " in stderr
     # Wilson's interval of 33 of 40 begins at 0.68.
     assert unsure.startswith("PASS")
     assert "accuracy is 0.825, 0.6805 to 0.9125, must be at least 0.75" in unsure

@@ -82,6 +82,17 @@ def test_a_gate_reads_no_suite_outside_its_folder(tools: DeskTools, tmp_path: Pa
     for name in (f"../{outside.name}", str(outside), "link.yml", "notes.txt"):
         with pytest.raises(UsageError, match="no YAML file below the folder"):
             tools.gate(name)
+    (tmp_path / "suite.yml").write_bytes(suite(entry()))
+    with pytest.raises(UsageError, match="no report below the folder"):
+        tools.gate("suite.yml", report=f"../{outside.name}")
+
+
+def test_a_gate_checks_a_report_in_its_folder(tools: DeskTools, tmp_path: Path) -> None:
+    (tmp_path / "suite.yml").write_bytes(suite(entry()))
+    for body, status in ((CALM, "pass"), (SPLIT, "fail")):
+        (tmp_path / "made.json").write_bytes(report(body))
+        (found,) = tools.gate("suite.yml", report="made.json")["entries"]
+        assert found["status"] == status
 
 
 def test_reading_writes_nothing(tools: DeskTools, path: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
+from reviewdesk.desk.files import write_suite
+from reviewdesk.domain.records import Truth
 from tests.cli.gatekit import CALM, SPLIT, entry, suite
-from tests.helpers import ROOT, report
+from tests.helpers import ROOT, load, open_desk, report, verdict
 from tests.package.packagekit import build, empty_home, index, only
 
 ACTION = ROOT / ".github" / "actions" / "gate"
@@ -105,7 +108,7 @@ def test_no_input_is_part_of_a_script() -> None:
         assert "${{" not in step["run"]
         assert step["shell"] == "bash"
     used = {re.sub(r"\W+", " ", value).split()[1] for value in gate_variables(action).values()}
-    assert used == {"suite", "require", "desk", "junit"}
+    assert used == {"suite", "report", "require", "desk", "junit"}
     assert {name for name, one in action["inputs"].items() if one.get("required")} == {"suite"}
 
 
@@ -140,6 +143,30 @@ def test_the_step_ends_as_the_gate_does(
     assert said in summary
     assert ("::error title=" in done.stdout) is (status != 0)
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_the_report_of_a_worse_judge_fails_the_step(installed: Job) -> None:
+    """The labels of ten passes and ten fails; the second panel passes all of them."""
+    bodies = [verdict(f"v{at}", *[0.05 if at % 2 else 0.95] * 3) for at in range(20)]
+    with closing(open_desk(installed.folder / "desk.db")) as desk:
+        loaded = load(desk, report(*bodies))
+        for row in desk.rows(desk.queue(loaded)):
+            desk.label(row.key, Truth(str(row.decision)))
+        write_suite(desk, loaded, installed.folder / "judge")
+    text = (installed.folder / "judge" / "suite.yml").read_text(encoding="utf-8")
+    inputs = {"suite": "judge/today.yml", "require-representative": "true"}
+    (installed.folder / "judge" / "today.yml").write_text(text.replace("0.8 }", "0.5 }"))
+    for name, made, status in (
+        ("good", bodies, 0),
+        ("worse", [verdict(body["id"], 0.95, 0.95, 0.95) for body in bodies], 1),
+        ("other", [verdict("w")], 2),
+        ("short", bodies[:17], 3),
+    ):
+        (installed.folder / f"{name} $(touch owned).json").write_bytes(report(*made))
+        done = gate(installed, b"", **inputs, report=f"{name} $(touch owned).json")
+        assert done.returncode == status, done.stdout + done.stderr
+    assert not (installed.folder / "owned").exists()
+    assert "only 17 of 20 labels joined" in installed.left("GITHUB_STEP_SUMMARY")
 
 
 def test_all_inputs_reach_the_gate_as_they_are(installed: Job) -> None:

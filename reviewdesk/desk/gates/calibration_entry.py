@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,8 @@ from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.desk.gates.jury_entry import OpenDesk
+    from reviewdesk.desk.gates.new_report import JoinedReport, NewReport
+    from reviewdesk.domain.labels.weighed_rows import LabelledRows
     from reviewdesk.domain.stats.calibration import Rows
     from reviewdesk.domain.stats.figures import PanelIntervals
     from reviewdesk.reports.suites.suite import CalibrationGate
@@ -50,7 +52,8 @@ class _Labels(Frozen):
     """The labels that an entry names, with the figures measured on them.
 
     ``intervals`` and ``own``, the pass rate, come from the draw and are ``None`` without one. The
-    judge passed ``passed`` of the run's ``decided`` verdicts, if these counts are known.
+    judge passed ``passed`` of the run's ``decided`` verdicts, if these counts are known. ``joined``
+    is the new report that the labels were joined to.
     """
 
     calibration: Calibration
@@ -63,6 +66,7 @@ class _Labels(Frozen):
     expect: tuple[Expectation, ...]
     passed: float = 0
     decided: float | None = None
+    joined: JoinedReport | None = None
 
     @property
     def line(self) -> Metrics:
@@ -71,14 +75,26 @@ class _Labels(Frozen):
 
 
 def entry_result(
-    suite: str, gate: CalibrationGate, folder: Path, open_desk: OpenDesk
+    suite: str,
+    gate: CalibrationGate,
+    folder: Path,
+    open_desk: OpenDesk,
+    report: NewReport | None = None,
 ) -> EntryResult:
-    """Check a ``calibration:`` entry and return its result, with ``error`` if it cannot be read."""
+    """Check a ``calibration:`` entry and return its result, with ``error`` if it cannot be read.
+
+    With a ``report``, the entry's labels are joined to it, and its panel is checked. Counts and
+    rates that the suite states are of the panel that was labelled, and not used then.
+    """
     tally, problem, found, other = FindingTally(), "", None, False
     honest = Ranged(None)
     try:
-        found = _of_file(gate, folder) if gate.run is None else _of_run(gate, open_desk)
-        other = _is_other_set(suite, gate, found)
+        if report is not None:
+            found = _of_report(suite, gate, folder, open_desk, report)
+            gate = _without_counts(gate)
+        else:
+            found = _of_file(gate, folder) if gate.run is None else _of_run(gate, open_desk)
+            other = _is_other_set(suite, gate, found)
     except SuiteError as error:
         problem = str(error)
     except ReviewDeskError as error:
@@ -109,7 +125,17 @@ def entry_result(
         design=found.calibration.design if found else None,
         representative=found.representative if found else None,
         doubts=_doubts(gate, found, tally.findings, other=other) if found else (),
+        short=_short(found, tally),
+        join=found.joined.counts if found and found.joined else None,
     )
+
+
+def _short(found: _Labels | None, tally: FindingTally) -> tuple[str, ...]:
+    """Return why a new report says too little about its panel, whatever was checked."""
+    if found is None or found.joined is None:
+        return ()
+    nothing = ("no check could be made",) if tally.status is GateStatus.SKIP else ()
+    return (*found.joined.short, *nothing)
 
 
 def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
@@ -134,17 +160,8 @@ def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
 
 
 def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
-    """Measure the labels of a run under the design that they support.
-
-    A ``reliability`` block in the suite replaces the confusion of the run's labels, and an observed
-    rate in the suite replaces the run's.
-    """
-    from reviewdesk.domain.gates.such_items import share
-    from reviewdesk.domain.labels.summary import both_lines, described
+    """Measure the labels of a run under the design that they support."""
     from reviewdesk.domain.labels.weighed_rows import make_rows
-    from reviewdesk.domain.stats.fit import fit
-    from reviewdesk.domain.stats.panel_intervals import panel_intervals
-    from reviewdesk.reports.suites.suite import default_expectations
     from reviewdesk.store import figures
     from reviewdesk.store.connect import reading
 
@@ -154,6 +171,40 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
         labelled = figures.labelled(desk.conn, run.key)
         totals = figures.run_figures(desk.conn, run.key)
     made = make_rows(labelled, totals)
+    passed, decided = _observed_counts(gate)
+    if not decided:
+        passed, decided = totals.passed, totals.passed + totals.failed
+    return _of_rows(gate, made, passed, decided)
+
+
+def _of_report(
+    suite: str, gate: CalibrationGate, folder: Path, open_desk: OpenDesk, report: NewReport
+) -> _Labels:
+    """Measure the panel of a new report by the labels of the entry, drawn as the suite says."""
+    from reviewdesk.desk.gates.new_report import joined_report
+
+    joined = joined_report(suite, gate, folder, open_desk, report)
+    found = _of_rows(_without_counts(gate), joined.made, joined.passed, joined.decided)
+    return replace(found, joined=joined)
+
+
+def _without_counts(gate: CalibrationGate) -> CalibrationGate:
+    """Return an entry without the counts and rates, which are of the panel that was labelled."""
+    return gate.model_copy(update={"counts": None, "observed": None, "observed_n": None})
+
+
+def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: float) -> _Labels:
+    """Measure the labelled verdicts of a run, of which the panel passed some of those it decided.
+
+    A ``reliability`` block in the suite replaces the confusion of the labels, and an observed rate
+    in the suite replaces the run's.
+    """
+    from reviewdesk.domain.gates.such_items import share
+    from reviewdesk.domain.labels.summary import both_lines, described
+    from reviewdesk.domain.stats.fit import fit
+    from reviewdesk.domain.stats.panel_intervals import panel_intervals
+    from reviewdesk.reports.suites.suite import default_expectations
+
     found = both_lines(made)
     line = found.headline
     observed = line.observed_positive_rate if gate.observed is None else gate.observed
@@ -161,7 +212,6 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
         rate = _own_rate(line)
     else:
         rate = gate.reliability.correct(observed) if observed is not None else None
-    passed, decided = _observed_counts(gate)
     return _Labels(
         found,
         fit(made.headline),
@@ -171,7 +221,8 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
         share(made.pass_parts, described(made)),
         rate,
         default_expectations(observed if rate else None) if gate.by_default else gate.expect,
-        *((passed, decided) if decided else (totals.passed, totals.passed + totals.failed)),
+        passed,
+        decided,
     )
 
 
@@ -269,6 +320,7 @@ def _doubts(
     ]
     return (
         *(() if found.representative else (found.calibration.design.value,)),
+        *(found.joined.doubts if found.joined else ()),
         *((OTHER_SET,) if other else ()),
         *(() if gate.by_default else unproven),
     )
@@ -282,6 +334,7 @@ def _notes(found: _Labels, honest: Ranged, *, other: bool) -> tuple[str, ...]:
         ends = f"{honest.low:.3f} to {honest.high:.3f} for such items by {by}"
         rate = (f"true pass rate {honest.value:.3f}, {ends}",)
     return (
+        *(found.joined.notes if found.joined else ()),
         f"{found.line.n} labels",
         *design,
         *((OTHER_SET,) if other else ()),

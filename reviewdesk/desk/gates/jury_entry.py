@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
@@ -21,6 +21,7 @@ from reviewdesk.store import runs, verdicts
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.gates.new_report import NewReport
     from reviewdesk.reports.suites.suite import JuryGate
 
 _MOST_NAMED = 5
@@ -30,8 +31,16 @@ _MOST_REMEMBERED = 500
 OpenDesk = Callable[[], "Desk"]
 
 
-def hold_juries(entries: Iterable[JuryEntry], folder: Path, open_desk: OpenDesk) -> None:
-    """Check every entry, and read a report or run that several entries name only once."""
+def hold_juries(
+    entries: Collection[JuryEntry], folder: Path, open_desk: OpenDesk, new: NewReport | None = None
+) -> None:
+    """Check every entry, and read a report or run that several entries name only once.
+
+    A ``new`` report is checked in place of what they name.
+    """
+    if new is not None:
+        _check_verdicts([*entries], lambda: _of_run(lambda: new.desk, new.run.name))
+        return
     together: dict[tuple[str | None, str | None], list[JuryEntry]] = {}
     for entry in entries:
         together.setdefault((entry.gate.report, entry.gate.run), []).append(entry)
@@ -80,6 +89,8 @@ class JuryEntry:
     suite: str
     gate: JuryGate
     tally: FindingTally
+    report: str | None = None
+    """The name of the new report that is checked in place of what the entry names."""
     error: str = ""
     named: list[str] = field(default_factory=list)
     """The ids of the first few verdicts that match the case."""
@@ -105,6 +116,11 @@ class JuryEntry:
             for one in self.gate.expect
         )
 
+    @property
+    def source(self) -> str:
+        """What is checked: the new report, else the report or run that the entry names."""
+        return self.report or self.gate.source
+
     def _remember(self, verdict: Verdict) -> None:
         if len(self.seen) < _MOST_REMEMBERED:
             self.seen |= dict.fromkeys((verdict.id, verdict.test))
@@ -119,7 +135,7 @@ class JuryEntry:
         """Set the entry's error unless its case matched exactly one of all verdicts."""
         if self.gate.case is None or self.matches == 1:
             return
-        case, source = show_line(self.gate.case, 120), show_line(self.gate.source, 120)
+        case, source = show_line(self.gate.case, 120), show_line(self.source, 120)
         if self.matches:
             problem = f'case: "{case}" names {self.matches} verdicts of {source}'
             problem += f": {_names_text(self.named, self.matches)}"
@@ -139,17 +155,21 @@ class JuryEntry:
     def result(self) -> EntryResult:
         """Return the result of the entry."""
         held = FindingTally() if self.error else self.tally
+        replaced = (
+            () if self.report is None else (f"in place of {show_line(self.gate.source, 120)}",)
+        )
+        nothing = () if sum(held.counts.values()) or self.error else ("there are no verdicts",)
         return EntryResult(
             name=self.gate.name,
             kind=EntryKind.JURY,
-            source=self.gate.source,
+            source=self.source,
             case=self.gate.case,
             status=GateStatus.FAIL if self.error else held.status,
             counts=held.counts,
             units=held.units,
             origins=held.origins,
             findings=tuple(held.findings),
-            notes=() if sum(held.counts.values()) or self.error else ("there are no verdicts",),
+            notes=(*replaced, *nothing),
             error=self.error,
         )
 

@@ -87,6 +87,7 @@ def _add_status(case: Element, entry: EntryResult) -> None:
     inner = ET.SubElement(case, tag[entry.status])
     lines = [
         *finding_lines(entry, _IN_XML, _IN_XML),
+        *(f"not shown: {one}" for one in entry.short),
         *(f"not representative: {one}" for one in entry.doubts),
     ]
     if entry.status is GateStatus.PASS:

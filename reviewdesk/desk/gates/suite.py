@@ -2,57 +2,60 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.gates.calibration_entry import entry_result
 from reviewdesk.desk.gates.jury_entry import JuryEntry, OpenDesk, hold_juries
+from reviewdesk.desk.gates.new_report import loaded_report
 from reviewdesk.domain.gates.expect import FindingTally, SuiteResult
-from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
-    from reviewdesk.reports.suites.suite import JuryGate
+    from reviewdesk.desk.loading import LoadOptions
+    from reviewdesk.reports.bytes.source import Source
 
 
 def run_suite(
-    path: str, open_desk: OpenDesk, *, keep: int | None = None, report: Path | None = None
+    path: str,
+    open_desk: OpenDesk,
+    *,
+    keep: int | None = None,
+    report: Source | None = None,
+    options: LoadOptions | None = None,
 ) -> SuiteResult:
     """Check everything that a suite names against what it expects.
 
     Paths are relative to the suite, and ``open_desk`` is called only if an entry names a run. Each
     entry keeps its first ``keep`` findings of each status. An entry whose report, run or labels
-    cannot be used gets an ``error``, and the other entries still run. A ``report`` takes the place
-    of what the ``jury:`` entries name.
+    cannot be used gets an ``error``, and the other entries still run.
+
+    A ``report`` is read by ``options`` and checked in place of what the suite was written about:
+    ``jury:`` entries check its verdicts, and the labels of ``calibration:`` entries are joined to
+    it.
 
     Raises:
         SuiteError: the suite itself is wrong, and nothing was run.
-        UsageError: there is a report, and no ``jury:`` entry to hold it to.
+        ReportError: the report cannot be read.
     """
     from reviewdesk.reports.suites.suite import JuryGate, read_suite
 
     suite = read_suite(path)
     folder = Path(path).parent
-    juries = {
-        at: JuryEntry(suite.file, _held_to(gate, report), FindingTally(keep))
-        for at, gate in enumerate(suite.entries)
-        if isinstance(gate, JuryGate)
-    }
-    if report is not None and not juries:
-        raise UsageError(f"{suite.file}: has no jury: entry for {report}", "Write one.")
-    hold_juries(juries.values(), folder, open_desk)
-    return SuiteResult(
-        suite.file,
-        tuple(
-            juries[at].result()
-            if isinstance(gate, JuryGate)
-            else entry_result(suite.file, gate, folder, open_desk)
+    with nullcontext() if report is None else loaded_report(report, options) as new:
+        name = None if new is None else new.name
+        juries = {
+            at: JuryEntry(suite.file, gate, FindingTally(keep), name)
             for at, gate in enumerate(suite.entries)
-        ),
-    )
-
-
-def _held_to(gate: JuryGate, report: Path | None) -> JuryGate:
-    """Return the entry, with a report in place of what it names if there is one."""
-    if report is None:
-        return gate
-    return gate.model_copy(update={"report": str(report.absolute()), "run": None})
+            if isinstance(gate, JuryGate)
+        }
+        hold_juries(juries.values(), folder, open_desk, new)
+        return SuiteResult(
+            suite.file,
+            tuple(
+                juries[at].result()
+                if isinstance(gate, JuryGate)
+                else entry_result(suite.file, gate, folder, open_desk, new)
+                for at, gate in enumerate(suite.entries)
+            ),
+        )

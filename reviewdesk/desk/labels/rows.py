@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.gates.calibration_targets import Reliability
+from reviewdesk.domain.gates.join import FrameContent, frame_of
 from reviewdesk.domain.labels.rows import LabelledRow
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
-from reviewdesk.domain.records import Design, Run
+from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.stats.calibration import counters_of, effective_sample_size
 from reviewdesk.domain.stats.resample import resample
 from reviewdesk.domain.verdict import Decision
@@ -93,9 +94,16 @@ def judge_counts(desk: Desk, run: Run, drawn: Resample | None = None) -> Confusi
 
 
 class SuiteExport(Frozen):
-    """The full rows behind a run's figures, with the counts that a suite states for them."""
+    """The full rows of a run's labels, with the counts that a suite states for its figures.
+
+    ``n`` of the rows are behind the figures. The others are labels of verdicts that give none: a
+    new panel may decide them. ``frame`` is what the labels are drawn from; it is empty for an
+    archive, of which the desk holds a part.
+    """
 
     rows: tuple[dict[str, Any], ...]
+    n: int
+    frame: tuple[FrameContent, ...]
     cells: Reliability
     observed: float
     decided: int | None
@@ -106,7 +114,7 @@ class SuiteExport(Frozen):
 
 
 def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
-    """Return the rows that the figures of a run count, one per verdict, and their confusion.
+    """Return the labels of a run that count, a row per verdict, and the panel's confusion.
 
     Without weights, each row has the weight ``null``; a reader counts it once, as the desk does.
 
@@ -119,18 +127,25 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
     counters = counters_of(made.headline)
     if not kept:
         raise UsageError("no label makes a row yet", "Label verdicts that passed or failed first.")
+    measured = {
+        made.verdicts[at].key: (float(made.rows.confidence[at]), bool(made.rows.correct[at]))
+        for at in kept
+    }
     head, rows = desk.head(), []
-    for at in kept:
-        verdict = made.verdicts[at]
-        weight = made.weights[at] if weighted else None
-        row = (float(made.rows.confidence[at]), bool(made.rows.correct[at]), weight)
+    for verdict, weight in zip(made.labelled, made.weighing.weights, strict=True):
+        truth = verdict.place.truth
+        if truth not in {Truth.PASS, Truth.FAIL} or (weighted and not weight):
+            continue
         given = labels.of_item(desk.conn, verdict.item)
-        label = next((one for one in given if one["label"] == verdict.place.truth), given[0])
+        label = next((one for one in given if one["label"] == truth), given[0])
+        row = (*measured.get(verdict.key, (None, None)), weight if weighted else None)
         rows.append(_full_row(run, verdict, label, row, made, head))
     totals = figures.run_figures(desk.conn, run.key)
     decided = totals.passed + totals.failed
     return SuiteExport(
         tuple(rows),
+        len(kept),
+        frame_of(figures.contents(desk.conn, run.key)) if run.whole == run.verdicts else (),
         Reliability.of(counters.counts[1:], counters.cells),
         totals.passed / decided,
         decided if weighted else None,
@@ -239,7 +254,7 @@ def _full_row(
     run: Run,
     verdict: LabelledRow,
     label: dict[str, Any],
-    row: tuple[float, bool, float | None] | None,
+    row: tuple[float | None, bool | None, float | None] | None,
     made: LabelledRows,
     head: str,
 ) -> dict[str, Any]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
+from reviewdesk.domain.gates.join import JoinCounts
 from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.errors import ExitCode
 from reviewdesk.frozen import Frozen
 
 Value: TypeAlias = bool | float | str | None
@@ -213,6 +215,10 @@ class EntryResult(Frozen):
     """Whether the labels are known to represent the whole run; ``None`` for a jury."""
     doubts: tuple[str, ...] = ()
     """The reasons why a calibration entry that passes is not yet proof about the judge."""
+    short: tuple[str, ...] = ()
+    """The reasons why a new report says too little about its panel, whatever the checks found."""
+    join: JoinCounts | None = None
+    """How the labels were joined to a new report; ``None`` without one."""
 
 
 class SuiteResult(Frozen):
@@ -234,3 +240,17 @@ class SuiteResult(Frozen):
     def unrepresentative(self) -> tuple[EntryResult, ...]:
         """The calibration entries that ``--require-representative`` does not accept."""
         return tuple(one for one in self.entries if one.doubts and not one.error)
+
+    @property
+    def short(self) -> tuple[EntryResult, ...]:
+        """The calibration entries about which a new report says too little."""
+        return tuple(one for one in self.entries if one.short and not one.error)
+
+    def exit_code(self, *, strict: bool) -> ExitCode:
+        """Return how ``gate`` ends; ``strict`` is ``--require-representative``."""
+        if self.errors:
+            return ExitCode.BAD_INPUT
+        if self.count(GateStatus.FAIL):
+            return ExitCode.FAILED
+        unshown = self.short or (strict and self.unrepresentative)
+        return ExitCode.NOT_REPRESENTATIVE if unshown else ExitCode.OK

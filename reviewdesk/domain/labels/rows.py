@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.sampling import NOT_STATED, Decided, LabelledVerdict
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.counters import CalibrationRow
 from reviewdesk.domain.verdict import Decision
@@ -58,6 +58,7 @@ class RunFigures(Frozen):
     sizes: Mapping[int, int]
     audits: Mapping[int, int] = field(default_factory=dict)
     """The number of verdicts in the audit, by stratum."""
+    decided: Decided = NOT_STATED
 
     @property
     def observed(self) -> float | None:

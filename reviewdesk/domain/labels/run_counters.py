@@ -46,8 +46,8 @@ class RunCounters:
         ``counted`` is how many labels of each stratum count.
         """
         figures = self.figures
-        design = run_design(self.usable, figures.sizes, counted)
-        empty = empty_strata(figures.sizes, counted)
+        design = run_design(self.usable, figures.sizes, counted, figures.decided)
+        empty = empty_strata(figures.sizes, counted, figures.decided)
         line = self.every.metrics(figures.observed)
         population = weighted().metrics(figures.observed) if design.stands else None
         left_out = self.decided - line.n

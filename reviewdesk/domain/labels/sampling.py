@@ -10,7 +10,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from types import MappingProxyType
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import SLACK, Decision
@@ -30,6 +31,12 @@ _SIDES = {Decision.PASS: 0, Decision.FAIL: 1}
 FIRST_REST = 3
 MIN_AUDIT = 30
 AUDIT_SHARE = 0.1
+
+
+Decided: TypeAlias = Mapping[int, tuple[int, int]]
+"""How many verdicts of a stratum were decided as a pass and as a fail. A stratum that is left out
+was drawn verdict by verdict, and its name says what they are."""
+NOT_STATED: Decided = MappingProxyType({})
 
 
 class LabelledVerdict(Frozen):
@@ -55,8 +62,8 @@ class LabelledVerdict(Frozen):
 
     @property
     def usable(self) -> bool:
-        """Whether the label counts and its verdict was drawn as a pass or a fail."""
-        return self.counts and self.stratum % FIRST_REST != 2
+        """Whether the label is a pass or a fail, and so is the panel's decision."""
+        return self.decided and self.truth in {Truth.PASS, Truth.FAIL}
 
 
 class Weighing(Frozen):
@@ -105,7 +112,9 @@ def audit_shares(sizes: Mapping[int, int], share: float = AUDIT_SHARE) -> dict[i
     return shares
 
 
-def weigh(labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int]) -> Weighing:
+def weigh(
+    labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int], decided: Decided = NOT_STATED
+) -> Weighing:
     """Weigh the pass and fail labels in each stratum's labelled prefix by ``N_h / m_h``, others 0.
 
     ``m_h`` counts the pass and fail labels in the prefix. Unsure and disputed labels, and those of
@@ -113,28 +122,41 @@ def weigh(labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int]) -> Weig
     """
     ends = prefix_ends(labelled)
     drawn = [row.rank < ends[row.stratum] for row in labelled]
-    m = Counter(
-        row.stratum for row, inside in zip(labelled, drawn, strict=True) if inside and row.counts
-    )
+    counting = {
+        (row.stratum, row.rank)
+        for row, inside in zip(labelled, drawn, strict=True)
+        if inside and row.counts
+    }
+    m = Counter(h for h, _ in counting)
     weights = [
         sizes[row.stratum] / m[row.stratum] if inside and row.counts else 0.0
         for row, inside in zip(labelled, drawn, strict=True)
     ]
-    empty = empty_strata(sizes, m)
+    empty = empty_strata(sizes, m, decided)
     usable = sum(row.usable for row in labelled)
     inclusion = {h: m[h] / n for h, n in sizes.items() if n}
-    design = run_design(usable, sizes, m)
+    design = run_design(usable, sizes, m, decided)
     return Weighing(weights, drawn, inclusion, ends, m, empty, design)
 
 
-def decided_strata(sizes: Mapping[int, int]) -> list[int]:
-    """Return the non-empty strata of verdicts that the judge decided as pass or fail."""
-    return [h for h, n in sizes.items() if n and h % FIRST_REST != 2]
+def decided_strata(sizes: Mapping[int, int], decided: Decided = NOT_STATED) -> list[int]:
+    """Return the non-empty strata with verdicts that the judge decided as pass or fail."""
+    return [h for h, n in sizes.items() if sum(decided_verdicts(h, n, decided))]
 
 
-def empty_strata(sizes: Mapping[int, int], counted: Mapping[int, int]) -> tuple[int, ...]:
+def decided_verdicts(h: int, size: int, decided: Decided) -> tuple[int, int]:
+    """Return how many verdicts of a stratum were decided as a pass, and as a fail."""
+    side = h % FIRST_REST
+    return decided.get(h) or (size if side == 0 else 0, size if side == 1 else 0)
+
+
+def empty_strata(
+    sizes: Mapping[int, int],
+    counted: Mapping[int, int],
+    decided: Decided = NOT_STATED,
+) -> tuple[int, ...]:
     """Return the decided strata without a label that counts; ``counted`` is their number each."""
-    return tuple(h for h in decided_strata(sizes) if not counted.get(h))
+    return tuple(h for h in decided_strata(sizes, decided) if not counted.get(h))
 
 
 class Held(Protocol[T]):
@@ -224,13 +246,18 @@ def prefix_ends(labelled: Iterable[LabelledVerdict]) -> dict[int, int]:
     return {h: prefix.end for h, prefix in prefixes.items()}
 
 
-def run_design(usable: int, sizes: Mapping[int, int], counted: Mapping[int, int]) -> Design:
+def run_design(
+    usable: int,
+    sizes: Mapping[int, int],
+    counted: Mapping[int, int],
+    decided: Decided = NOT_STATED,
+) -> Design:
     """Return how a run's labels were drawn, over the strata that the panel decided.
 
     ``usable`` is the number of usable labels, see ``LabelledVerdict.usable``; ``counted`` is how
     many of each stratum count.
     """
-    return design_of(usable, {h: sizes[h] for h in decided_strata(sizes)}, counted)
+    return design_of(usable, {h: sizes[h] for h in decided_strata(sizes, decided)}, counted)
 
 
 def design_of(labelled: int, sizes: Mapping[int, int], counted: Mapping[int, float]) -> Design:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, chosen_source, row_of
-from reviewdesk.domain.labels.sampling import FIRST_REST, Weighing, decided_strata, weigh
+from reviewdesk.domain.labels.sampling import Weighing, decided_strata, decided_verdicts, weigh
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.correction import CELLS, Cells
 from reviewdesk.domain.stats.figures import Part
@@ -49,10 +49,10 @@ class LabelledRows:
             if inside and verdict.place.usable
         )
         made = []
-        for h in sorted(decided_strata(self.figures.sizes)):
-            size, found = self.figures.sizes[h], Cells(**{name: cells[h, name] for name in CELLS})
-            passes = size if h % FIRST_REST == 0 else 0
-            made.append(Voted(h, passes, size - passes, found, found))
+        sizes, decided = self.figures.sizes, self.figures.decided
+        for h in sorted(decided_strata(sizes, decided)):
+            found = Cells(**{name: cells[h, name] for name in CELLS})
+            made.append(Voted(h, *decided_verdicts(h, sizes[h], decided), found, found))
         return tuple(made)
 
     @cached_property
@@ -76,7 +76,7 @@ def make_rows(
 ) -> LabelledRows:
     """Build the rows behind every figure; ``source`` replaces the run's own confidence mapping."""
     source = chosen_source(figures, source)
-    weighing = weigh([verdict.place for verdict in labelled], figures.sizes)
+    weighing = weigh([verdict.place for verdict in labelled], figures.sizes, figures.decided)
     found = [row_of(one, source, scores_stated=figures.scores_stated) for one in labelled]
     rows = [row for row in found if row is not None]
     kept = [place for place, row in enumerate(found) if row is not None]

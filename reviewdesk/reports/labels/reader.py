@@ -115,7 +115,7 @@ def read_scores(source: Source) -> ScoreFile:
     fail = failing(source, LabelsFileError)
     rows: list[ScoreRow] = []
     sources: dict[str | None, int] = {}
-    for line, row in _rows(source, fail):
+    for line, row in label_file_rows(source, fail):
         if unknown := row.keys() - _KNOWN:
             key = show_line(min(unknown), 60)
             raise fail(f"line {line}", f'has the key "{key}", which labels files do not have', "")
@@ -125,7 +125,7 @@ def read_scores(source: Source) -> ScoreFile:
             if key not in row:
                 hint = "Each row needs confidence and correct."
                 raise fail(f"line {line}", f'has no "{key}"', hint)
-        one = _checked(_Score, row, line, fail)
+        one = checked_row(_Score, row, line, fail)
         facts = {key: row[key] for key in _FACTS if key in row}
         rows.append(ScoreRow(line, one.confidence, one.correct, one.weight, facts))
         sources.setdefault(one.confidence_source, line)
@@ -143,10 +143,10 @@ def read_labels(source: Source) -> list[LabelRow]:
         LabelsFileError: a line is not a label row.
     """
     fail = failing(source, LabelsFileError)
-    return [_label_row(line, row, fail) for line, row in _rows(source, fail)]
+    return [_label_row(line, row, fail) for line, row in label_file_rows(source, fail)]
 
 
-def _rows(source: Source, fail: Fail) -> Iterator[tuple[int, Row]]:
+def label_file_rows(source: Source, fail: Fail) -> Iterator[tuple[int, Row]]:
     """Yield objects with their line, from JSON Lines, a JSON array or a YAML list."""
     try:
         for line, row in _values(source, fail):
@@ -214,7 +214,7 @@ def _label_row(line: int, row: Row, fail: Fail) -> LabelRow:
             hint = f"Read it with: reviewdesk calibrate {name}"
             raise fail(f"line {line}", "is a calibration row, which names no verdict", hint)
         raise fail(f"line {line}", 'has no "truth"', "Each row needs truth and id or item_hash.")
-    found = _checked(_Label, row, line, fail)
+    found = checked_row(_Label, row, line, fail)
     if not found.id and not found.item_hash:
         problem = "names no verdict: neither id nor item_hash"
         raise fail(f"line {line}", problem, "Each row needs truth and id or item_hash.")
@@ -229,7 +229,8 @@ def _label_row(line: int, row: Row, fail: Fail) -> LabelRow:
     return LabelRow(line=line, kept={key: row[key] for key in _KEPT if key in row}, **stated)
 
 
-def _checked(model: type[_Model], row: Row, line: int, fail: Fail) -> _Model:
+def checked_row(model: type[_Model], row: Row, line: int, fail: Fail) -> _Model:
+    """Return a row as its model has it; raise the error of ``fail`` at the first wrong value."""
     try:
         return validated(model, row)
     except FieldError as error:

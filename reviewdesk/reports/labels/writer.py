@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reviewdesk.domain.gates.calibration_targets import Reliability
+from reviewdesk.domain.gates.join import FrameContent
 from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT, SPECIFICITY_LIMIT
+from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.safetext import show_line, without_formula
 from reviewdesk.domain.stats.correction import CELLS
 
-SUITE_LABELS = "labels.jsonl"
-"""The name of the labels file beside a suite."""
+SUITE_LABELS, SUITE_FRAME = "labels.jsonl", "frame.jsonl"
+"""The names of the files beside a suite: its labels, and the contents that these are drawn from."""
 
 
 def as_jsonl(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -40,11 +42,18 @@ def as_reliability(cells: Reliability, observed: float, about: Mapping[str, Any]
 
 
 def as_suite(
-    name: str, cells: Reliability, observed: float, decided: int | None, about: Mapping[str, Any]
+    name: str,
+    cells: Reliability,
+    observed: float,
+    decided: int | None,
+    about: Mapping[str, Any],
+    *,
+    frame: bool,
 ) -> str:
     """Return a suite over the ``labels.jsonl`` beside it, with limits for the judge.
 
-    No limit depends on how many answers are good, so none fails because the product improves.
+    ``frame`` says whether ``frame.jsonl`` is there too. No limit depends on how many answers are
+    good, so none fails because the product improves.
     """
     limits = {
         "ece": f"maximum: {ECE_LIMIT}",
@@ -57,6 +66,7 @@ def as_suite(
         "calibration:",
         f"  - name: {_yaml_text(name)}",
         f"    labels: ./{SUITE_LABELS}",
+        *([f"    frame: ./{SUITE_FRAME}"] if frame else []),
         "    # How the judge and the labels agree, weighted where the labels are",
         f"    reliability: {_flow({cell: getattr(cells, cell) for cell in CELLS})}",
         f"    observed_positive_rate: {_ascii(observed)}",
@@ -66,6 +76,15 @@ def as_suite(
     for target, limit in limits.items():
         lines.append(f"      - {{ target: {target}, matcher: {{ schema: {{ {limit} }} }} }}")
     return "".join(f"{line}\n" for line in lines)
+
+
+def as_frame(contents: Iterable[FrameContent]) -> str:
+    """Return a line per content that labels were drawn from: its hash and its stratum."""
+    rows = []
+    for one in contents:
+        row = {"item_hash": one.item_hash, "stratum": STRATA[one.stratum]}
+        rows.append({**row, "id": one.id, "content": one.content} if one.content else row)
+    return as_jsonl(rows)
 
 
 def _yaml_text(text: str) -> str:

@@ -21,7 +21,7 @@ from reviewdesk.reports.suites.matchers import Exact, NotMatcher, Schema
 from reviewdesk.reports.validation import FILLED, MEND, Strict, Wanted, nearest, shown, validated
 from reviewdesk.reports.wording import FieldError, Path, spell_path
 
-_TEXTS = frozenset({"name", "report", "labels", "run", "case", "target", "message"})
+_TEXTS = frozenset({"name", "report", "labels", "frame", "run", "case", "target", "message"})
 """The keys whose values are texts, even if they look like numbers."""
 
 
@@ -214,6 +214,8 @@ class CalibrationGate(Entry):
     file_key = "labels"
 
     labels: Annotated[Text | None, GIVEN] = None
+    frame: Annotated[Text | None, GIVEN] = None
+    """The file of the contents that the labels were drawn from."""
     counts: Annotated[ReliabilityModel | None, GIVEN] = Field(None, alias="reliability")
     observed: Annotated[Unit, GIVEN] = Field(None, alias="observed_positive_rate")
     observed_n: Annotated[Count | None, GIVEN] = None
@@ -224,6 +226,9 @@ class CalibrationGate(Entry):
 
     @model_validator(mode="after")
     def _has_inputs(self) -> CalibrationGate:
+        if self.frame is not None and self.run is not None:
+            problem = "has frame beside run, and a run has its own draw"
+            raise FieldError(("frame",), problem, "Leave it out.")
         if self.observed_n is not None and self.observed is None:
             problem = "has observed_n without observed_positive_rate"
             raise FieldError(("observed_n",), problem, "Give the rate of those verdicts too.")

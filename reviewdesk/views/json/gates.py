@@ -13,6 +13,7 @@ _CHECK = (
     "target=expected.target value=reading.value matcher=expected.matcher.written status note "
     "margin message=expected.message verdict test source=reading.origin metric=reading.metric"
 )
+_JOIN = "labels joined changed one_sided missing frame held extra"
 _INTERVAL = "low=reading.low high=reading.high limit reaches_past"
 
 
@@ -43,6 +44,7 @@ def _entry(entry: EntryResult) -> dict[str, Any]:
         "counts": _numbers(entry.counts),
         **shape(entry, "values=origins"),
         "checks": [shape(found, check) for found in entry.findings],
-        **shape(entry, "notes doubts"),
+        **shape(entry, "notes doubts short"),
+        "join": None if entry.join is None else shape(entry.join, _JOIN),
         "error": entry.error or None,
     }

@@ -105,22 +105,25 @@ def census(cli: Cli, write: Write) -> Cli:
     return cli
 
 
-def test_both_files_are_written_the_same_each_time(census: Cli, tmp_path: Path) -> None:
+def test_the_files_are_written_the_same_each_time(census: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "judge"
     assert census(*SUITE, folder).code == 0
-    assert sorted(path.name for path in folder.iterdir()) == ["labels.jsonl", "suite.yml"]
+    names = ["frame.jsonl", "labels.jsonl", "suite.yml"]
+    assert sorted(path.name for path in folder.iterdir()) == names
     first = [path.read_bytes() for path in sorted(folder.iterdir())]
     refused = census(*SUITE, folder)
     assert (refused.code, "is there already" in refused.err) == (2, True)
     assert census(*SUITE, folder, "--force").code == 0
     assert [path.read_bytes() for path in sorted(folder.iterdir())] == first
     assert all(data.isascii() for data in first)
-    rows = [json.loads(line) for line in first[0].splitlines()]
+    frame, rows = ([json.loads(line) for line in data.splitlines()] for data in first[:2])
+    assert [row["stratum"] for row in frame] == ["rest/pass"] * 2 + ["rest/fail"] * 2
+    assert {row["item_hash"] for row in frame} == {row["item_hash"] for row in rows}
     assert sorted((row["id"], row["weight"], row["selection"]) for row in rows) == [
         (name, 1.0, "draw") for name in "abcd"
     ]
     # Whole numbers where every row stands for one verdict.
-    assert b"reliability: { tp: 2, fn: 0, tn: 2, fp: 0 }\n" in first[1]
+    assert b"reliability: { tp: 2, fn: 0, tn: 2, fp: 0 }\n" in first[2]
 
 
 def test_the_limits_that_are_written_hold_while_the_product_improves(

@@ -1,0 +1,227 @@
+"""Gate a new report by the labels of a suite: load it, and give its verdicts those labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from reviewdesk.desk.files import named
+from reviewdesk.domain.gates.join import ENOUGH, JoinCounts, SuiteLabels, join, sizes_by_weight
+from reviewdesk.domain.verdict import SLACK, Decision
+from reviewdesk.errors import SuiteError
+from reviewdesk.frozen import Frozen
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.loading import LoadOptions
+    from reviewdesk.domain.gates.join import Joined, ReportContent
+    from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
+    from reviewdesk.domain.labels.weighed_rows import LabelledRows
+    from reviewdesk.domain.records import Run
+    from reviewdesk.reports.bytes.source import Source
+    from reviewdesk.reports.suites.suite import CalibrationGate
+
+
+class NewReport:
+    """A report, loaded as the only run of a desk that nobody keeps."""
+
+    def __init__(self, desk: Desk, run: Run, name: str) -> None:
+        """Keep the desk and the run; ``name`` is the report's, as messages show it."""
+        self.desk, self.run, self.name = desk, run, name
+
+    @cached_property
+    def contents(self) -> list[ReportContent]:
+        """What the report's verdicts are about, in the order of its file."""
+        from reviewdesk.store import figures
+
+        return figures.contents(self.desk.conn, self.run.key)
+
+
+@contextmanager
+def loaded_report(source: Source, options: LoadOptions | None = None) -> Iterator[NewReport]:
+    """Load a report into a temporary desk.
+
+    Raises:
+        ReportError: the report cannot be read.
+    """
+    from reviewdesk.desk.core import Desk
+
+    with (
+        TemporaryDirectory(prefix="reviewdesk-") as folder,
+        closing(Desk.open(Path(folder, "desk.db"), reviewer="gate")) as desk,
+    ):
+        yield NewReport(desk, desk.load(source, options).run, source.shown_name)
+
+
+class JoinedReport(Frozen):
+    """The verdicts of a new report under a suite's labels, weighed by the draw of the suite.
+
+    ``doubts`` say why the labels may not represent the report, ``short`` why too few of them are
+    there to say anything. ``notes`` are what else to know.
+    """
+
+    made: LabelledRows
+    drawn: bool
+    counts: JoinCounts
+    passed: int
+    decided: int
+    doubts: tuple[str, ...]
+    short: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def joined_report(
+    suite: str,
+    gate: CalibrationGate,
+    folder: Path,
+    open_desk: Callable[[], Desk],
+    report: NewReport,
+) -> JoinedReport:
+    """Join the labels of an entry to the new report.
+
+    Raises:
+        SuiteError: no label is of an answer in the report, or the panel decided none of them.
+    """
+    from reviewdesk.domain.labels.weighed_rows import make_rows
+    from reviewdesk.store import figures
+
+    labels = _labels(gate, folder, open_desk)
+    found = join(labels, report.contents)
+    if not found.labels:
+        raise SuiteError(
+            suite,
+            gate.source_line,
+            f"report: {report.name}: {_what_joined(found.counts)}",
+            "Judge the answers that were labelled, or label those of the report.",
+        )
+    conn, key = report.desk.conn, report.run.key
+    truths = {item: label.truth for item, label in found.labels.items()}
+    rows = [row for row in figures.of_items(conn, key, truths) if row.decided]
+    totals = _totals(figures.run_figures(conn, key), labels, found, rows)
+    placed = _placed(rows, found, drawn=labels.drawn)
+    source = labels.source or totals.confidence_source
+    made = make_rows(placed, totals, source)
+    notes: tuple[str, ...] = ()
+    if made.left_out and source != totals.confidence_source:
+        made = make_rows(placed, totals, totals.confidence_source)
+        notes = (f"confidence by {totals.confidence_source}, in the suite by {source}",)
+    if not made.verdicts:
+        raise SuiteError(
+            suite,
+            gate.source_line,
+            f"report: {report.name} has no decision and confidence for any of the "
+            f"{len(found.labels)} joined labels",
+            "Judge again, or read it with the options of the first report, such as --threshold.",
+        )
+    return JoinedReport(
+        made=made,
+        drawn=labels.drawn,
+        counts=found.counts,
+        passed=totals.passed,
+        decided=totals.passed + totals.failed,
+        doubts=tuple(_doubts(labels, found.counts)),
+        short=tuple(_short(found, made)),
+        notes=(f"of {report.name}: {_what_joined(found.counts)}", *notes, *_more(found.counts)),
+    )
+
+
+def _labels(gate: CalibrationGate, folder: Path, open_desk: Callable[[], Desk]) -> SuiteLabels:
+    """Return the labels and the frame of an entry, from its files or from the run that it names."""
+    from reviewdesk.reports.bytes.source import Source
+    from reviewdesk.reports.suites.draw import read_suite_labels
+
+    if gate.run is None:
+        frame = None if gate.frame is None else Source.from_path(folder / named(gate.frame))
+        return read_suite_labels(Source.from_path(folder / named(gate.labels or "")), frame)
+    from reviewdesk.desk.labels.rows import suite_rows
+    from reviewdesk.reports.labels.writer import as_frame, as_jsonl
+
+    desk = open_desk()
+    made, name = suite_rows(desk, desk.run(gate.run), None), f"the labels of {gate.run}"
+    held = Source.from_bytes(name, as_frame(made.frame).encode()) if made.frame else None
+    return read_suite_labels(Source.from_bytes(name, as_jsonl(made.rows).encode()), held)
+
+
+def _totals(
+    whole: RunFigures, labels: SuiteLabels, found: Joined, rows: list[LabelledRow]
+) -> RunFigures:
+    """Return the figures of the part of the report that the labels were drawn from."""
+    if labels.frame is None and not labels.drawn:
+        return whole
+    if labels.frame is None:
+        passed: dict[bytes, list[bool]] = {}
+        for row in rows:
+            passed.setdefault(row.item, []).append(row.decision is Decision.PASS)
+        sizes_by_weight(found, passed)
+        return replace(whole, sizes=found.sizes, audits={}, decided=found.decided)
+    return replace(
+        whole,
+        passed=sum(passes for passes, _ in found.decided.values()),
+        failed=sum(fails for _, fails in found.decided.values()),
+        sizes=found.sizes,
+        audits={},
+        decided=found.decided,
+    )
+
+
+def _placed(rows: list[LabelledRow], found: Joined, *, drawn: bool) -> list[LabelledRow]:
+    """Return the rows with their strata in the suite's draw, and places at the front of it.
+
+    Labels that were not ``drawn`` leave the first place of each stratum free, so that they count as
+    labels outside of the draw.
+    """
+    ranks: dict[int, dict[bytes, int]] = {}
+    made = []
+    for row in rows:
+        h = found.strata.get(row.item, found.labels[row.item].stratum)
+        h = row.place.stratum if h is None else h
+        mine = ranks.setdefault(h, {})
+        rank = mine.setdefault(row.item, len(mine) + (not drawn))
+        made.append(replace(row, place=replace(row.place, stratum=h, rank=rank)))
+    return made
+
+
+def _doubts(labels: SuiteLabels, counts: JoinCounts) -> Iterator[str]:
+    """Yield why the labels may not represent what the new panel decides."""
+    if counts.frame is None:
+        yield "the suite does not list what its labels are drawn from: export it again"
+    elif not counts.whole:
+        lost = counts.frame - counts.held
+        yield f"the report lacks {lost} of the {counts.frame} contents that labels are drawn from"
+    if not labels.drawn:
+        yield "not every label says how it was drawn"
+
+
+def _short(found: Joined, made: LabelledRows) -> Iterator[str]:
+    """Yield why there is too little to say anything about the new panel."""
+    counts = found.counts
+    if not counts.enough:
+        yield f"only {_what_joined(counts)}; {ENOUGH:.0%} are needed"
+    asked = {item for item, label in found.labels.items() if label.decided}
+    measured = len(asked & {row.item for row in made.verdicts})
+    if measured < ENOUGH * len(asked) - SLACK:
+        yield (
+            f"the panel decided only {measured} of the {len(asked)} joined labels that were "
+            f"decided before; {ENOUGH:.0%} are needed"
+        )
+
+
+def _what_joined(counts: JoinCounts) -> str:
+    parts = [f"{counts.joined} of {counts.labels} labels joined"]
+    if counts.changed:
+        parts.append(f"{counts.changed} answer changed")
+    if counts.one_sided:
+        parts.append(f"{counts.one_sided} without an answer to compare")
+    if counts.missing:
+        parts.append(f"{counts.missing} not in the report")
+    return ", ".join(parts)
+
+
+def _more(counts: JoinCounts) -> Iterator[str]:
+    if counts.extra:
+        yield f"{counts.extra} contents of the report are not in the suite and count nowhere"

@@ -1,0 +1,236 @@
+"""Join the labels of a suite to the verdicts of a new report: by content, or else not at all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from reviewdesk.domain.labels.sampling import STRATA
+from reviewdesk.domain.records import Truth
+from reviewdesk.domain.verdict import SLACK, Decision
+from reviewdesk.frozen import Frozen
+
+ENOUGH = 0.9
+"""The share of the labels that a report must hold, and decide, to be gated by them."""
+
+ContentKey: TypeAlias = tuple[str, str]
+"""What identifies a content in every report: its ``item_hash`` and an empty text. Without an answer
+it is the hash of the other texts, and the verdict's id."""
+
+
+class FrameContent(Frozen):
+    """One content of the run that labels were drawn from."""
+
+    item_hash: str
+    stratum: int
+    content: str = ""
+    """The hash of the texts of a content without an answer, whose ``item_hash`` no other run has;
+    empty if there is an answer."""
+    id: str = ""
+
+    @property
+    def key(self) -> ContentKey:
+        """What identifies the content in every report."""
+        return (self.content, self.id) if self.content else (self.item_hash, "")
+
+
+class DrawnLabel(Frozen):
+    """One label of a suite, with its place in the draw."""
+
+    line: int
+    id: str | None
+    item_hash: str | None
+    truth: Truth
+    stratum: int | None
+    weight: float | None
+    """How many contents the label stands for; ``None`` if the row does not say."""
+    decided: bool = True
+    """Whether the panel that was labelled decided pass or fail."""
+
+    @property
+    def drawn(self) -> bool:
+        """Whether the label has its place in the draw."""
+        return self.stratum is not None and self.weight is not None
+
+
+class SuiteLabels(Frozen):
+    """The labels that a suite holds, each content once, and the frame of their draw.
+
+    ``frame`` is ``None`` if the suite has none. ``source`` is how the labelled panel's confidence
+    was read.
+    """
+
+    labels: tuple[DrawnLabel, ...]
+    frame: tuple[FrameContent, ...] | None
+    source: str | None = None
+
+    @property
+    def drawn(self) -> bool:
+        """Whether every label has its place in the draw."""
+        return all(label.drawn for label in self.labels)
+
+
+class ReportContent(Frozen):
+    """The content of one verdict of a report, and what the panel decided about it."""
+
+    item: bytes
+    id: str
+    content: str
+    """As in ``FrameContent``."""
+    stratum: int
+    decision: Decision | None
+
+    @property
+    def key(self) -> ContentKey:
+        """What identifies the content in every report."""
+        return (self.content, self.id) if self.content else (self.item.hex(), "")
+
+
+class JoinCounts(Frozen):
+    """How many labels of a suite are of an answer in a report, and how much of the frame it holds.
+
+    ``changed`` labels have their id in the report, with another content; ``one_sided`` ones have
+    their id there, but an answer in only one of the two, or in the suite it is not known. ``frame``
+    is the number of contents that the labels were drawn from, ``None`` if the suite does not say;
+    ``held`` of them are in the report, and it has ``extra`` contents of its own.
+    """
+
+    labels: int
+    joined: int
+    changed: int
+    one_sided: int
+    missing: int
+    frame: int | None
+    held: int
+    extra: int
+
+    @property
+    def enough(self) -> bool:
+        """Whether at least nine tenths of the labels are joined."""
+        return self.joined >= ENOUGH * self.labels - SLACK
+
+    @property
+    def whole(self) -> bool:
+        """Whether the report holds all that the labels were drawn from."""
+        return self.frame is not None and self.held == self.frame
+
+
+@dataclass
+class Joined:
+    """The labels of a suite, joined to a report.
+
+    ``labels`` holds the joined labels and ``strata`` the strata of the frame's contents, both by
+    the item of the report. ``sizes`` counts the frame's contents in each stratum that the new panel
+    decides, ``decided`` its verdicts on them that it passes and fails.
+    """
+
+    counts: JoinCounts
+    labels: dict[bytes, DrawnLabel]
+    strata: dict[bytes, int]
+    sizes: dict[int, int] = field(default_factory=dict)
+    decided: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+
+def join(suite: SuiteLabels, report: Sequence[ReportContent]) -> Joined:
+    """Join labels to the verdicts of a report on the same content.
+
+    An id alone joins only where neither side has an answer. A content without an answer must then
+    have the same other texts, as far as the suite says.
+    """
+    frame = {one.item_hash: one for one in suite.frame or ()}
+    items = {one.key: one.item for one in report}
+    hashes = {one.item.hex(): one.item for one in report}
+    ids = {one.id: one for one in report}
+    found, lost = dict[bytes, DrawnLabel](), Counter[str]()
+    for label in suite.labels:
+        known = frame.get(label.item_hash or "")
+        item = items.get(known.key) if known else hashes.get(label.item_hash or "")
+        there = ids.get(label.id or "")
+        if item is None and there and there.content and not label.item_hash:
+            item = there.item
+        if item is not None:
+            found[item] = label
+        else:
+            lost[_why_lost(label, known, there)] += 1
+    strata = {item: one.stratum for one in frame.values() if (item := items.get(one.key))}
+    made = Joined(
+        JoinCounts(
+            labels=len(suite.labels),
+            joined=len(found),
+            changed=lost["changed"],
+            one_sided=lost["one_sided"],
+            missing=lost["missing"],
+            frame=None if suite.frame is None else len(frame),
+            held=len(strata),
+            extra=len(items) - len(strata) if frame else 0,
+        ),
+        found,
+        strata,
+    )
+    _count(made, report)
+    return made
+
+
+def _why_lost(label: DrawnLabel, known: FrameContent | None, there: ReportContent | None) -> str:
+    if there is None:
+        return "missing"
+    answered = bool(known and not known.content)
+    if not there.content:
+        return "one_sided" if (known and known.content) or not label.item_hash else "changed"
+    # The report has no answer. Without a frame, nobody knows whether the suite's content had one.
+    return "one_sided" if answered or known is None else "changed"
+
+
+def _count(made: Joined, report: Iterable[ReportContent]) -> None:
+    """Count the frame's contents that the new panel decides, and its verdicts on them."""
+    contents: dict[int, set[bytes]] = {}
+    passes, fails = Counter[int](), Counter[int]()
+    for one in report:
+        h = made.strata.get(one.item)
+        if h is None or one.decision not in (Decision.PASS, Decision.FAIL):
+            continue
+        contents.setdefault(h, set()).add(one.item)
+        (passes if one.decision is Decision.PASS else fails)[h] += 1
+    made.sizes = {h: len(some) for h, some in contents.items()}
+    made.decided = {h: (passes[h], fails[h]) for h in contents}
+
+
+def frame_of(contents: Iterable[ReportContent]) -> tuple[FrameContent, ...]:
+    """Return the contents of a run, each once, in the stratum of its first flagged verdict.
+
+    A content without a flagged verdict is in the stratum of its first one.
+    """
+    found: dict[ContentKey, FrameContent] = {}
+    for one in contents:
+        known = found.get(one.key)
+        if known is None or (is_rest(known.stratum) and not is_rest(one.stratum)):
+            text = (one.content, one.id) if one.content else ("", "")
+            found[one.key] = FrameContent(one.item.hex(), one.stratum, *text)
+    return tuple(found.values())
+
+
+def is_rest(stratum: int) -> bool:
+    """Return True for a stratum of verdicts that nothing flagged."""
+    return STRATA[stratum].startswith("rest/")
+
+
+def stratum_index(name: object) -> int | None:
+    """Return the index of a stratum by its name, or ``None`` if there is no such stratum."""
+    return STRATA.index(name) if isinstance(name, str) and name in STRATA else None
+
+
+def sizes_by_weight(made: Joined, passed: Mapping[bytes, Sequence[bool]]) -> None:
+    """Set the sizes of the strata from the weights of the joined labels, for want of a frame.
+
+    ``passed`` says of each item that the panel decides whether each of its verdicts is a pass.
+    """
+    labels = {item: label for item, label in made.labels.items() if item in passed}
+    for h in {label.stratum for label in labels.values() if label.stratum is not None}:
+        mine = {item: label for item, label in labels.items() if label.stratum == h}
+        mass = sum(label.weight or 0.0 for label in mine.values())
+        made.sizes[h] = max(round(mass), len(mine))
+        every = [one for item in mine for one in passed[item]]
+        scale = made.sizes[h] / len(mine)
+        made.decided[h] = round(scale * sum(every)), round(scale * (len(every) - sum(every)))
