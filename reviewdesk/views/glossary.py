@@ -260,6 +260,7 @@ _DESIGN = _terms(
     ),
     ("draw", "the seeded random order of each stratum, stored once"),
     ("prefix", "the first verdicts of a stratum's draw that all have a label; only these count"),
+    ("frame", "everything that labels were drawn from: the contents of a run, by stratum"),
     ("flagged", "escalated, warned of bias, disputed or without a decision: all of it is queued"),
     ("audit", "the unmarked sample of verdicts that nothing flagged, mixed into the queue"),
     ("weight", "how much a juror counts under a rule, or how many verdicts a label stands for"),

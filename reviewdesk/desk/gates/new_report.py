@@ -119,7 +119,7 @@ def joined_report(
             "Judge again, or read it with the options of the first report, such as --threshold.",
         )
     return JoinedReport(
-        made=made,
+        made=_weighed(made, found) if labels.drawn else made,
         drawn=labels.drawn,
         counts=found.counts,
         passed=totals.passed,
@@ -184,6 +184,22 @@ def _placed(rows: list[LabelledRow], found: Joined, *, drawn: bool) -> list[Labe
         rank = mine.setdefault(row.item, len(mine) + (not drawn))
         made.append(replace(row, place=replace(row.place, stratum=h, rank=rank)))
     return made
+
+
+def _weighed(made: LabelledRows, found: Joined) -> LabelledRows:
+    """Return the rows with the weights of the suite, scaled to the sizes of the strata.
+
+    The contents of a stratum may weigh differently: older versions drew verdicts, and a content
+    with several of them was drawn with a higher chance.
+    """
+    strata = {row.item: row.place.stratum for row in made.labelled}
+    given = {item: found.labels[item].weight or 0.0 for item in strata}
+    mass: dict[int, float] = {}
+    for item, h in strata.items():
+        mass[h] = mass.get(h, 0.0) + given[item]
+    weights = {item: given[item] * made.figures.sizes[h] / mass[h] for item, h in strata.items()}
+    weighing = replace(made.weighing, weights=[weights[row.item] for row in made.labelled])
+    return replace(made, weights=[weights[row.item] for row in made.verdicts], weighing=weighing)
 
 
 def _doubts(labels: SuiteLabels, counts: JoinCounts) -> Iterator[str]:

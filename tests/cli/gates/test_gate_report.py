@@ -356,6 +356,19 @@ def test_the_draw_of_the_suite_weighs_the_new_panel(cli: Cli, write: Write, tmp_
     assert entry_of(done)["representative"] is True
 
 
+def test_contents_that_were_drawn_with_other_chances_weigh_what_the_rows_say(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
+    """20 passes in one stratum, ten of which weigh 3; the new panel fails those: 10 of 40 right."""
+    suite = Suite(cli, write, tmp_path / "judge", [verdict(f"v{at:02}") for at in range(20)])
+    path = suite.folder / "labels.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    heavy = [{**row, "weight": 3.0, "pi": 1 / 3} if row["id"] < "v10" else row for row in rows]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in heavy), encoding="utf-8")
+    made = [judged(body, *FAILS) if body["id"] < "v10" else body for body in suite.bodies]
+    assert values(suite.gate(made, "--json"))["accuracy"] == pytest.approx(0.25)
+
+
 def test_labels_of_what_the_old_panel_left_open_judge_a_new_one(
     cli: Cli, write: Write, tmp_path: Path
 ) -> None:
