@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.docs.pages import DOCS, run_page
+from tests.helpers import environment
 
 PAGE = DOCS / "how-to" / "gates-in-ci.md"
 
@@ -44,6 +47,16 @@ def test_every_command_of_the_way_does_what_it_says(tmp_path: Path) -> None:
     assert "accuracy is 0.825, 0.6805 to 0.9125, must be at least 0.75" in unsure
     assert "(accuracy is 0.6805 to 0.9125, which reaches past 0.75)" in stderr
     assert job.endswith("every gate passed\n")
+    # The job itself, on the day when the panel is worse.
+    (tmp_path / "worse.jsonl").replace(tmp_path / "report.jsonl")
+    path = f"{tmp_path}/.venv/bin:{os.environ['PATH']}"
+    again = subprocess.run(
+        ["sh", "-c", finished[-1].block.text], cwd=tmp_path, stdin=subprocess.DEVNULL,
+        env=environment(tmp_path / "desk.db") | {"PATH": path}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert again.returncode == 1, again.stdout + again.stderr
+    assert again.stdout.endswith("a gate failed: the judge is not what the suite expects\n")
     assert (tmp_path / "judge-gates.xml").read_bytes().startswith(b"<?xml")
     labels = (tmp_path / "judge" / "labels.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["weight"] for line in labels} == {1.0}
