@@ -215,8 +215,8 @@ def test_marks_are_capped_on_every_surface(call: Call, tmp_path: Path) -> None:
     call("filters", "save", "piled", f"text~{PILE}")
     reads = (
         "queue", "open", "runs", "show v2", "calibrate", "calibrate --jurors", "labels list",
-        "filters", "labels tags", "labels export", "labels export --format full", "labels export --format csv",
-        "labels export --format yaml", "export report -o -", "export markdown -o -", "desk info",
+        "filters", "labels tags", "labels export", "labels export --format full",
+        "labels export --format csv", "labels export --format yaml", "export report -o -", "export markdown -o -", "desk info",
         "whatif --strategy mean", "pace", "queue --json", "labels agreement",
         "desk query SELECT+*+FROM+verdicts --format csv",
         "desk query SELECT+id+FROM+verdicts --format tsv", "desk query SELECT+*+FROM+bodies",

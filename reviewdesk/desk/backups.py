@@ -314,6 +314,7 @@ def _carry(
         repair.drop_runs(conn, list(carried.broken))
         migrate(conn, part, at, copies=False)
         with writing(conn, part):
+            runs.cover_old(conn, at)
             label_state.rebuild(conn)
             orders.rebuild(conn)
         fold(conn)

@@ -343,9 +343,12 @@ def cover(
 
 
 def cover_old(conn: sqlite3.Connection, at: str) -> None:
-    """Append one event for each run that was loaded before runs were events, and its removal."""
+    """Append an event for each run that is in none, as before runs were events, and its removal."""
+    covered = {event.run for event in events.of_desk(conn, "run", "rules")}
     rows = conn.execute("SELECT key, hash, content, removed_at FROM runs ORDER BY key").fetchall()
     for key, run_hash, content, removed_at in rows:
+        if run_hash in covered:
+            continue
         hashes = {"content": content, "covered_since": at, "rules": 0, "tags": tag_hash(conn, key)}
         if content is None:
             found = digest(conn, key)

@@ -22,6 +22,7 @@ from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.store import reruns
 from reviewdesk.store.copies.backup import UNREADABLE, Told, reading_copy, scan_events
 from reviewdesk.store.events import of_desk
+from reviewdesk.store.measures import places
 from reviewdesk.store.rows import value
 from reviewdesk.store.runs import ABOUT, content_hash, tag_verdicts
 
@@ -363,7 +364,10 @@ def _check_runs(target: sqlite3.Connection, carried: Carried, whole: Mapping[str
     for key, name, stated, held in target.execute(query).fetchall():
         try:
             same = stated == held and (
-                content_hash(target, key) == hashes[key] if hashes.get(key) else whole["packed"]
+                content_hash(target, key) == hashes[key]
+                and all(start == end for start, end in places(target, key))
+                if hashes.get(key)
+                else whole["packed"]
             )
         except Exception:  # noqa: BLE001 - a damaged row may hold any value
             same = False
