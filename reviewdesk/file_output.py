@@ -27,8 +27,32 @@ _BESIDE = ("", "-wal", "-shm", "-journal")
 _UNNAMED = getattr(os, "O_TMPFILE", 0)
 
 
+_allowed = {"machine": True}
+"""Whether this process may write files that do not belong to a desk."""
+
+
+def only_desk() -> None:
+    """Refuse from now on to write files of the machine, as somebody in a browser presses the keys.
+
+    The desk's own files are written all the same: its log, its backups, edits that wait.
+    """
+    _allowed["machine"] = False
+
+
+def may_write() -> bool:
+    """Return False if this process may write nothing but the desk's own files."""
+    return _allowed["machine"]
+
+
+def _refuse_in_browser(path: Path, *, of_desk: bool) -> None:
+    if not of_desk and not may_write():
+        raise PermissionError(errno.EPERM, "is not written for a browser", str(path))
+
+
 @contextmanager
-def whole_file(path: Path, *, replace: bool = False, private: bool = False) -> Iterator[BinaryIO]:
+def whole_file(
+    path: Path, *, replace: bool = False, private: bool = False, of_desk: bool = False
+) -> Iterator[BinaryIO]:
     """Open a file for writing that takes its name when the block ends without an error.
 
     Until then it has no name where the system knows unnamed files, else a random one, so that a
@@ -36,11 +60,14 @@ def whole_file(path: Path, *, replace: bool = False, private: bool = False) -> I
     be replaced, but no desk and nothing beside one; a link's target is never touched, and the mode
     of a replaced file stays.
     ``private`` makes the file readable by its owner only. A pipe or device is written straight.
+    ``of_desk`` says that the file belongs to the desk and not to the machine.
 
     Raises:
         FileExistsError: the name is taken, and ``replace`` is not given.
+        PermissionError: this is the console of a browser, and the file is not the desk's.
         OSError: the file cannot be written; what had the name before is unchanged.
     """
+    _refuse_in_browser(path, of_desk=of_desk)
     if is_stream(path):
         with path.open("wb") as out:
             yield out
@@ -71,12 +98,13 @@ def whole_file(path: Path, *, replace: bool = False, private: bool = False) -> I
 
 
 @contextmanager
-def whole_path(path: Path, *, replace: bool = False) -> Iterator[Path]:
+def whole_path(path: Path, *, replace: bool = False, of_desk: bool = False) -> Iterator[Path]:
     """Return an empty private file that takes the name ``path`` when the block ends well.
 
     For what only writes to a file that it opens by name. Errors are those of ``whole_file``, but a
     pipe or device is one too: it would be replaced by the file.
     """
+    _refuse_in_browser(path, of_desk=of_desk)
     if is_stream(path):
         raise OSError(errno.EINVAL, "is a pipe or device", str(path))
     _kept_mode(path, replace=replace)

@@ -216,7 +216,8 @@ def test_marks_are_capped_on_every_surface(call: Call, tmp_path: Path) -> None:
     reads = (
         "queue", "open", "runs", "show v2", "calibrate", "calibrate --jurors", "labels list",
         "filters", "labels tags", "labels export", "labels export --format full",
-        "labels export --format csv", "labels export --format yaml", "export report -o -", "export markdown -o -", "desk info",
+        "labels export --format csv", "labels export --format yaml", "desk info",
+        "export report -o -", "export markdown -o -",
         "whatif --strategy mean", "pace", "queue --json", "labels agreement",
         "desk query SELECT+*+FROM+verdicts --format csv",
         "desk query SELECT+id+FROM+verdicts --format tsv", "desk query SELECT+*+FROM+bodies",

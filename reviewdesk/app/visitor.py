@@ -12,6 +12,7 @@ from reviewdesk.app.keys.actions import OF_MACHINE
 from reviewdesk.app.screens.door import DoorDialog
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.app.terminal.app import ChangesApp
+from reviewdesk.desk.files import only_desk
 from reviewdesk.desk.review.opening import Opening
 from reviewdesk.settings import Settings
 
@@ -22,7 +23,11 @@ class VisitorApp(ConsoleApp):
     def __init__(
         self, opening: Opening | str, enter: Callable[[str], Opening], settings: Settings
     ) -> None:
-        """Ask for a name at a run's door, or go on with an ``opening`` that needs none."""
+        """Ask for a name at a run's door, or go on with an ``opening`` that needs none.
+
+        From now on the process writes no file of the machine, whatever its keys ask for.
+        """
+        only_desk()
         super().__init__(settings, withheld=OF_MACHINE)
         self._enter = enter
         self._door = opening if isinstance(opening, str) else ""

@@ -138,7 +138,11 @@ def _copy_made(desk: Desk, target: Path, go_on: Callable[[], bool]) -> None:
         if not go_on():
             raise Cancelled("the backup was stopped; nothing of it is left")
 
-    with explained(target), whole_path(target, replace=True) as part, closing(connect(part)) as new:
+    with (
+        explained(target),
+        whole_path(target, replace=True, of_desk=True) as part,
+        closing(connect(part)) as new,
+    ):
         migrate(new, part, desk.at(), copies=False)
         with reading(desk.conn, desk.path):
             repair.copy_made(desk.conn, new, told)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.domain.records import Design, Loaded, Run
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.file_output import is_stream, whole_file, whole_path
+from reviewdesk.file_output import only_desk as only_desk
 from reviewdesk.store.copies.backup import is_own_file
 
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from reviewdesk import file_output
+
 
 @pytest.fixture(autouse=True)
 def a_plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -10,3 +12,9 @@ def a_plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     for name in ("NO_COLOR", "REVIEWDESK_THEME"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def a_process_that_writes_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A console of a browser keeps its whole process from writing; here tests share one."""
+    monkeypatch.setattr(file_output, "_allowed", {"machine": True})

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.screens.door import DoorDialog
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.app.visitor import VisitorApp
-from reviewdesk.desk import Desk
+from reviewdesk.desk import Desk, files
+from reviewdesk.desk.review import unsaved
 from reviewdesk.desk.review.opening import Opening
+from reviewdesk.desk.review.undo import Turn
 from reviewdesk.desk.shared import share
 from reviewdesk.domain.records import Run, View
 from reviewdesk.domain.reviewer import reviewer_name
-from reviewdesk.errors import DeskError
+from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.settings import Settings
 from tests.app.appkit import QuickPilot, Stage
 from tests.app.builders import WIDE, Clock, open_run, report, verdict
@@ -111,6 +114,40 @@ async def test_what_belongs_to_the_machine_is_withheld(tmp_path: Path, run: Run)
         assert not {"rerun", "run.load", "run.remove", "export"} & {
             action.id for action in on.app.likely()
         }
+
+
+def beside(folder: Path) -> set[Path]:
+    """What lies in a folder, but for the desk and its own files."""
+    return {path for path in folder.rglob("*") if not path.name.startswith("desk.db")}
+
+
+async def test_no_key_of_a_visitor_writes_a_file_of_the_machine(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.chdir(tmp_path)
+    async with visiting(tmp_path / "desk.db", run) as on:
+        await on.pilot.press("b", "e", "a", "enter")
+        await on.settle()
+        before = beside(tmp_path)
+        await on.press("y")
+        assert "copied" in on.notice
+        assert "copied.json" not in on.notice
+        for action in ACTIONS:
+            if action not in {"quit", "desk.close"}:
+                on.run(action)
+                await on.settle()
+                await on.press("escape", "escape")
+        assert beside(tmp_path) == before
+        # Each way to write a file refuses, whoever calls it.
+        with pytest.raises(ReviewDeskError, match="not written for a browser"):
+            files.write(on.desk, tmp_path / "out.csv", ["x"], force=True)
+        for name in ("out.html", "out.json"):
+            with pytest.raises(ReviewDeskError, match="not written for a browser"):
+                files.write_run(on.desk, run, tmp_path / name, force=True)
+        # What belongs to the desk is written: edits that wait for another process's lock.
+        assert unsaved.keep(on.desk, [(on.desk.clock(), Turn("undo"))]).exists()
 
 
 async def test_a_door_that_does_not_open_says_why() -> None:

@@ -265,5 +265,6 @@ class ItemController:
             shape = shapes.verdict(item, reruns)
         text = json.dumps(shape, ensure_ascii=False, indent=2)
         core.requests.append(Copy(text))
-        where = str(clipboard.keep_copy(text, "copied.json")).replace(str(Path.home()), "~", 1)
-        core.say(f"copied, {len(text):,} characters of JSON; also in {where}", Tone.NOTE)
+        path = clipboard.keep_copy(text, "copied.json")
+        also = "" if path is None else f"; also in {path}".replace(str(Path.home()), "~", 1)
+        core.say(f"copied, {len(text):,} characters of JSON{also}", Tone.NOTE)

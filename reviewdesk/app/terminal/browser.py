@@ -11,7 +11,8 @@ from textual.drivers._byte_stream import ByteStream
 from textual.drivers.web_driver import WINDOWS, WebDriver, _ExitInput
 from textual.message import Message
 
-from reviewdesk.app.terminal.keyboard import TerminalInput
+from reviewdesk.app.terminal.driver import GuardedDriver
+from reviewdesk.app.terminal.keyboard import TerminalInput, is_size
 
 
 class Leaves(Protocol):
@@ -21,7 +22,7 @@ class Leaves(Protocol):
         """Close; may be called from any thread."""
 
 
-class BrowserDriver(WebDriver):
+class BrowserDriver(GuardedDriver, WebDriver):
     """Closes the app, so that it saves, when the pipe ends that its keys come by."""
 
     def __init__(self, app: Any, **options: Any) -> None:
@@ -52,6 +53,16 @@ class BrowserDriver(WebDriver):
         self._input_reader.close()
         if not self.exit_event.is_set():
             self._leaves.hang_up()
+
+    def _on_meta(self, packet_type: str, payload: bytes) -> None:
+        """Act on a message of the server; one that no server of ours sends is dropped."""
+        with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            super()._on_meta(packet_type, payload)
+
+    def on_meta(self, packet_type: str, payload: dict[str, object]) -> None:
+        """Act on a message of the server, unless it gives a size that no page has."""
+        if packet_type != "resize" or is_size(payload["width"], payload["height"]):
+            super().on_meta(packet_type, payload)
 
     def _receive(self, messages: list[Message]) -> None:
         for message in messages:

@@ -10,11 +10,8 @@ from textual.driver import Driver
 from textual.events import Resize
 from textual.message import Message
 
-from reviewdesk.app.terminal.keyboard import TerminalInput
+from reviewdesk.app.terminal.keyboard import TerminalInput, is_size
 from reviewdesk.app.terminal.shown import Shown
-
-_LARGEST = 5_000
-"""The most columns or rows of a terminal that is believed."""
 
 
 class HasShown(Protocol):
@@ -23,7 +20,16 @@ class HasShown(Protocol):
     shown: Shown
 
 
-class ChangesDriver(Driver):
+class GuardedDriver(Driver):
+    """Passes on what a terminal of either kind may send, and drops the rest."""
+
+    def process_message(self, message: Message) -> None:
+        """Pass a message on, unless it gives the terminal a size that none has."""
+        if not isinstance(message, Resize) or is_size(message.size.width, message.size.height):
+            super().process_message(message)
+
+
+class ChangesDriver(GuardedDriver):
     """Draws as the driver does that it is mixed into, by less: the cells that change."""
 
     def __init__(self, app: Any, **options: Any) -> None:
@@ -56,11 +62,3 @@ class ChangesDriver(Driver):
                     found = reader.feed(data)
                 for message in [*found, *reader.look()]:
                     self.process_message(message)
-
-    def process_message(self, message: Message) -> None:
-        """Pass a message on, unless it gives the terminal a size that none has."""
-        if isinstance(message, Resize) and not (
-            0 < message.size.width <= _LARGEST and 0 < message.size.height <= _LARGEST
-        ):
-            return
-        super().process_message(message)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 # Textual has no public parser; the drivers of both kinds of terminal are built on this one.
 from textual._xterm_parser import XTermParser
@@ -20,6 +21,15 @@ from ``STALLED`` on, keys that are read together may have been pressed one after
 most ``LONGEST``."""
 APART = 0.050
 """Seconds: keys that would have to be closer than this were not pressed one after the other."""
+
+
+_LARGEST = 5_000
+"""The most columns or rows of a terminal that is believed."""
+
+
+def is_size(width: object, height: object) -> bool:
+    """Return True for columns and rows that a terminal may have."""
+    return all(type(one) is int and 0 < one <= _LARGEST for one in (width, height))
 
 
 class PasteMarks:
@@ -93,7 +103,8 @@ class TerminalInput:
         """
         now = self._clock()
         waited, self._looked = now - self._looked, now
-        found = [one for part in self._marks.parts(self._decode(data)) for one in self._read(part)]
+        parts = self._marks.parts(self._decode(data))
+        found = [one for part in parts for one in self._read(partial(self._parser.feed, part))]
         keys = [one for one in found if isinstance(one, Key)]
         apart = min(waited, LONGEST) / max(1, len(keys))
         spread = waited > STALLED and apart >= APART
@@ -101,9 +112,9 @@ class TerminalInput:
             key.time = now - place * apart * spread
         return found
 
-    def _read(self, part: str) -> Iterator[Message]:
+    def _read(self, parse: Callable[[], Iterable[Message]]) -> Iterator[Message]:
         try:
-            yield from self._parser.feed(part)
+            yield from parse()
         except (ValueError, ArithmeticError):
             # Textual's parser fails at sequences with senseless numbers. A new one begins behind
             # what the old one had taken.
@@ -112,7 +123,7 @@ class TerminalInput:
     def look(self) -> list[Message]:
         """Return the key of an escape character that nothing follows; call every 0.1 seconds."""
         self._looked = self._clock()
-        found = list(self._parser.tick())
+        found = list(self._read(self._parser.tick))
         if found:
             self._marks.awaited = False
         return found

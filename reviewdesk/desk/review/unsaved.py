@@ -133,7 +133,7 @@ def keep(desk: Desk, edits: Sequence[tuple[datetime, Kept]]) -> Path:
     data = json.dumps(shape, indent=1).encode()
     for path in paths(desk):
         try:
-            with whole_file(path, private=True) as file:
+            with whole_file(path, private=True, of_desk=True) as file:
                 file.write(data)
         except FileExistsError:
             continue

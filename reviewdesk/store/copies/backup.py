@@ -62,7 +62,7 @@ def back_up(
         raise DeskError(f"{target}: is there already", "Name a new file.")
     if not target.parent.is_dir():
         raise DeskError(f"{target}: there is no such folder", "Name a file in one that is there.")
-    with explained(target), whole_path(target, replace=replace) as part:
+    with explained(target), whole_path(target, replace=replace, of_desk=True) as part:
         copy = sqlite3.connect(part)
         try:
             _copy_pages(conn, copy, go_on)

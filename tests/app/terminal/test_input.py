@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from textual.drivers import web_driver
 from textual.events import Key, Paste, Resize
 from textual.geometry import Size
 from textual.message import Message
 
+from reviewdesk.app.terminal.browser import BrowserDriver
 from reviewdesk.app.terminal.driver import ChangesDriver
 from reviewdesk.app.terminal.keyboard import TerminalInput
 from reviewdesk.app.terminal.shown import Shown
@@ -120,6 +123,88 @@ def malformed(dice: random.Random, count: int) -> list[bytes]:
 def test_random_input_leaves_the_driver_at_work(keys: TypedKeys, seed: int) -> None:
     dice = random.Random(seed)  # noqa: S311 - dice, not secrets
     assert pressed(keys.of(*malformed(dice, 50), b"k"))[-1] == "k"
+
+
+class BrowserKeys:
+    """The driver of a console in a browser, whose pipe holds prepared packets."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def made() -> Any:
+            return BrowserDriver(self._app, debug=False, mouse=True, size=(80, 24))
+
+        self._app = _Left()
+        # Not every stdin of a test can be waited for.
+        monkeypatch.setattr(web_driver, "InputReader", lambda: _Pipe(iter(())))
+        self.driver = asyncio.run(made())
+        self.messages: list[Message] = []
+        self.driver.send_message = self.messages.append
+
+    def of(self, *packets: tuple[bytes, bytes]) -> list[Message]:
+        """The messages of some packets, each of a kind and a payload."""
+        self.messages.clear()
+        framed = (kind + len(data).to_bytes(4, "big") + data for kind, data in packets)
+        self.driver._input_reader = _Pipe(framed)
+        self.driver.run_input_thread()
+        return self.messages + self._app.posted
+
+
+class _Left(_App):
+    def __init__(self) -> None:
+        self.posted: list[Message] = []
+
+    def post_message(self, message: Message) -> None:
+        self.posted.append(message)
+
+    def hang_up(self) -> None:
+        pass
+
+
+class _Pipe:
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._chunks
+
+    def close(self) -> None:
+        pass
+
+
+NO_MESSAGES = (
+    b"", b"{", b"[]", b"1", b"{}", b'{"type": 7}', b'{"type": "resize"}', b"[" * 5000, b"\xff",
+    b'{"type": "resize", "width": "x", "height": 2}',
+    b'{"type": "resize", "width": 0, "height": 24}',
+    b'{"type": "resize", "width": 80, "height": 1e9}',
+    b'{"type": "resize", "width": 99999, "height": 99999}',
+    b'{"type": "deliver_chunk_request", "key": [], "size": "x"}',
+)  # fmt: skip
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> BrowserKeys:
+    return BrowserKeys(monkeypatch)
+
+
+@pytest.mark.parametrize("sequence", MALFORMED, ids=repr)
+def test_the_browsers_driver_drops_it_too(page: BrowserKeys, sequence: bytes) -> None:
+    found = page.of((b"D", b"j"), (b"D", sequence), (b"D", b"k"))
+    assert (pressed(found)[0], pressed(found)[-1]) == ("j", "k")
+    assert all(one.size.area > 0 for one in found if isinstance(one, Resize))
+
+
+@pytest.mark.parametrize("message", NO_MESSAGES, ids=repr)
+def test_the_browsers_driver_drops_what_no_server_says(page: BrowserKeys, message: bytes) -> None:
+    sized = b'{"type": "resize", "width": 100, "height": 40}'
+    found = page.of((b"M", message), (b"X", message), (b"M", sized), (b"D", b"k"))
+    assert pressed(found) == ["k"]
+    assert [one.size for one in found if isinstance(one, Resize)] == [Size(100, 40)]
+
+
+@pytest.mark.parametrize("seed", seeds(5))
+def test_random_input_leaves_the_browsers_driver_at_work(page: BrowserKeys, seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311 - dice, not secrets
+    packets = [(b"D", data) for data in malformed(dice, 50)]
+    assert pressed(page.of(*packets, (b"D", b"k")))[-1] == "k"
 
 
 COLOURED = b"\x1b[200~\x1b[31mpass fail\x1b[0m\npfi \x1b\x1b[2J\x1b[201~"
