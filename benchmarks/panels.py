@@ -22,8 +22,9 @@ from time import perf_counter
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
-from reviewdesk.live.jurors import CallSession, ask_panel
 from reviewdesk.live.records import Call, calls_for
+from reviewdesk.live.runner import ask_panel
+from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.transport import HttpTransport
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -9,8 +9,8 @@ from statistics import median
 
 import panels
 
-from reviewdesk.live.jurors import CallSession
 from reviewdesk.live.records import calls_for
+from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.transport import HttpTransport
 from scaling.measure import Row
 

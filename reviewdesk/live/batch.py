@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.panel.turnout import ModelPause
 from reviewdesk.domain.verdict import Status
-from reviewdesk.errors import CeilingError
 from reviewdesk.frozen import Frozen
 from reviewdesk.live.budget import Meter
 from reviewdesk.live.journal.cache import ReplyCache
 from reviewdesk.live.journal.journal import ReplyStore
-from reviewdesk.live.jurors import CallSession, ask
 from reviewdesk.live.records import Call
 from reviewdesk.live.replies.ballots import answer_of, ballot_of
 from reviewdesk.live.replies.redact import Redactor
 from reviewdesk.live.rounds import CaseRounds, OneRound, Rounds
+from reviewdesk.live.runner import CallRunner
+from reviewdesk.live.session import CallSession
 
 
 class Posed(Protocol):
@@ -73,6 +74,10 @@ class BatchProgress:
     spared: int = 0
     """The calls that were not needed, because the panel had decided without them."""
     seconds: float = 0.0
+    idle: float = 0.0
+    """The seconds in which every call waited."""
+    pauses: tuple[tuple[ModelPause, int], ...] = ()
+    """The models that are paused, and how many drawn calls wait for each."""
 
     @property
     def rate(self) -> float:
@@ -113,78 +118,40 @@ class Batch(Generic[P]):
         self._cache = cache
         self._cases: Iterator[P] = iter(())
         self._waiting: deque[tuple[_OpenCase[P], Call]] = deque()
-        self._drawing = asyncio.Lock()
-        self._open = 0
-        self._changed = asyncio.Event()
-        self._stopped = False
         self.counts = BatchProgress()
 
     async def run(self, cases: Iterable[P], report: Callable[[BatchProgress], None]) -> None:
         """Run until every case is finished, or the ceiling is reached.
 
+        ``report`` is called after each ballot, and each second while every call waits.
+
         Raises:
             JournalError: a reply cannot be stored; those before it are.
         """
         self._cases = iter(cases)
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self._asking.concurrency):
-                    group.create_task(self._work(report))
-        except ExceptionGroup as failed:
-            raise failed.exceptions[0] from None
 
-    async def _work(self, report: Callable[[BatchProgress], None]) -> None:
-        """Make one call after another, as one of the workers that run at once."""
-        while (drawn := await self._next()) is not None:
-            opened, call = drawn
-            ballot = await self._ballot(call)
-            if ballot is None:
-                self._stopped = True
-                self._changed.set()
-                return
-            self.counts.calls += 1
-            self.counts.failed += Status(ballot["status"]).failed
-            self._came(opened.posed, call, ballot)
-            if opened.rounds.take(call, ballot):
-                self._advance(opened)
+        def look() -> None:
+            self.counts.idle, self.counts.pauses = runner.idle, runner.pauses()
             report(self.counts)
 
-    async def _ballot(self, call: Call) -> CanonicalBallot | None:
-        """Return a juror's ballot once its reply is stored, or ``None`` if the ceiling stops it."""
-        if not await self._meter.begin(call):
-            return None
-        try:
-            ballot = await ask(call, self._asking)
-        except CeilingError:
-            return None
-        finally:
-            await self._meter.end(call)
-        await self._journal.settled()
-        return ballot
+        runner = CallRunner(self._asking, self._next, self._meter, look)
+        async with aclosing(runner.ballots()) as ballots:
+            async for opened, call, ballot in ballots:
+                self.counts.calls += 1
+                self.counts.failed += Status(ballot["status"]).failed
+                self._came(opened.posed, call, ballot)
+                if opened.rounds.take(call, ballot):
+                    self._advance(opened)
+                look()
 
-    async def _next(self) -> tuple[_OpenCase[P], Call] | None:
-        """Return the next call, drawing a new case only when no call of earlier cases is left.
-
-        While other calls are open, wait for them: their cases may need further calls.
-        """
-        while True:
-            async with self._drawing:
-                while not self._waiting and not self._stopped:
-                    posed = next(self._cases, None)
-                    if posed is None:
-                        break
-                    self._draw(posed)
-                    await asyncio.sleep(0)  # a long row of stored cases must not hold up open calls
-                if self._waiting:
-                    return self._waiting.popleft()
-            if self._stopped or not self._open:
+    def _next(self, free: int) -> list[tuple[_OpenCase[P], Call]] | None:
+        """Return further calls, of a new case only when none of earlier cases is left."""
+        if not self._waiting:
+            posed = next(self._cases, None)
+            if posed is None:
                 return None
-            self._changed.clear()
-            await self._changed.wait()
-
-    def _draw(self, posed: P) -> None:
-        self._open += 1
-        self._advance(_OpenCase(posed, posed.begin()))
+            self._advance(_OpenCase(posed, posed.begin()))
+        return [self._waiting.popleft() for _ in range(min(free, len(self._waiting)))]
 
     def _advance(self, opened: _OpenCase[P]) -> None:
         """Use the stored answers of a case, and queue the calls that none answers."""
@@ -207,10 +174,9 @@ class Batch(Generic[P]):
                 self._waiting.extend(missing)
                 break
         else:
-            self._open -= 1
             self.counts.spared += rounds.spared
-            self._finish(Answered(opened.posed, rounds.ballots))
-        self._changed.set()
+            self.counts.cases += 1
+            self._done(Answered(opened.posed, rounds.ballots))
 
     def _from_cache(
         self, call: Call, cache: ReplyCache, hidden: Redactor
@@ -220,7 +186,3 @@ class Batch(Generic[P]):
         if exchange is not None and ballot is not None:
             self._journal.keep(call, exchange, 0.0)
         return ballot
-
-    def _finish(self, answered: Answered[P]) -> None:
-        self.counts.cases += 1
-        self._done(answered)

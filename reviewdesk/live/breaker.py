@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.turnout import STOPPED
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.replies.faults import Fault
@@ -25,60 +24,36 @@ _REFUSALS: Final = frozenset({"unauthorized", "spent_credit", "forbidden", "not_
 
 
 @dataclass(slots=True)
-class _Record:
-    """What became of a juror's latest attempts."""
+class Breaker:
+    """Counts what became of one juror's latest attempts."""
 
+    juror: str
     answered: bool = False
     failing: int = 0
     since: float = 0.0
     """When the first attempt of the failing row was sent."""
     refusals: int = 0
     refusal: str = ""
-    stopped: Fault | None = None
-
-
-class Breaker:
-    """The jurors of one run, and which of them are asked no more."""
-
-    def __init__(self) -> None:
-        """Start with every juror asked."""
-        self._records: dict[tuple[str, str, str | None], _Record] = {}
-
-    def stopped(self, juror: Juror) -> Fault | None:
-        """Return why a juror is asked no more, or ``None``."""
-        return self._of(juror).stopped
 
     def note(
-        self, juror: Juror, status: int | None, fault: Fault | None, sent: float, now: float
+        self, status: int | None, fault: Fault | None, sent: float, now: float
     ) -> Fault | None:
-        """Take in how an attempt ended; return the fault that stops the juror if this one does."""
-        record = self._of(juror)
+        """Take in how an attempt ended; return the fault that stops the juror, if one does."""
         if fault is None:
-            self._records[_name(juror)] = _Record(answered=True, stopped=record.stopped)
+            self.answered = True
+            self.failing = self.refusals = 0
             return None
         is_down = fault.again in _DOWN and not 400 <= (status or 0) < 500
-        record.since = record.since if record.failing else sent
-        record.failing = record.failing + 1 if is_down else 0
+        self.since = self.since if self.failing else sent
+        self.failing = self.failing + 1 if is_down else 0
         is_alike = fault.kind in _REFUSALS
-        record.refusals = 1 + record.refusals * (fault.kind == record.refusal) if is_alike else 0
-        record.refusal = fault.kind
-        if record.stopped is not None:
-            return None
-        if record.refusals >= ALIKE:
+        self.refusals = 1 + self.refusals * (fault.kind == self.refusal) if is_alike else 0
+        self.refusal = fault.kind
+        if self.refusals >= ALIKE:
             why = f"{ALIKE} calls in a row ended alike"
-        elif (
-            not record.answered and record.failing >= ATTEMPTS and now - record.since >= UNREACHABLE
-        ):
-            why = f"it has not answered, and its last {record.failing} attempts failed"
+        elif not self.answered and self.failing >= ATTEMPTS and now - self.since >= UNREACHABLE:
+            why = f"it has not answered, and its last {self.failing} attempts failed"
         else:
             return None
-        text = f"juror {juror.name} is stopped for this run: {why}: {fault.message}"
-        record.stopped = Fault(Status.ERROR, STOPPED, text)
-        return record.stopped
-
-    def _of(self, juror: Juror) -> _Record:
-        return self._records.setdefault(_name(juror), _Record())
-
-
-def _name(juror: Juror) -> tuple[str, str, str | None]:
-    return juror.name, juror.model, juror.base_url
+        text = f"juror {self.juror} is stopped for this run: {why}: {fault.message}"
+        return Fault(Status.ERROR, STOPPED, text)

@@ -6,18 +6,16 @@ import asyncio
 from typing import Final
 
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.errors import CeilingError
 from reviewdesk.live.journal.journal import ReplyStore
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.replies.ballots import price_of
-from reviewdesk.live.replies.faults import Fault, fault_of, reply_or_fault
-from reviewdesk.live.retry import REWORDED
+from reviewdesk.live.replies.faults import Fault, reply_or_fault
 from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import Wire, endpoint
 
 
 class Budget:
-    """The money spent, and the most that open calls may still cost, in US dollars.
+    """The money spent, and the most that open requests may still cost, in US dollars.
 
     Before a request goes out, its worst case is reserved; its actual cost then replaces the
     reservation. Without a ceiling the budget only counts.
@@ -34,15 +32,15 @@ class Budget:
         self._freed = asyncio.Condition()
 
     async def reserve(self, usd: float) -> bool:
-        """Reserve the worst case of a call's first request; ``False`` if the ceiling forbids it.
+        """Reserve the worst case of a request; ``False`` if the ceiling forbids it.
 
-        While other calls are open, wait for what they free. If the request might exceed the ceiling
-        even with no call open, stop the run.
+        While other requests are open, wait for what they free. If the request might exceed the
+        ceiling even with none open, stop the run.
         """
         async with self._freed:
             while not self.closed and not self._fits(usd):
                 if not self._open:
-                    self.close()
+                    self.closed = True
                     break
                 await self._freed.wait()
             if self.closed:
@@ -51,34 +49,19 @@ class Budget:
             self.reserved += usd
             return True
 
-    def extend(self, usd: float) -> bool:
-        """Reserve another attempt of an open call, without waiting.
-
-        If it might exceed the ceiling, stop the run and return ``False``.
-        """
-        if not self._fits(usd):
-            self.close()
-            return False
-        self.reserved += usd
-        return True
-
     def settle(self, reserved: float, actual: float) -> None:
         """Replace what was reserved for a request by what it cost."""
         self.reserved -= reserved
         self.spent += actual
 
     async def release(self, reserved: float) -> None:
-        """End a call, and free what was reserved for it and not used."""
+        """End a request, and free what was reserved for it and not used."""
         async with self._freed:
             self.reserved -= reserved
             self._open -= 1
             if not self._open:
                 self.reserved = 0.0  # repeated additions leave a rounding error
             self._freed.notify_all()
-
-    def close(self) -> None:
-        """Stop the run: open calls end, and no new one begins."""
-        self.closed = True
 
     def _fits(self, usd: float) -> bool:
         return self.ceiling is None or self.spent + self.reserved + usd <= self.ceiling + SLACK
@@ -117,7 +100,10 @@ def booked(call: Call, exchange: Exchange) -> float | None:
 
 
 class Meter:
-    """Reserves budget for every request of a run, and stores each exchange with its cost."""
+    """Reserves budget for every request of a run, and stores each exchange with its cost.
+
+    A call that waits for another attempt reserves nothing.
+    """
 
     def __init__(self, journal: ReplyStore, budget: Budget) -> None:
         """Store exchanges in ``journal`` and count them against ``budget``."""
@@ -125,7 +111,7 @@ class Meter:
         self._held: dict[str, float] = {}
 
     async def begin(self, call: Call) -> bool:
-        """Reserve the first request of a call; return ``False`` if it might exceed the ceiling."""
+        """Reserve a request of a call; return ``False`` if it might exceed the ceiling."""
         most = worst(call) or 0.0
         if not await self._budget.reserve(most):
             return False
@@ -133,22 +119,15 @@ class Meter:
         return True
 
     def keep(self, call: Call, exchange: Exchange) -> None:
-        """Store an exchange with its cost, and reserve the attempt that may follow.
-
-        Raises:
-            CeilingError: that attempt might exceed the ceiling.
-        """
+        """Store an exchange with its cost, which replaces what was reserved for it."""
         usd = booked(call, exchange)
         self._journal.keep(call, exchange, usd)
         self._budget.settle(self._held.pop(call.key, 0.0), usd or 0.0)
-        fault = fault_of(exchange, endpoint(call.juror).wire)
-        if fault is None or not (fault.again or exchange.status in REWORDED):
-            return
-        most = worst(call) or 0.0
-        if not self._budget.extend(most):
-            raise CeilingError("another attempt might pass the ceiling")
-        self._held[call.key] = most
 
     async def end(self, call: Call) -> None:
-        """End a call, and release what was reserved for it and not used."""
+        """End a request, and release what was reserved for it and not used."""
         await self._budget.release(self._held.pop(call.key, 0.0))
+
+    async def settled(self) -> None:
+        """Return when every exchange so far is on disk."""
+        await self._journal.settled()

@@ -94,9 +94,9 @@ class Trying:
         if refused is not None:
             return Retry(refused=refused)
         left = self._left_for(found.again)
-        asked = asked_wait(exchange, clock.now()) or 0.0
         if found.again is Retryable.PAUSED:
-            return Retry() if asked <= left else None  # the governor does the waiting
+            return Retry() if left > 0 else None  # once the model's limit lets it go
+        asked = asked_wait(exchange, clock.now()) or 0.0
         self.waits += 1
         wait = max(asked, backoff(self.waits, clock))
         if wait >= left:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
 
 from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.turnout import RATE_LIMITED
+from reviewdesk.domain.verdict import Status
 from reviewdesk.live.breaker import Breaker
 from reviewdesk.live.clock import SystemClock
-from reviewdesk.live.governor import CallTurn, Governor, Governors
-from reviewdesk.live.keys import known_keys
+from reviewdesk.live.keys import Key, known_keys, read_key
+from reviewdesk.live.limits import REFUSED, TICK, ModelLimit, ModelLimits
 from reviewdesk.live.records import Clock, Keep, Transport
 from reviewdesk.live.references import PROCESS
+from reviewdesk.live.replies.faults import Fault
 from reviewdesk.live.replies.redact import Redactor
-from reviewdesk.live.wires.vendors import Endpoint
+from reviewdesk.live.retry import DEADLINE
+from reviewdesk.live.wires.vendors import Endpoint, endpoint
 
 CONCURRENCY = 16
 """The default number of calls that are open at once."""
 
-SHARED = Governors(SystemClock())
-"""The governors of all calls of this process that go by the system's clock."""
+MAX_WAIT: Final = 600.0
+"""Seconds that a model may be paused before its jurors are set aside, unless the user gives it
+others."""
+
+SHARED = ModelLimits(SystemClock())
+"""The limits of all calls of this process that go by the system's clock."""
+
 NOTICEABLE = 10.0
 """Seconds of a pause from which on it is told."""
 
@@ -32,12 +42,27 @@ GAP = 0.004
 while all others are processed, round after round."""
 
 
+@dataclass(slots=True, eq=False)
+class JurorState:
+    """One juror of a session: where it is asked, under which limit, and whether it still is."""
+
+    juror: Juror
+    place: Endpoint
+    breaker: Breaker
+    key: Key | None = None
+    """The key, once it is read."""
+    limit: ModelLimit | None = None
+    stopped: Fault | None = None
+    """Why the juror is asked no more in this session."""
+
+
 class CallSession:
     """The transport, clock, keys and store of a panel's calls, within one event loop.
 
-    ``per_host`` limits the open calls per host; without it only ``concurrency`` and the host's
-    governor do. ``deadline`` is the seconds of trying that a ballot has, and ``noted`` is told when
-    a host pauses the calls for long, and when a juror is stopped.
+    ``per_host`` limits the open calls per host; without it only ``concurrency`` and the models'
+    limits do. ``deadline`` is the seconds of trying that a ballot has, ``max_wait`` the seconds
+    that a model may be paused before its jurors are set aside, and ``noted`` is told when a model
+    is paused for long, and when a juror is stopped or set aside.
     """
 
     def __init__(
@@ -50,6 +75,7 @@ class CallSession:
         concurrency: int = CONCURRENCY,
         per_host: int | None = None,
         deadline: float | None = None,
+        max_wait: float | None = None,
         noted: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Store the parts without opening anything; ``environment`` defaults to the process's."""
@@ -58,15 +84,15 @@ class CallSession:
         self.environment = PROCESS if environment is None else environment
         self.clock = clock or SystemClock()
         self.concurrency = concurrency
-        self.deadline = deadline
+        self.per_host = per_host or concurrency
         self.noted = noted
-        self.breaker = Breaker()
-        self._governors = SHARED if isinstance(self.clock, SystemClock) else Governors(self.clock)
-        self._all = asyncio.Semaphore(concurrency)
-        self._per_host = per_host or concurrency
-        self._begun = 0
+        self._deadline = deadline
+        self._max_wait = MAX_WAIT if max_wait is None else max_wait
+        self._limits = SHARED if isinstance(self.clock, SystemClock) else ModelLimits(self.clock)
+        self._states: dict[tuple[str, str, Endpoint], JurorState] = {}
+        self._began = self.clock.monotonic()
+        self._started = 0
         self._next_start = 0.0
-        self._hosts: dict[str, asyncio.Semaphore] = {}
         self._refused: dict[tuple[str, str], frozenset[str]] = {}
         self._keys = known_keys(self.environment)
         self._redactor = Redactor(self._keys)
@@ -75,31 +101,86 @@ class CallSession:
         """Return the current time as ballots state it: ISO format with milliseconds."""
         return self.clock.now().isoformat(timespec="milliseconds")
 
-    @asynccontextmanager
-    async def turn(
-        self, host: str, key: str | None, juror: Juror, tokens: int, left: float
-    ) -> AsyncIterator[tuple[Governor, CallTurn]]:
-        """Hold one of the open calls for a request, once the host's governor lets it go.
+    def deadline(self, juror: Juror) -> float:
+        """Return the seconds of trying that a ballot has: enough for the longest named pause."""
+        return self._deadline or max(DEADLINE, juror.timeout, self._max_wait)
 
-        Waiting for a busy host blocks no call to another.
+    def state(self, juror: Juror) -> JurorState:
+        """Return the state of a juror.
 
         Raises:
-            TransportError: the wait would be too long.
+            TransportError: its address cannot be used.
         """
-        governor = self._governors.of(host, key)
-        gate = self._hosts.setdefault(host, asyncio.Semaphore(self._per_host))
-        async with gate, governor.turn(juror, tokens, left) as turn, self._all:
-            yield governor, turn
+        place = endpoint(juror)
+        named = juror.name, juror.model, place
+        if named not in self._states:
+            self._states[named] = JurorState(juror, place, Breaker(juror.name))
+        return self._states[named]
 
-    def paused(self, host: str, seconds: float) -> None:
+    async def open(self, state: JurorState) -> None:
+        """Read the key of a juror, once; without a usable key the juror is stopped."""
+        if state.key is not None:
+            return
+        key = await read_key(state.place, self.environment)
+        if key.problem is not None:
+            state.stopped = Fault(Status.MISSING_KEY, "missing_key", key.problem)
+        for secret in key.secrets:
+            self.hiding(secret)
+        model = state.juror.deployment or state.juror.model
+        state.limit = self._limits.of(state.place.host, key.value, model)
+        state.key = key
+
+    def stop(self, state: JurorState, fault: Fault) -> None:
+        """Ask a juror no more in this session, and tell of it."""
+        if state.stopped is None:
+            state.stopped = fault
+            self.noted(self.hiding(None).text(fault.message))
+
+    def set_aside_at(self, state: JurorState) -> float | None:
+        """Return the time at which a paused juror is set aside if the pause lasts until then.
+
+        The result is ``None`` if no time ends its waiting. A named pause that is longer than the
+        longest wait sets it aside at once. Otherwise its time runs from the first refusal since the
+        model last answered, as far as this session has waited for it.
+        """
+        limit = state.limit
+        pause = None if limit is None else limit.pause()
+        if limit is None or pause is None:
+            return None
+        if pause.is_named and pause.left > self._max_wait + TICK:
+            return -math.inf
+        if limit.refusing_since is None:
+            return None
+        return max(limit.refusing_since, self._began) + self._max_wait
+
+    def set_aside(self, state: JurorState) -> None:
+        """Ask a juror no more in this session because its model is paused for too long."""
+        limit = state.limit
+        pause = None if limit is None else limit.pause()
+        if limit is None or pause is None:
+            return
+        if pause.is_named and pause.left > self._max_wait + TICK:
+            why = f"asks to wait {math.ceil(pause.left)} s"
+        else:
+            since = max(limit.refusing_since or self._began, self._began)
+            why = f"has answered nothing but 429 for {self.clock.monotonic() - since:.0f} s"
+        text = (
+            f"juror {state.juror.name} is set aside until the run is resumed: {limit.model} at "
+            f"{limit.host} {why}, and max-wait is {self._max_wait:g} s: {limit.told}"
+        )
+        self.stop(state, Fault(Status.ERROR, RATE_LIMITED, text))
+
+    def paused(self, state: JurorState, seconds: float) -> None:
         """Tell of a pause that a person would notice."""
-        if seconds >= NOTICEABLE:
-            self.noted(f"{host} asks for fewer requests: paused for {seconds:.0f} s")
+        pause = None if state.limit is None else state.limit.pause()
+        if pause is not None and NOTICEABLE <= seconds <= self._max_wait + TICK:
+            why = "answers 429" if pause.reason == REFUSED else "has spent its budget"
+            self.noted(f"{pause.model} at {state.place.host} {why}: paused for {seconds:.0f} s")
 
     async def paced(self) -> None:
         """Wait so long that the first calls do not all start at once."""
-        self._begun += 1
-        if not TOGETHER < self._begun <= self.concurrency:
+        self._started += 1
+        if not TOGETHER < self._started <= self.concurrency:
             return
         now = self.clock.monotonic()
         self._next_start = max(self._next_start, now) + GAP

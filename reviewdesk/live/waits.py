@@ -16,6 +16,9 @@ _PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|d|h|m|s)")
 _RETRY_DELAY: Final = re.compile(r'"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"')
 """How Google's endpoints name a wait, in the error itself."""
 
+PROXIED: Final = "llm_provider-"
+"""What LiteLLM's proxy puts before the name of a header of the vendor behind it."""
+
 _EPOCH: Final = 1e9
 """A reset above this many seconds is a point in time, in seconds or milliseconds since 1970."""
 
@@ -32,17 +35,24 @@ def asked_wait(exchange: Exchange, now: datetime) -> float | None:
     """Return the seconds that a refusal asks to wait, or ``None`` if it names no time.
 
     ``retry-after-ms`` is the most exact, then ``retry-after`` in seconds or as a date, then the
-    delay in a 429 of Google's, and then the budgets that a 429 shows to be spent.
+    delay in a 429 of Google's, and then the budgets that a 429 shows to be spent. LiteLLM's proxy
+    passes on the headers of the vendor behind it with a prefix; the longer of two waits counts.
     """
-    told = exchange.headers
-    milliseconds = _number(told.get("retry-after-ms", ""))
-    if milliseconds is not None:
-        return max(0.0, milliseconds / 1000)
-    seconds = _seconds(told.get("retry-after", ""), _server_time(exchange, now))
-    if seconds is not None or exchange.status != 429:
-        return seconds
+    waits = [_retry_after(exchange, prefix, now) for prefix in ("", PROXIED)]
+    named = [seconds for seconds in waits if seconds is not None]
+    if named or exchange.status != 429:
+        return max(named, default=None)
     delay = _RETRY_DELAY.search(exchange.body)
     return float(delay[1]) if delay else budget_wait(exchange, now)
+
+
+def _retry_after(exchange: Exchange, prefix: str, now: datetime) -> float | None:
+    """Return the seconds that the headers with a prefix ask to wait."""
+    milliseconds = _number(exchange.headers.get(f"{prefix}retry-after-ms", ""))
+    if milliseconds is not None:
+        return max(0.0, milliseconds / 1000)
+    text = exchange.headers.get(f"{prefix}retry-after", "")
+    return _seconds(text, _server_time(exchange, now))
 
 
 def budget_wait(exchange: Exchange, now: datetime) -> float | None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from reviewdesk.domain.panel.turnout import LiveProgress
+from reviewdesk.domain.panel.turnout import LiveProgress, ModelPause
 from reviewdesk.domain.records import Pace, Progress
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.views.words import money, plural
 
 _HOURS_FROM = 120
 """Minutes from which the time left is given in hours."""
+
+_NAMED = 2
+"""The most paused models that a line of progress names."""
 
 
 def done_texts(progress: Progress) -> tuple[str, str]:
@@ -59,13 +64,27 @@ def figures_wait(progress: Progress, n: int) -> str:
 
 
 def live_text(found: LiveProgress) -> str:
-    """Return text such as ``120/200 · 61/s calls · $0.12 · ETA 1m20s``."""
-    parts = [f"{found.done:,}/{found.cases:,}", f"{found.rate:.3g}/s calls"]
+    """Return text such as ``120/200 · paused: gpt-x, 429, 41 s left · 61/s calls · ETA 1m20s``."""
+    parts = [f"{found.done:,}/{found.cases:,}"]
+    if found.paused:
+        parts.append(f"paused: {_pauses(found.paused)}")
+    parts.append(f"{found.rate:.3g}/s calls")
     if found.spent_usd is not None:
         parts.append(money(found.spent_usd))
     if found.left is not None:
         parts.append(f"ETA {_clock(found.left)}")
     return " · ".join(parts)
+
+
+def _pauses(paused: Sequence[ModelPause]) -> str:
+    """Return the models that are paused, the one that is paused for longest first."""
+    by_length = sorted(paused, key=lambda pause: -pause.left)
+    texts = [
+        f"{show_line(pause.model, 40)}, {pause.reason}, {math.ceil(pause.left):,} s left"
+        for pause in by_length[:_NAMED]
+    ]
+    more = len(by_length) - len(texts)
+    return "; ".join([*texts, f"{more} more"] if more else texts)
 
 
 def _clock(seconds: float) -> str:

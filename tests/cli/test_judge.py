@@ -226,12 +226,13 @@ async def test_the_deadline_ends_what_does_not_answer_and_the_juror_is_named(
 ) -> None:
     async def fault(seen: Seen, out: asyncio.StreamWriter) -> None:
         is_down = seen.payload["model"] == "m1"
-        out.write(answer(503, {}) if is_down else answer(200, envelope(seen, verdict(seen))))
+        refusal = answer(503, {}, {"retry-after": "60"})
+        out.write(refusal if is_down else answer(200, envelope(seen, verdict(seen))))
 
     async with Server(fault=fault) as server:
         room.put(url=server.url)
-        done = await judged(cli, room, "--yes", "--deadline", "0.2")
-        # The first wait, of a quarter of a second at least, would pass it.
+        done = await judged(cli, room, "--yes", "--deadline", "59")
+        # The first wait would pass it.
         assert len(server.calls) == 15
     assert done.code == 1
     assert "  juror j1: 0 answered, 3 failed (3 unavailable)" in done.out.splitlines()

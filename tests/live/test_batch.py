@@ -208,6 +208,12 @@ async def test_a_budget_lets_wait_only_while_something_is_open() -> None:
     budget.settle(6, 1)
     await budget.release(0)
     assert await waiting
-    assert not budget.extend(4)
+    # 1 + 6 + 4 does not fit in 10, and once the 6 are spent nothing open could free more.
+    last = asyncio.create_task(budget.reserve(4))
+    await asyncio.sleep(0)
+    assert not last.done()
+    budget.settle(6, 6)
+    await budget.release(0)
+    assert not await last
     assert budget.closed
     assert not await budget.reserve(0)

@@ -176,5 +176,5 @@ def test_a_pause_that_is_long_is_told(room: Room) -> None:
 
     listener = BatchListener(lambda _: True, noted=notes.append)
     judge_cases(room.put(CASES, count=3).order(concurrency=1), listener, world(Host(), clock=clock))
-    assert notes == ["127.0.0.1:1 asks for fewer requests: paused for 42 s"]
+    assert notes == ["m0 at 127.0.0.1:1 answers 429: paused for 42 s"]
     assert json.loads(room.report.read_bytes().splitlines()[1])["decision"] == "pass"

@@ -11,8 +11,9 @@ import pytest
 
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
-from reviewdesk.live.jurors import CallSession, ask
 from reviewdesk.live.records import Response
+from reviewdesk.live.runner import ask
+from reviewdesk.live.session import CallSession
 from tests.helpers import START
 from tests.live.builders import KEYS, NONCE, FakeClock, FakeTransport, Kept, call, juror
 

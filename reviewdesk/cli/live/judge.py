@@ -25,8 +25,9 @@ from reviewdesk.cli.live.options import (
     call_limit,
     check_terminal,
     deadline_option,
-    deadline_seconds,
     max_failed_option,
+    max_wait_option,
+    seconds,
     usd,
 )
 from reviewdesk.errors import ExitCode, UsageError
@@ -66,6 +67,7 @@ Examples:
 @click.option("--concurrency", default="16", metavar="N", help="Calls open at once; 16 at first.")
 @click.option("--per-host", metavar="N", help="Calls open at once to one host; else no bound.")
 @deadline_option
+@max_wait_option
 @max_failed_option
 @click.option(
     "--stop-when-decided",
@@ -82,9 +84,9 @@ Examples:
 @shared_options
 def judge(
     *, cases: str, panel: str, report: str | None, resume: bool, force: bool, max_cost: str | None,
-    concurrency: str, per_host: str | None, deadline: str | None, max_failed: str,
-    stop_when_decided: bool, batch: bool, cache: str | None, yes: bool, dry_run: bool,
-    as_json: bool,
+    concurrency: str, per_host: str | None, deadline: str | None, max_wait: str | None,
+    max_failed: str, stop_when_decided: bool, batch: bool, cache: str | None, yes: bool,
+    dry_run: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Ask a panel of jurors about every case of CASES.
 
@@ -115,7 +117,9 @@ def judge(
         cases, panel, report, resume, force, usd(max_cost),
         call_limit(concurrency, "--concurrency"),
         None if per_host is None else call_limit(per_host, "--per-host"),
-        yes, allowance(max_failed), deadline_seconds(deadline), stop_when_decided, batch, cache,
+        yes, allowance(max_failed),
+        seconds(deadline, "--deadline"), seconds(max_wait, "--max-wait"),
+        stop_when_decided, batch, cache,
     )  # fmt: skip
     _judge(order, as_json=as_json)
 

@@ -21,6 +21,11 @@ deadline_option = click.option(
     metavar="SECONDS",
     help="Seconds of trying for each ballot, pauses aside; 600 at first.",
 )
+max_wait_option = click.option(
+    "--max-wait",
+    metavar="SECONDS",
+    help="Longest pause of a model before its jurors are set aside; 600 at first.",
+)
 max_failed_option = click.option(
     "--max-failed",
     default="0",
@@ -47,13 +52,13 @@ def allowance(text: str) -> Allowance:
     return Allowance(value, is_share)
 
 
-def deadline_seconds(text: str | None) -> float | None:
-    """Parse the seconds of trying that a ballot has; ``None`` if none are given."""
+def seconds(text: str | None, option: str) -> float | None:
+    """Parse the seconds that an option gives; ``None`` if it is not there."""
     if text is None:
         return None
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text) or not 0 < float(text) <= 86_400:
         raise UsageError(
-            f"--deadline: {text!r} is not a number of seconds", "Write one above 0, up to 86400."
+            f"{option}: {text!r} is not a number of seconds", "Write one above 0, up to 86400."
         )
     return float(text)
 

@@ -24,8 +24,9 @@ from reviewdesk.cli.live.options import (
     call_limit,
     check_terminal,
     deadline_option,
-    deadline_seconds,
     max_failed_option,
+    max_wait_option,
+    seconds,
     usd,
 )
 from reviewdesk.desk.review.named import named_verdict
@@ -76,6 +77,7 @@ Examples:
 @click.option("--concurrency", default="16", metavar="N", help="Calls open at once; 16 at first.")
 @click.option("--per-host", metavar="N", help="Calls open at once to one host; else no bound.")
 @deadline_option
+@max_wait_option
 @max_failed_option
 @click.option("--yes", is_flag=True, help="Send without asking.")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent, and send nothing.")
@@ -84,8 +86,8 @@ Examples:
 @shared_options
 def rerun(
     *, verdicts: tuple[str, ...], filter_: str | None, panel: str | None, jurors: tuple[str, ...],
-    missing: bool, resume: bool, give_up: bool, max_cost: str | None,
-    concurrency: str, per_host: str | None, deadline: str | None, max_failed: str, yes: bool,
+    missing: bool, resume: bool, give_up: bool, max_cost: str | None, concurrency: str,
+    per_host: str | None, deadline: str | None, max_wait: str | None, max_failed: str, yes: bool,
     dry_run: bool, run_name: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Ask jurors again about verdicts, or about what a filter keeps.
@@ -106,7 +108,8 @@ def rerun(
     calls = call_limit(concurrency, "--concurrency")
     order = RerunOrder(
         (), wish, panel or "", None, usd(max_cost), calls, hosts,
-        yes=yes, deadline=deadline_seconds(deadline), max_failed=allowance(max_failed),
+        yes=yes, deadline=seconds(deadline, "--deadline"),
+        max_wait=seconds(max_wait, "--max-wait"), max_failed=allowance(max_failed),
     )  # fmt: skip
     with open_desk() as desk:
         if give_up:

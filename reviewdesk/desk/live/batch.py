@@ -73,6 +73,8 @@ class Order(Frozen):
     """How many ballots may be lost before the run counts as failed."""
     deadline: float | None = None
     """Seconds of trying that each ballot has; if ``None``, the client's."""
+    max_wait: float | None = None
+    """Seconds that a model may be paused before its jurors are set aside; ``None`` is 600."""
     stop_when_decided: bool = False
     """Whether the next juror is asked only while it can turn the decision, as a panel may say."""
 
@@ -100,11 +102,20 @@ class BatchState(Frozen):
 
     @property
     def progress(self) -> LiveProgress:
-        """How far the batch is; the remaining seconds are estimated from the rate so far."""
+        """How far the batch is.
+
+        The remaining seconds are those of the remaining calls at the rate so far, leaving out the
+        time in which every call waited, and at least those of each pause and of the calls after it.
+        """
         counts = self.counts
         rest = max(0, self.calls - counts.calls - counts.spared)
-        left = rest / counts.rate if counts.rate else None
-        return LiveProgress(counts.cases, self.cases, counts.rate, self.spent_usd, left)
+        working = counts.seconds - counts.idle
+        each = working / counts.calls if counts.calls and working > 0 else None
+        times = [rest * each] if each is not None else []
+        times += [pause.left + waiting * (each or 0.0) for pause, waiting in counts.pauses]
+        paused = tuple(pause for pause, _ in counts.pauses)
+        left = max(times, default=None)
+        return LiveProgress(counts.cases, self.cases, counts.rate, self.spent_usd, left, paused)
 
 
 class BatchListener(Frozen):
@@ -360,6 +371,7 @@ class _Run:
             concurrency=self.order.concurrency,
             per_host=self.order.per_host,
             deadline=self.order.deadline,
+            max_wait=self.order.max_wait,
             noted=self.listener.noted,
         )
 

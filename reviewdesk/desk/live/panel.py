@@ -160,12 +160,14 @@ class Panel(PanelSpec):
         keep: Keep | None = None,
         environment: Mapping[str, str] | None = None,
         deadline: float | None = None,
+        max_wait: float | None = None,
     ) -> LiveVerdict:
         """Ask every juror about a case, or a mapping with the keys of a cases file, and decide.
 
         A case that fails one of its own checks makes no call. API keys come from the environment,
         ``keep`` stores each reply before it is used, and a ``transport`` that you pass stays open.
-        ``deadline`` is the seconds of trying that each ballot has.
+        ``deadline`` is the seconds of trying that each ballot has, and ``max_wait`` those that a
+        model may be paused before its ballots are lost; both are 600 if you give none.
 
         Raises:
             UsageError: the panel cannot be asked about this case.
@@ -184,7 +186,7 @@ class Panel(PanelSpec):
 
         clock = clock or SystemClock()
         committed = clock.now().isoformat(timespec="milliseconds")
-        ballots = await self._ballots(case, transport, clock, keep, environment, deadline)
+        ballots = await self._ballots(case, transport, clock, keep, environment, deadline, max_wait)
         body = verdict_body(case, self, ballots, committed_at=committed, checks=checks)
         if self.counts_itself(case.tags):
             self._count(case, ballots, body)
@@ -205,17 +207,23 @@ class Panel(PanelSpec):
         keep: Keep | None,
         environment: Mapping[str, str] | None,
         deadline: float | None,
+        max_wait: float | None,
     ) -> list[CanonicalBallot]:
         """Ask the jurors, and return the ballots in seat order; close only our own transport."""
-        from reviewdesk.live.jurors import ask_panel
         from reviewdesk.live.rounds import CaseRounds
+        from reviewdesk.live.runner import ask_panel
         from reviewdesk.live.session import CallSession
         from reviewdesk.live.wires.transport import HttpTransport
 
         wire = transport or HttpTransport()
         try:
             asking = CallSession(
-                wire, keep or _drop_reply, environment=environment, clock=clock, deadline=deadline
+                wire,
+                keep or _drop_reply,
+                environment=environment,
+                clock=clock,
+                deadline=deadline,
+                max_wait=max_wait,
             )
             case_rounds = CaseRounds(case, self)
             while calls := case_rounds.next():

@@ -114,6 +114,7 @@ class _Run:
             concurrency=order.concurrency,
             per_host=order.per_host,
             deadline=order.deadline,
+            max_wait=order.max_wait,
             noted=self.listener.noted,
         )
         batch = Batch[PreparedRerun](self.journal, meter, asking, self._finished, self._came)

@@ -52,6 +52,7 @@ class RerunOrder(Frozen):
     panel: PanelSpec | None = None
     """The panel itself, if it was read already."""
     deadline: float | None = None
+    max_wait: float | None = None
     max_failed: Allowance = Allowance()
     """The ballots that may be lost before a command counts the re-run as failed."""
 

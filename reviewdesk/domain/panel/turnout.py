@@ -15,6 +15,9 @@ from reviewdesk.frozen import Frozen, field
 STOPPED = "juror_stopped"
 """The kind of error of a ballot for which a juror was not asked, as nobody answers for it."""
 
+RATE_LIMITED = "rate_limited"
+"""The kind of error of a ballot that was lost to a rate limit."""
+
 
 def kind_of_loss(ballot: CanonicalBallot) -> str:
     """Return the kind of error for which a ballot was lost, or else its status."""
@@ -31,7 +34,7 @@ class Turnout(Struct):
     why: Counter[str] = field(default_factory=Counter)
     """The number of lost ballots by kind of error."""
     stopped: str | None = None
-    """Why the juror was stopped for the run, if it was."""
+    """Why the juror was stopped or set aside for the run, or last lost to a rate limit."""
     not_asked: int = 0
     flips: tuple[int, int] = (0, 0)
     """Of how many pairs of answers to one question the two differ, and how many there are."""
@@ -64,7 +67,7 @@ class Turnouts(Struct):
                 one.why[kind] += 1
                 message = error["message"] if error else ""
                 self.messages.setdefault(kind, message)
-                if kind == STOPPED:
+                if kind in (STOPPED, RATE_LIMITED):
                     one.stopped = message
 
     @property
@@ -115,6 +118,16 @@ class Allowance(Frozen):
 NONE_LOST = Allowance()
 
 
+class ModelPause(Frozen):
+    """A model that is asked nothing for ``left`` seconds, and the reason, such as ``429``."""
+
+    model: str
+    reason: str
+    left: float
+    is_named: bool = False
+    """Whether the host named the end of the pause."""
+
+
 class LiveProgress(Frozen):
     """How far a live run is: cases that are done, calls a second, cost and remaining seconds.
 
@@ -126,6 +139,8 @@ class LiveProgress(Frozen):
     rate: float
     spent_usd: float | None
     left: float | None
+    paused: tuple[ModelPause, ...] = ()
+    """The models that calls wait for."""
 
 
 class BatchSummary(Frozen):

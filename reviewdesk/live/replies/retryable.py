@@ -27,7 +27,7 @@ class Retryable(IntEnum):
     YES = 3
     """Until the ballot's deadline."""
     PAUSED = 4
-    """As long as the host's governor waits: a 429."""
+    """Once the model's limit lets it go: a 429."""
 
 
 def after_problem(kind: str) -> Retryable:

@@ -8,7 +8,7 @@ from reviewdesk.domain.panel.composition import ITEM_BYTES, Composition, PanelPl
 from reviewdesk.domain.panel.consent import ConsentPlan, Host
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.rerun import contract_note
-from reviewdesk.domain.panel.turnout import STOPPED, Turnout, Turnouts
+from reviewdesk.domain.panel.turnout import RATE_LIMITED, STOPPED, Turnout, Turnouts
 from reviewdesk.domain.verdict import Strategy
 from reviewdesk.views import words
 from reviewdesk.views.document import (
@@ -233,9 +233,10 @@ def _repeated_calls(plan: ConsentPlan) -> Words:
 def turnout(found: Turnouts) -> tuple[Block, ...]:
     """Return the turnout of each juror, then the message of the first fault of each kind.
 
-    Why a juror was stopped stands in the juror's own line.
+    Why a juror was stopped or set aside stands in the juror's own line.
     """
-    messages = ((kind, found.messages[kind]) for kind in found.why if kind != STOPPED)
+    own = {STOPPED, RATE_LIMITED}
+    messages = ((kind, found.messages[kind]) for kind in found.why if kind not in own)
     return (
         *(
             Paragraph(("juror ", outside(one.juror, 40), ": ", *_turnout(one)))

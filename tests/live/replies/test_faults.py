@@ -13,9 +13,11 @@ from urllib.parse import quote
 import pytest
 
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.jurors import CallSession, ask, ballot_of
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Exchange
+from reviewdesk.live.replies.ballots import ballot_of
+from reviewdesk.live.runner import ask
+from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.reports.canonical.models import JurorModel
 from tests.live.builders import KEY, KEYS, FakeClock, Kept, call, juror
@@ -54,9 +56,11 @@ async def asked(ending: Ending, wire: str) -> tuple[Any, list[Exchange], Server]
         finally:
             await transport.close()
         again = ballot_of(one, kept.exchanges[-1], redactor([one.juror], KEYS))
-        if ending.calls == LIMITED:
+        if ending.kind == "rate_limited":
             told: Any = ballot["error"]
-            assert "has answered nothing but 429 for 606 s" in told["message"]
+            assert "juror ada is set aside until the run is resumed" in told["message"]
+            if ending.calls == LIMITED:
+                assert "has answered nothing but 429 for 600 s" in told["message"]
             again["error"] = told
         assert again == ballot
     return ballot, kept.exchanges, server

@@ -14,10 +14,11 @@ from reviewdesk.domain.panel.price import Price
 from reviewdesk.domain.panel.reasoning import Effort
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.live.budget import worst
-from reviewdesk.live.jurors import CallSession, ask
 from reviewdesk.live.keys import key_problem
 from reviewdesk.live.plan import plan
 from reviewdesk.live.records import Response, calls_for
+from reviewdesk.live.runner import ask
+from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.requests import payload
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.live.wires.vendors import endpoint

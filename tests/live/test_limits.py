@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import Callable
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from time import monotonic
 
 import pytest
 
 from reviewdesk.desk.live.batch import BatchEnvironment, judge_cases
-from reviewdesk.domain.panel.turnout import Allowance
+from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.turnout import Allowance, ModelPause
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.clock import SystemClock
-from reviewdesk.live.governor import MINUTE, Governor, Governors
-from reviewdesk.live.jurors import CallSession, ask
-from reviewdesk.live.records import Exchange, Response
+from reviewdesk.live.limits import MINUTE, CallTurn, ModelLimit, ModelLimits
+from reviewdesk.live.records import Exchange
 from reviewdesk.live.replies.faults import Fault
 from reviewdesk.live.replies.retryable import Retryable
 from reviewdesk.live.waits import asked_wait, budget_wait
 from reviewdesk.live.wires.envelope import Envelope
 from tests.judgekit import PRICE, YES, Room, world
-from tests.live.builders import KEYS, FakeClock, FakeTransport, Kept, call, juror
+from tests.live.builders import FakeClock, juror
 from tests.live.limiters import (
     BEGAN,
     Bucket,
@@ -39,7 +38,7 @@ from tests.live.limiters import (
     milliseconds,
 )
 from tests.live.server import Seen, Server, answer, envelope, verdict
-from tests.live.test_retry import GOOD, JSON, URL, refusing
+from tests.live.test_retry import JSON, URL
 
 CASES = [f"c{at}" for at in range(40)]
 
@@ -132,14 +131,18 @@ def test_tpm_counts_what_was_used_once_that_is_known(room: Room) -> None:
     assert time.time < 61
 
 
-async def test_a_request_larger_than_its_rate_goes_alone() -> None:
-    time = clock()
-    governor = Governor("h", time)
+def entered(limit: ModelLimit, one: Juror, tokens: int = 0) -> CallTurn:
+    """The turn of a request that is let go at once."""
+    found = limit.enter(one, tokens, lambda: None)
+    assert isinstance(found, CallTurn)
+    return found
+
+
+def test_a_request_larger_than_its_rate_goes_alone() -> None:
+    limit = ModelLimits(clock()).of("h", None, "m")
     one = replace(juror(URL), tpm=10)
-    for _ in range(3):
-        async with governor.turn(one, 50, 600):
-            pass
-    assert time.time == 2 * MINUTE
+    entered(limit, one, 50)
+    assert limit.enter(one, 50, lambda: None) == MINUTE
 
 
 def limited(headers: dict[str, str], body: str = "", status: int = 429) -> Exchange:
@@ -203,133 +206,108 @@ def test_a_429_names_its_wait_in_several_ways(
     assert asked_wait(limited(headers, body), BEGAN) == seconds
 
 
-async def test_a_spent_budget_pauses_the_calls_of_all_sessions_and_no_other_host() -> None:
-    spent = Response(200, JSON | OPENAI | {"x-ratelimit-reset-tokens": "30s"}, GOOD.body)
+def test_a_spent_budget_pauses_the_model_in_all_sessions_and_nothing_else() -> None:
+    spent = limited(JSON | OPENAI | {"x-ratelimit-reset-tokens": "30s"}, status=200)
+    limits, one = ModelLimits(FakeClock()), juror(URL)
+    first = limits.of("one.example", "k", "m")
+    assert limits.of("ONE.example", "k", "m") is first
+    assert first.note(entered(first, one), spent, Envelope()) == 30
+    assert first.pause() == ModelPause("m", "spent budget", 30, True)
+    assert first.enter(one, 0, lambda: None) == 30
+    for named in (
+        ("one.example", "another key", "m"),
+        ("one.example", "k", "n"),
+        ("two", "k", "m"),
+    ):
+        entered(limits.of(*named), one)
+
+
+REFUSAL = Fault(Status.ERROR, "rate_limited", "", Retryable.PAUSED)
+
+
+def test_concurrency_halves_once_for_each_pause_and_grows_again() -> None:
     time = FakeClock()
-    governors = Governors(time)
-    first, other = governors.of("one.example", "k"), governors.of("one.example", "another key")
-    assert governors.of("ONE.example", "k") is first
-    one = juror(URL)
-    async with first.turn(one, 0, 600) as turn:
-        first.note(turn, limited(dict(spent.headers), status=200), Envelope())
-    async with other.turn(one, 0, 600), governors.of("two.example", "k").turn(one, 0, 600):
-        assert time.slept == []
-    async with first.turn(one, 0, 600):
-        assert time.slept == [30]
+    limit, one = ModelLimits(time).of("h", None, "m"), juror(URL)
 
+    def most_open() -> int:
+        opened = 0
+        while isinstance(limit.enter(one, 0, lambda: None), CallTurn):
+            opened += 1
+            assert opened < 30
+        for _ in range(opened):
+            limit.leave()
+        return opened
 
-async def test_a_host_that_asks_for_an_hour_fails_what_waits_at_once_and_says_so() -> None:
-    transport, time = FakeTransport([refusing(429, retry_after="3600"), GOOD]), FakeClock()
-    asking = CallSession(transport, Kept(), environment=KEYS, clock=time)
-    first = await ask(call(juror(URL)), asking)
-    second = await ask(call(juror(URL), "case 2"), asking)
-    assert "asks to wait 3600 s" in first["error"]["message"]  # type: ignore[index]
-    assert "asks to wait 3600 s" in second["error"]["message"]  # type: ignore[index]
-    assert second["error"]["type"] == "rate_limited"  # type: ignore[index]
-    assert (len(transport.sent), time.slept) == (1, [])
-
-
-async def test_a_host_that_only_refuses_is_tried_anew_after_a_while() -> None:
-    transport, time = FakeTransport([*[refusing(429)] * 104, GOOD]), FakeClock()
-    asking = CallSession(transport, Kept(), environment=KEYS, clock=time)
-    first, second = [await ask(call(juror(URL), case), asking) for case in ("1", "2")]
-    for ballot in (first, second):
-        assert "nothing but 429" in ballot["error"]["message"]  # type: ignore[index]
-    assert len(transport.sent) == 104
-    await time.sleep(60)
-    assert (await ask(call(juror(URL), "3"), asking))["status"] == "ok"
-
-
-async def test_concurrency_halves_once_for_each_pause_and_grows_again() -> None:
-    time = FakeClock()
-    governor = Governor("h", time)
-    one, refused = juror(URL), Fault(Status.ERROR, "rate_limited", "", Retryable.PAUSED)
-    async with AsyncExitStack() as stack:
-        turns = [await stack.enter_async_context(governor.turn(one, 0, 600)) for _ in range(16)]
-        assert governor.note(turns[0], limited({"retry-after": "5"}), refused) == 5
-        for turn in turns[1:]:
-            assert governor.note(turn, limited({"retry-after": "5"}), refused) == 0
-    assert await most_open(governor) == 8
-    async with AsyncExitStack() as stack:
-        turns = [await stack.enter_async_context(governor.turn(one, 0, 600)) for _ in range(8)]
-        for turn in [*turns, turns[0]]:
-            governor.note(turn, limited({}, status=200), Envelope())
+    turns = [entered(limit, one) for _ in range(16)]
+    assert limit.note(turns[0], limited({"retry-after": "5"}), REFUSAL) == 5
+    for turn in turns[1:]:
+        assert limit.note(turn, limited({"retry-after": "5"}), REFUSAL) == 0
+        limit.leave()
+    limit.leave()
+    assert limit.enter(one, 0, lambda: None) == 5
+    time.slept.append(5)
+    assert most_open() == 8
+    turns = [entered(limit, one) for _ in range(8)]
+    for turn in [*turns, turns[0]]:
+        limit.note(turn, limited({}, status=200), Envelope())
+    for _ in turns:
+        limit.leave()
     # An answer adds an eighth at a limit of eight and a little less above it, so nine add one.
-    assert await most_open(governor) == 9
-    async with governor.turn(one, 0, 600) as turn:
-        for _ in range(20):
-            governor.note(turn, limited({}, status=200), Envelope())
+    assert most_open() == 9
+    turn = entered(limit, one)
+    for _ in range(20):
+        limit.note(turn, limited({}, status=200), Envelope())
+    limit.leave()
     # With one call open the limit is not what holds back, and does not grow.
-    assert await most_open(governor) == 9
+    assert most_open() == 9
 
 
-async def most_open(governor: Governor) -> int:
-    """How many calls the governor lets be open at once."""
-    count = 0
-    release = asyncio.Event()
-
-    async def hold() -> None:
-        nonlocal count
-        async with governor.turn(juror(URL), 0, 600):
-            count += 1
-            await release.wait()
-
-    tasks = [asyncio.create_task(hold()) for _ in range(30)]
-    for _ in range(10):
-        await asyncio.sleep(0)
-    found = count
-    release.set()
-    await asyncio.gather(*tasks)
-    return found
-
-
-async def test_a_call_that_is_cancelled_while_it_waits_takes_no_place() -> None:
-    governor = Governor("h", FakeClock())
-    one, refused = juror(URL), Fault(Status.ERROR, "rate_limited", "", Retryable.PAUSED)
-
-    async def wait() -> None:
-        async with governor.turn(one, 0, 600):
-            pass
-
-    async with governor.turn(one, 0, 600) as turn:
-        governor.note(turn, limited({}), refused)  # leaves room for one
-        waiting = [asyncio.create_task(wait()) for _ in range(3)]
-        await asyncio.sleep(0.01)
-        waiting[0].cancel()
-    waiting[1].cancel()  # just as its turn comes
-    async with asyncio.timeout(5):
-        await waiting[2]
+def test_whoever_is_held_back_is_told_once_when_a_call_ends() -> None:
+    time, told = FakeClock(), list[str]()
+    limit, one = ModelLimits(time).of("h", None, "m"), juror(URL)
+    limit.note(entered(limit, one), limited({}), REFUSAL)  # leaves room for one
+    time.slept.append(10)
+    assert limit.enter(one, 0, lambda: told.append("first")) == math.inf
+    assert limit.enter(one, 0, lambda: told.append("second")) == math.inf
+    assert told == []
+    limit.leave()
+    assert sorted(told) == ["first", "second"]
+    entered(limit, one)
+    limit.leave()
+    assert len(told) == 2
 
 
 def test_calls_of_several_threads_wait_for_one_another() -> None:
-    governor = Governor("h", SystemClock())
-    one, refused = juror(URL), Fault(Status.ERROR, "rate_limited", "", Retryable.PAUSED)
-    count = most = 0
+    time = FakeClock()
+    limit, one = ModelLimits(time).of("h", None, "m"), juror(URL)
+    limit.note(entered(limit, one), limited({"retry-after-ms": "1"}), REFUSAL)
+    limit.leave()
+    time.slept.append(1)
+    count = most = made = 0
     lock = Lock()
 
-    async def limit() -> None:
-        async with governor.turn(one, 0, 600) as turn:
-            governor.note(turn, limited({"retry-after-ms": "1"}), refused)
-
-    async def turns() -> None:
-        nonlocal count, most
+    def turns() -> None:
+        nonlocal count, most, made
+        changed = Event()
         for _ in range(50):
-            async with governor.turn(one, 0, 600):
-                with lock:
-                    count += 1
-                    most = max(most, count)
-                await asyncio.sleep(0)
-                with lock:
-                    count -= 1
+            while not isinstance(limit.enter(one, 0, changed.set), CallTurn):
+                assert changed.wait(20)
+                changed.clear()
+            with lock:
+                count += 1
+                most = max(most, count)
+                made += 1
+            with lock:
+                count -= 1
+            limit.leave()
 
-    asyncio.run(limit())
-    threads = [Thread(target=lambda: asyncio.run(turns())) for _ in range(4)]
+    threads = [Thread(target=turns) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(20)
     # A 429 of a single open call leaves room for one.
-    assert (most, count) == (1, 0)
+    assert (most, count, made) == (1, 0, 200)
 
 
 @pytest.mark.slow

@@ -1,0 +1,232 @@
+"""Keep the calls to each model at a host, under one key, within what the host admits.
+
+A limit is shared by all calls of the process, whatever thread and event loop they run in. It never
+waits itself: it lets a call go, or says how long it holds the call back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import Final
+
+from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.turnout import ModelPause
+from reviewdesk.frozen import Frozen
+from reviewdesk.live.records import Clock, Exchange
+from reviewdesk.live.replies.faults import Fault
+from reviewdesk.live.replies.retryable import Retryable
+from reviewdesk.live.retry import backoff
+from reviewdesk.live.waits import asked_wait, budget_wait
+from reviewdesk.live.wires.envelope import Envelope
+
+MINUTE: Final = 60.5
+"""Seconds that a request counts towards ``rpm`` and ``tpm``; the half second is for the network,
+which may deliver a late request and the first of the next minute closer together than they were
+sent."""
+
+TICK: Final = 1e-6
+"""Seconds that are not waited for; the sum of two times may be off by less."""
+
+REFUSED: Final = "429"
+SPENT: Final = "spent budget"
+"""The reasons of a pause: a refusal, or an answer whose headers show a spent budget."""
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A request that counts towards a juror's rates."""
+
+    at: float
+    tokens: int
+
+
+@dataclass(slots=True)
+class _Rates:
+    """The requests of one juror in the last minute."""
+
+    rpm: int | None
+    tpm: int | None
+    sent: deque[_Sent] = field(default_factory=deque)
+
+    def wait(self, now: float, tokens: int) -> float:
+        """Return the seconds until one more request of so many tokens keeps the rates."""
+        while self.sent and self.sent[0].at <= now - MINUTE:
+            self.sent.popleft()
+        free = now
+        if self.rpm is not None and len(self.sent) >= self.rpm:
+            free = self.sent[-self.rpm].at + MINUTE
+        if self.tpm is not None:
+            counted = tokens + sum(one.tokens for one in self.sent)
+            for one in self.sent:  # a request larger than the rate goes alone
+                if counted <= self.tpm:
+                    break
+                counted -= one.tokens
+                free = max(free, one.at + MINUTE)
+        return free - now
+
+
+class CallTurn(Frozen):
+    """A request that a limit let go."""
+
+    pauses: int
+    """How many pauses of the model had begun when it was sent."""
+    sent: _Sent
+
+
+@dataclass(slots=True)
+class _Host:
+    """What the models of one host under one key have in common."""
+
+    lock: RLock = field(default_factory=RLock)
+    refused: set[str] = field(default_factory=set)
+    """The models that answered 429 since any model of the host last answered something else."""
+    held: set[Callable[[], None]] = field(default_factory=set)
+    """Callbacks of those that a limit holds back, called at each change."""
+
+    def changed(self) -> None:
+        """Let everybody that is held back look again."""
+        held, self.held = self.held, set()
+        for look in held:
+            with suppress(RuntimeError):  # its event loop may have ended
+                look()
+
+
+class ModelLimit:
+    """The pause, the open calls and the jurors' rates of one model at a host under one key.
+
+    A 429 pauses the model until the time that it names, and so does a spent budget in the headers
+    of any answer. The limit of open calls falls to half of those open with each pause that a 429
+    begins, and grows by one for each round of answers at the limit.
+
+    Once two models of a host answer 429 and none has answered anything else since the first of
+    these, the host itself refuses: each other model then sends one call at a time, until a model
+    answers.
+    """
+
+    def __init__(self, host: str, model: str, shared: _Host, clock: Clock) -> None:
+        """Start without a pause and without a limit."""
+        self.host, self.model = host, model
+        self._shared, self._clock = shared, clock
+        self._rates: dict[tuple[str, str], _Rates] = {}
+        self._open = 0
+        self._limit = math.inf
+        self._until = -math.inf
+        self._reason = REFUSED
+        self._is_named = False
+        """Whether the host named the end of the pause."""
+        self._pauses = 0
+        self._row = 0
+        self.refusing_since: float | None = None
+        """When the model first answered 429 since it last answered anything else."""
+        self.told = ""
+        """What the answer that began the pause says of it."""
+
+    def enter(self, juror: Juror, tokens: int, changed: Callable[[], None]) -> CallTurn | float:
+        """Let a request of so many tokens go, or return the seconds that it must wait at least.
+
+        The seconds are infinite if it waits for an open call to end. A call that must wait is held
+        nowhere: ``changed`` is called once, from any thread, when it may be worth trying again.
+        A request that is let go counts as open until ``leave``.
+        """
+        with self._shared.lock:
+            now = self._clock.monotonic()
+            rates = self._rates_of(juror)
+            wait = max(self._until - now, rates.wait(now, tokens))
+            if wait < TICK and self._open + 1 <= self._most_open():
+                self._open += 1
+                rates.sent.append(sent := _Sent(now, tokens))
+                return CallTurn(self._pauses, sent)
+            self._shared.held.add(changed)
+            return wait if wait >= TICK else math.inf
+
+    def leave(self) -> None:
+        """Count a request as open no longer."""
+        with self._shared.lock:
+            self._open -= 1
+            self._shared.changed()
+
+    def note(self, turn: CallTurn, exchange: Exchange, found: Envelope | Fault) -> float:
+        """Take in what became of a request; return the seconds of the pause that it began, or 0."""
+        with self._shared.lock:
+            now = self._clock.monotonic()
+            is_refusal = isinstance(found, Fault) and found.again is Retryable.PAUSED
+            if is_refusal:
+                named = asked_wait(exchange, self._clock.now()) or 0.0
+                wait = max(named, self._refused(turn, now))
+            else:
+                wait = named = self._answered(turn, exchange, found)
+            self._shared.changed()
+            if now + wait <= max(now, self._until):
+                return 0.0
+            self._until, self._is_named = now + wait, named == wait
+            self._reason = REFUSED if is_refusal else SPENT
+            self.told = found.message if isinstance(found, Fault) else "its budget is spent"
+            return wait
+
+    def pause(self) -> ModelPause | None:
+        """Return the pause of the model, or ``None`` if it is not paused."""
+        with self._shared.lock:
+            left = self._until - self._clock.monotonic()
+            if left < TICK:
+                return None
+            return ModelPause(self.model, self._reason, left, self._is_named)
+
+    def _refused(self, turn: CallTurn, now: float) -> float:
+        """Count a 429, and return the seconds to wait if it names no time."""
+        if self.refusing_since is None:
+            self.refusing_since = now
+        self._shared.refused.add(self.model)
+        if turn.pauses == self._pauses:
+            self._pauses += 1
+            self._limit = max(1.0, self._open // 2)
+            self._row += 1
+        return backoff(self._row, self._clock)
+
+    def _answered(self, turn: CallTurn, exchange: Exchange, found: Envelope | Fault) -> float:
+        """Count an answer, and return the seconds until a budget that it spent is filled again."""
+        if exchange.status is None:
+            return 0.0
+        self.refusing_since, self._row = None, 0
+        self._shared.refused.clear()
+        if self._open + 1 > self._limit:
+            self._limit += 1 / self._limit
+        if isinstance(found, Envelope) and found.tokens_in is not None:
+            turn.sent.tokens = found.tokens_in + (found.tokens_out or 0)
+        return budget_wait(exchange, self._clock.now()) or 0.0
+
+    def _most_open(self) -> float:
+        """Return how many calls may be open: one while other models show that the host refuses."""
+        refused = self._shared.refused
+        return 1.0 if len(refused) > 1 and self.model not in refused else self._limit
+
+    def _rates_of(self, juror: Juror) -> _Rates:
+        rates = self._rates.setdefault((juror.name, juror.model), _Rates(juror.rpm, juror.tpm))
+        rates.rpm, rates.tpm = juror.rpm, juror.tpm
+        return rates
+
+
+class ModelLimits:
+    """The limits of one clock, by host, key and model; keys are kept as hashes."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Start without a limit."""
+        self._clock = clock
+        self._lock = RLock()
+        self._hosts: dict[tuple[str, bytes], _Host] = {}
+        self._models: dict[tuple[str, bytes, str], ModelLimit] = {}
+
+    def of(self, host: str, key: str | None, model: str) -> ModelLimit:
+        """Return the limit of a model at a host under a key."""
+        name, hashed = host.lower(), hashlib.sha256((key or "").encode()).digest()
+        with self._lock:
+            if (name, hashed, model) not in self._models:
+                shared = self._hosts.setdefault((name, hashed), _Host())
+                limit = ModelLimit(host, model, shared, self._clock)
+                self._models[name, hashed, model] = limit
+            return self._models[name, hashed, model]

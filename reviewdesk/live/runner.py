@@ -1,0 +1,361 @@
+"""Make many calls, so many at once, and hand out their ballots as they come.
+
+A call that waits, for the end of a pause or for another attempt, takes none of the places: it lies
+in the queue of its juror, and the calls to other jurors go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import math
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from itertools import count, islice
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+
+from reviewdesk.domain.canonical import CanonicalBallot
+from reviewdesk.domain.panel.turnout import RATE_LIMITED, ModelPause
+from reviewdesk.domain.verdict import Status
+from reviewdesk.errors import TransportError
+from reviewdesk.live.attempts import Attempts
+from reviewdesk.live.limits import TICK, CallTurn
+from reviewdesk.live.records import Call
+from reviewdesk.live.replies.ballots import failed
+from reviewdesk.live.replies.faults import Fault
+from reviewdesk.live.retry import Retry, Trying
+from reviewdesk.live.session import CallSession, JurorState
+
+MOST_WAITING: Final = 10_000
+"""Calls that may wait. While so many do, no further case is drawn, which bounds the memory that a
+run takes behind a model that is slower than the others."""
+
+LOOK: Final = 1.0
+"""Seconds between two looks at a pause that lasts, so that a person sees the time pass."""
+
+T = TypeVar("T")
+Drawn: TypeAlias = Sequence[tuple[T, Call]]
+Cast: TypeAlias = tuple[T, Call, CanonicalBallot]
+
+
+class Ledger(Protocol):
+    """Reserves the money for each request, and knows when a reply is on disk."""
+
+    async def begin(self, call: Call) -> bool:
+        """Reserve a request; return ``False`` if it might exceed the ceiling."""
+
+    async def end(self, call: Call) -> None:
+        """Release what the request did not use."""
+
+    async def settled(self) -> None:
+        """Return when everything kept so far is on disk."""
+
+
+@dataclass(slots=True, eq=False)
+class _Queue(Generic[T]):
+    """The calls to one juror that wait: for their turn, or for the time of their next attempt."""
+
+    state: JurorState
+    ready: list[tuple[int, _Job[T]]] = field(default_factory=list)
+    later: list[tuple[float, int, _Job[T]]] = field(default_factory=list)
+    least: float = math.inf
+    """At most the least rest of a deadline among them."""
+
+    def __len__(self) -> int:
+        """Return how many calls wait."""
+        return len(self.ready) + len(self.later)
+
+    def put(self, job: _Job[T], due: float | None = None) -> None:
+        """Add a call, which is not tried before it is due."""
+        self.least = min(self.least, job.attempts.trying.left)
+        if due is None:
+            heapq.heappush(self.ready, (job.number, job))
+        else:
+            heapq.heappush(self.later, (due, job.number, job))
+
+    def take(self, is_taken: Callable[[_Job[T]], bool]) -> list[_Job[T]]:
+        """Remove and return the calls that are to be taken, the earliest first."""
+        every = sorted([(n, job) for _, n, job in self.later] + self.ready)
+        taken = [job for _, job in every if is_taken(job)]
+        gone = set(map(id, taken))
+        self.ready = [(n, job) for n, job in self.ready if id(job) not in gone]
+        self.later = [(due, n, job) for due, n, job in self.later if id(job) not in gone]
+        heapq.heapify(self.ready)
+        heapq.heapify(self.later)
+        rest = [job for _, job in self.ready] + [job for *_, job in self.later]
+        self.least = min((job.attempts.trying.left for job in rest), default=math.inf)
+        return taken
+
+
+@dataclass(slots=True, eq=False)
+class _Job(Generic[T]):
+    """A call with what it is for; calls that were drawn first are made first."""
+
+    number: int
+    owner: T
+    attempts: Attempts
+    queue: _Queue[T]
+
+    def cast(self, ballot: CanonicalBallot) -> Cast[T]:
+        return self.owner, self.attempts.call, ballot
+
+
+class CallRunner(Generic[T]):
+    """Makes the calls that ``draw`` hands out, at most ``concurrency`` of the session at once."""
+
+    def __init__(
+        self,
+        asking: CallSession,
+        draw: Callable[[int], Drawn[T] | None],
+        ledger: Ledger | None = None,
+        look: Callable[[], None] | None = None,
+    ) -> None:
+        """Draw nothing yet.
+
+        ``draw`` is given the number of free places. It returns further calls, each with what it is
+        for, and ``None`` if there are none, at least until another ballot was taken. ``look`` is
+        called about once a second while all that is left to do is to wait.
+        """
+        self._asking, self._draw, self._ledger, self._look = asking, draw, ledger, look
+        self._queues: dict[JurorState, _Queue[T]] = {}
+        self._running: dict[_Job[T], asyncio.Task[CanonicalBallot | Retry | None]] = {}
+        self._at_host: Counter[str] = Counter()
+        self._unasked: list[Cast[T]] = []
+        self._news: asyncio.Queue[_Job[T] | None] = asyncio.Queue()
+        self._numbers = count()
+        self._due = math.inf
+        """When a call that was held back by a pause or a rate may be tried again."""
+        self._alarm: asyncio.Task[None] | None = None
+        self._alarm_at = math.inf
+        self._is_stopped = False
+        """Whether the ceiling was reached: open calls end, and no other begins."""
+        self.idle = 0.0
+        """Seconds in which every call waited."""
+
+    async def ballots(self) -> AsyncGenerator[Cast[T], None]:
+        """Yield every call with its ballot, whose reply is stored, in order of arrival.
+
+        Closing the generator cancels the open calls. It ends early once the ceiling is reached.
+
+        Raises:
+            JournalError: a reply cannot be stored.
+        """
+        self._loop = asyncio.get_running_loop()
+        try:
+            while True:
+                for cast in self._given_up():
+                    yield cast
+                if await self._begin():
+                    continue
+                if not self._running and (self._is_stopped or not self._count()):
+                    return
+                job = await self._next()
+                if job is None:
+                    continue
+                outcome = self._running.pop(job).result()
+                self._at_host[job.queue.state.place.host] -= 1
+                if outcome is None:
+                    self._is_stopped = True
+                elif isinstance(outcome, Retry):
+                    now = self._asking.clock.monotonic()
+                    job.queue.put(job, now + outcome.after if outcome.after else None)
+                else:
+                    yield job.cast(outcome)
+        finally:
+            open_ = [*self._running.values(), *([self._alarm] if self._alarm else [])]
+            for task in open_:
+                task.cancel()
+            await asyncio.gather(*open_, return_exceptions=True)
+
+    def pauses(self) -> tuple[tuple[ModelPause, int], ...]:
+        """Return the pauses that calls wait for, and how many calls wait for each."""
+        found: dict[str, tuple[ModelPause, int]] = {}
+        for queue in self._queues.values():
+            pause = queue.state.limit.pause() if queue.state.limit and len(queue) else None
+            if pause is not None:
+                place = f"{queue.state.place.host} {pause.model}"
+                waiting = found[place][1] if place in found else 0
+                found[place] = pause, waiting + len(queue)
+        return tuple(found.values())
+
+    def _count(self) -> int:
+        return sum(map(len, self._queues.values()))
+
+    # Calls that are not made
+
+    def _given_up(self) -> Iterator[Cast[T]]:
+        """Yield the waiting calls that will not be made, each with a ballot that says why."""
+        unasked, self._unasked = self._unasked, []
+        yield from unasked
+        for queue in list(self._queues.values()):
+            if self._is_stopped or not len(queue):
+                continue
+            state, now = queue.state, self._asking.clock.monotonic()
+            ends = self._asking.set_aside_at(state)
+            if ends is not None and ends <= now + TICK:
+                self._asking.set_aside(state)
+            if (why := state.stopped) is not None:
+                for job in queue.take(lambda _: True):
+                    yield job.cast(job.attempts.failed(why))
+                continue
+            pause = state.limit.pause() if state.limit else None
+            if pause is not None and pause.is_named and pause.left > queue.least + TICK:
+                yield from self._too_late(queue, pause)
+
+    def _too_late(self, queue: _Queue[T], pause: ModelPause) -> Iterator[Cast[T]]:
+        """Yield the calls whose deadline ends before a named pause does."""
+        for job in queue.take(lambda job: job.attempts.trying.left + TICK < pause.left):
+            left = job.attempts.trying.left
+            asked = f"{pause.model} at {queue.state.place.host} asks to wait"
+            text = (
+                f"{asked} {math.ceil(pause.left)} s, and the ballot's deadline leaves {left:.0f} s"
+            )
+            yield job.cast(job.attempts.failed(Fault(Status.ERROR, RATE_LIMITED, text)))
+
+    # Calls that begin
+
+    async def _begin(self) -> bool:
+        """Begin one call, or draw further calls; return False if that is not possible now."""
+        asking = self._asking
+        free = asking.concurrency - len(self._running)
+        if self._is_stopped or free < 1:
+            return False
+        if found := self._startable():
+            self._start(*found)
+            return True
+        drawn = self._draw(free) if self._count() < MOST_WAITING else None
+        if drawn is None:
+            return False
+        for owner, call in drawn:
+            self._put(owner, call)
+        await asyncio.gather(*(asking.open(state) for state in self._queues if state.key is None))
+        if not drawn:
+            await asyncio.sleep(0)  # a long row of stored cases must not hold up open calls
+        return True
+
+    def _put(self, owner: T, call: Call) -> None:
+        try:
+            state = self._asking.state(call.juror)
+        except TransportError as problem:
+            fault = Fault(Status.ERROR, problem.kind, problem.message)
+            self._unasked.append((owner, call, failed(call, fault, self._asking.at())))
+            return
+        queue = self._queues.setdefault(state, _Queue(state))
+        trying = Trying(self._asking.deadline(call.juror))
+        queue.put(
+            _Job(next(self._numbers), owner, Attempts(call, state, self._asking, trying), queue)
+        )
+
+    def _startable(self) -> tuple[_Job[T], CallTurn] | None:
+        """Take the first call that its limits let go; note when the others may be tried again."""
+        self._due, now = math.inf, self._asking.clock.monotonic()
+        for queue in self._queues.values():
+            while queue.later and queue.later[0][0] <= now + TICK:
+                _, number, job = heapq.heappop(queue.later)
+                heapq.heappush(queue.ready, (number, job))
+        queues = [queue for queue in self._queues.values() if queue.ready]
+        for queue in sorted(queues, key=lambda queue: queue.ready[0][0]):
+            state, job = queue.state, queue.ready[0][1]
+            # While many calls to a juror wait for their next attempt, no further ones begin.
+            if state.limit is None or len(queue.later) >= self._asking.concurrency:
+                continue
+            if self._at_host[state.place.host] >= self._asking.per_host:
+                continue
+            attempts = job.attempts
+            found = state.limit.enter(attempts.call.juror, attempts.tokens, self._changed)
+            if isinstance(found, CallTurn):
+                heapq.heappop(queue.ready)
+                return job, found
+            self._due = min(self._due, now + found)
+        return None
+
+    def _start(self, job: _Job[T], turn: CallTurn) -> None:
+        self._at_host[job.queue.state.place.host] += 1
+        task = self._running[job] = asyncio.create_task(self._attempt(job, turn))
+        task.add_done_callback(lambda _: self._news.put_nowait(job))
+
+    async def _attempt(self, job: _Job[T], turn: CallTurn) -> CanonicalBallot | Retry | None:
+        """Make one attempt of a call; return ``None`` if the ceiling forbids it."""
+        state, ledger, call = job.queue.state, self._ledger, job.attempts.call
+        if state.limit is None or state.key is None:
+            raise RuntimeError(f"{state.juror.name} has no key yet")
+        try:
+            if ledger is not None and not await ledger.begin(call):
+                return None
+            try:
+                found = await job.attempts.once(state.limit, state.key, turn)
+            finally:
+                if ledger is not None:
+                    await ledger.end(call)
+        finally:
+            state.limit.leave()
+        if ledger is not None and not isinstance(found, Retry):
+            await ledger.settled()
+        return found
+
+    # Waiting
+
+    async def _next(self) -> _Job[T] | None:
+        """Wait for the end of an attempt, and return its call, or ``None`` at another change."""
+        clock = self._asking.clock
+        began, is_idle = clock.monotonic(), not self._running
+        due = self._next_due()
+        if self._look is not None and due < math.inf:
+            due = min(due, began + LOOK)
+        if due < self._alarm_at - TICK:
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._alarm_at = due
+            self._alarm = asyncio.create_task(clock.sleep(max(0.0, due - began)))
+            self._alarm.add_done_callback(self._ring)
+        job = await self._news.get()
+        self.idle += clock.monotonic() - began if is_idle else 0.0
+        if job is None and self._look is not None:
+            self._look()
+        return job
+
+    def _next_due(self) -> float:
+        """Return when a waiting call may be tried again, if there is a place, or is given up."""
+        is_full = len(self._running) >= self._asking.concurrency
+        due = math.inf if is_full else self._due
+        for queue in self._queues.values():
+            if queue.later and not is_full:
+                due = min(due, queue.later[0][0])
+            if len(queue) and (ends := self._asking.set_aside_at(queue.state)) is not None:
+                due = min(due, ends)
+        return due
+
+    def _ring(self, alarm: asyncio.Task[None]) -> None:
+        if not alarm.cancelled() and alarm is self._alarm:
+            self._alarm, self._alarm_at = None, math.inf
+            self._news.put_nowait(None)
+
+    def _changed(self) -> None:
+        """Look again at what a limit held back; any thread may call it."""
+        self._loop.call_soon_threadsafe(self._news.put_nowait, None)
+
+
+async def ask_panel(
+    calls: Iterable[Call], asking: CallSession
+) -> AsyncGenerator[tuple[Call, CanonicalBallot], None]:
+    """Yield calls with their ballots in order of arrival; closing the iterator cancels open calls.
+
+    A call is taken from ``calls`` only when there is a place for it.
+    """
+    waiting = iter(calls)
+
+    def draw(free: int) -> list[tuple[None, Call]] | None:
+        return [(None, call) for call in islice(waiting, free)] or None
+
+    async with aclosing(CallRunner(asking, draw).ballots()) as found:
+        async for _, call, ballot in found:
+            yield call, ballot
+
+
+async def ask(call: Call, asking: CallSession) -> CanonicalBallot:
+    """Return the ballot of one juror; every failure becomes a ballot too."""
+    async with aclosing(ask_panel([call], asking)) as ballots:
+        _, ballot = await anext(ballots)
+    return ballot
