@@ -12,7 +12,7 @@ from reviewdesk.app.keys.actions import OF_MACHINE
 from reviewdesk.app.screens.door import DoorDialog
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.app.terminal.app import ChangesApp
-from reviewdesk.desk.files import only_desk
+from reviewdesk.desk.files import keep_to_desk
 from reviewdesk.desk.review.opening import Opening
 from reviewdesk.settings import Settings
 
@@ -27,7 +27,7 @@ class VisitorApp(ConsoleApp):
 
         From now on the process writes no file of the machine, whatever its keys ask for.
         """
-        only_desk()
+        keep_to_desk()
         super().__init__(settings, withheld=OF_MACHINE)
         self._enter = enter
         self._door = opening if isinstance(opening, str) else ""

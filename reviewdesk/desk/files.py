@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.records import Design, Loaded, Run
 from reviewdesk.errors import ReviewDeskError, UsageError
-from reviewdesk.file_output import is_stream, whole_file, whole_path
-from reviewdesk.file_output import only_desk as only_desk
+from reviewdesk.file_output import is_stream, only_desk, whole_file, whole_path
 from reviewdesk.store.copies.backup import is_own_file
 
 if TYPE_CHECKING:
@@ -231,6 +230,11 @@ def whole_desk(path: Path, own: Path, *, force: bool = False) -> Iterator[Path]:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise UsageError(f"{path}: {reason}", "Name another file.") from error
+
+
+def keep_to_desk() -> None:
+    """Let this process write no file but the desk's own, as its keys are a visitor's."""
+    only_desk()
 
 
 def write(desk: Desk, path: Path, pieces: Iterable[str], *, force: bool = False) -> None:
