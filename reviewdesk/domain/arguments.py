@@ -88,6 +88,25 @@ def quorum(place: str, value: object) -> float | str:
     raise UsageError(f"{place} is {value!r}", 'Give a number above 0 and up to 1, or such as "2/3"')
 
 
+def min_answered(place: str, value: object) -> int | str:
+    """Return a count as a whole number, or a share of the panel as "k/n" in lowest terms.
+
+    A whole number is a count, at least 1. A number with a point, or "k/n", is a share above 0 and
+    up to 1, so that 1.0 asks for every juror. Raise UsageError for anything else.
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return value
+    share = Fraction(0)
+    if isinstance(value, str) and "/" in value and _SHARE.fullmatch(value):
+        share = Fraction(value) if int(value.partition("/")[2]) else share
+    elif isinstance(value, float) and math.isfinite(value):
+        share = Fraction(repr(value))
+    if not 0 < share <= 1:
+        hint = 'Give a count, such as 3, or a share, such as 0.6 or "2/3"'
+        raise UsageError(f"{place} is {value!r}", hint)
+    return f"{share.numerator}/{share.denominator}"
+
+
 def supermajority(place: str, value: object) -> Fraction:
     """Return the share as an exact fraction; raise UsageError unless it is above 1/2 and up to 1.
 

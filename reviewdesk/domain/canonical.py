@@ -192,9 +192,3 @@ def own_facts(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return ``meta.reviewdesk``: what our reports state beyond the format's fields; or {}."""
     own = (body.get("meta") or {}).get("reviewdesk")
     return own if isinstance(own, Mapping) else {}
-
-
-def own_word(body: Mapping[str, Any], key: str) -> str | None:
-    """Return a text of ``own_facts`` by its key, or ``None`` if it is absent or not a text."""
-    word = own_facts(body).get(key)
-    return word if isinstance(word, str) else None

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
 from reviewdesk.domain import arguments
-from reviewdesk.domain.canonical import (
-    CanonicalBallot,
-    CanonicalVerdict,
-    number,
-    own_facts,
-    own_word,
-)
+from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, number, own_facts
 from reviewdesk.domain.enums import BY_REGIME, Band, Decision, Regime, Rounding, Status, Strategy
 from reviewdesk.domain.jury.label_words import (
     FAILED_LABELS,
@@ -59,20 +54,24 @@ class Policy(Frozen):
     trim_fraction: float | None = None
     weights: Mapping[str, float] = {}
     failed_jurors: Strategy | None = None
-    """The strategy to use instead when a juror failed; only our own reports state it."""
+    """The strategy that replaces an average when a juror failed; only our own reports state it."""
     supermajority: float | str | None = None
     """The share that a supermajority needs, 2/3 if ``None``; only our own reports state it."""
     counting: LabelRules | None = None
     """The labels that a panel declares and how it counts them; only our own reports state it."""
+    min_answered: float | str | None = None
+    """How many jurors must answer, a count or "k/n" of the seats; fewer give an error."""
 
     def __post_init__(self) -> None:
-        """Raise UsageError for a threshold outside 0..1 or an invalid quorum or supermajority."""
+        """Raise UsageError for a threshold outside 0..1, or an invalid share or count."""
         if self.threshold is not None:
             arguments.unit("threshold", self.threshold)
         if self.quorum is not None:
             arguments.quorum("quorum", self.quorum)
         if self.supermajority is not None:
             arguments.supermajority("supermajority", self.supermajority)
+        if self.min_answered is not None:
+            arguments.min_answered("min_answered", self.min_answered)
 
     @staticmethod
     def from_body(body: Mapping[str, Any] | None) -> Policy:
@@ -98,6 +97,7 @@ class Policy(Frozen):
             failed_jurors=self.failed_jurors or other.failed_jurors,
             supermajority=self.supermajority or other.supermajority,
             counting=self.counting or other.counting,
+            min_answered=self.min_answered or other.min_answered,
         )
 
     def beyond(self, other: Policy) -> tuple[str, ...]:
@@ -270,26 +270,27 @@ def verdict_reader(
 
 
 def _stated_policy(body: CanonicalVerdict, defaults: Policy) -> Policy:
-    stands_in = Strategy.MEDIAN if own_word(body, "failed_jurors") == Strategy.MEDIAN else None
+    stated = own_facts(body)
     own = Policy(
-        failed_jurors=stands_in,
-        supermajority=_stated_share(body),
-        counting=stated_rules(own_facts(body)),
+        failed_jurors=Strategy.MEDIAN if stated.get("failed_jurors") == Strategy.MEDIAN else None,
+        supermajority=_valid(arguments.supermajority, stated.get("supermajority")),
+        counting=stated_rules(stated),
+        min_answered=_valid(arguments.min_answered, stated.get("min_answered")),
     )
-    stated = Policy.from_body(body).over(own).over(defaults)
+    policy = Policy.from_body(body).over(own).over(defaults)
     by_regime = BY_REGIME.get(body.get("regime") or "")
-    if by_regime is None or body.get("strategy") or stated.strategy in {None, by_regime}:
-        return stated
-    return replace(stated, strategy=None)
+    if by_regime is None or body.get("strategy") or policy.strategy in {None, by_regime}:
+        return policy
+    return replace(policy, strategy=None)
 
 
-def _stated_share(body: CanonicalVerdict) -> str | None:
-    """Return the stated supermajority share, or ``None`` if there is none or it is invalid."""
-    stated = own_word(body, "supermajority")
+def _valid(read: Callable[[str, object], Any], stated: object) -> Any:
+    """Return what a report states as ``read`` gives it, or ``None`` if it is invalid."""
     try:
-        return None if stated is None else str(arguments.supermajority("supermajority", stated))
+        found = read("", stated)
     except UsageError:
         return None
+    return str(found) if isinstance(found, Fraction) else found
 
 
 def _status(juror: CanonicalBallot, has_answer: bool) -> Status:

@@ -314,7 +314,10 @@ def keep_orders(conn: sqlite3.Connection) -> None:
 
 
 def derive_by_rules_2(conn: sqlite3.Connection) -> None:
-    """Derive the runs again, whose labels other than pass and fail were compared as votes."""
+    """Derive the runs again, whose labels other than pass and fail were compared as votes.
+
+    Nor was it asked whether missing answers could change a decision.
+    """
     _derive_again(conn)
 
 

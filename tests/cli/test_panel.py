@@ -47,6 +47,7 @@ def test_the_same_as_json(cli: Cli) -> None:
         "quorum": "2/3",
         "trim": {"fraction": 0.2, "rounding": "down"},
         "failed_jurors": "median",
+        "min_answered": None,
         "strategy_for": {"red-team": "unanimous"},
     }
     five = {"jurors": 5, "tolerates": 1, "breaks_at": 2}

@@ -108,7 +108,8 @@ def test_tally_seats_those_who_did_not_vote() -> None:
         juror("e"),
     )
     votes = tally(read(value, threshold=0.7).ballots)
-    assert votes == Votes(passes=1, answered=2, seated=5)
+    assert votes == Votes(passes=1, answered=2, seated=5, withheld=1, missing=2)
+    assert (votes.returned, votes.not_asked) == (3, 0)
     assert votes.fails == 1
     assert votes.split
 

@@ -194,5 +194,6 @@ def test_the_counts_of_a_run(desk: Desk) -> None:
             verdict("c", None, decision="error"),
         ),
     )
-    # Ballots 3 + 2 + 1, of which one of a's and the one of c failed; only b is stated as escalated.
-    assert (run.verdicts, run.ballots, run.failed_ballots, run.flagged) == (3, 6, 2, 1)
+    # Ballots 3 + 2 + 1, of which one of a's and the one of c failed; b is stated as escalated, and
+    # c is an error, which is always flagged.
+    assert (run.verdicts, run.ballots, run.failed_ballots, run.flagged) == (3, 6, 2, 2)

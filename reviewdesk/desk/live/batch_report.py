@@ -131,7 +131,8 @@ def committed_panel(panel: PanelSpec) -> dict[str, Any]:
     return without_nulls(
         {
             **shape(panel, "name rubric"),
-            **shape(rule, "threshold quorum strategy regime failed_jurors"),
+            **shape(rule, "threshold quorum strategy regime"),
+            **panel.answering,
             "supermajority": own_share(rule.supermajority),
             "strategy_for": dict(rule.routes) or None,
             "trim": shape(rule, "fraction=trim rounding"),

@@ -16,6 +16,7 @@ from reviewdesk.domain.canonical import (
 )
 from reviewdesk.domain.jury.label_rules import LabelVote
 from reviewdesk.domain.jury.label_words import Aggregate
+from reviewdesk.domain.jury.quorum import least_answered
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror
@@ -101,6 +102,7 @@ class Panel(PanelSpec):
         swap: bool = False,
         rounds: int = 1,
         *,
+        min_answered: float | str | None = None,
         fallback: str | None = None,
         labels: Sequence[str] = (),
         passing: Sequence[str] = (),
@@ -117,9 +119,14 @@ class Panel(PanelSpec):
         own = {juror.name: juror.weight for juror in seats if juror.weight is not None}
         rule = Rule(
             strategy, threshold, quorum, {**own, **given}, trim, rounding,
-            failed_jurors, regime, routes or {}, aggregate, priority, use_confidence,
+            failed_jurors, min_answered, regime, routes or {}, aggregate, priority, use_confidence,
             supermajority, fallback, stop_when_decided, swap, rounds, labels, passing, failing,
         )  # fmt: skip
+        if seats and least_answered(rule.min_answered, len(seats)) > len(seats):
+            raise UsageError(
+                f"min_answered is {min_answered}, and the panel has {len(seats)} jurors",
+                "Ask for as many as there are, or fewer",
+            )
         PanelSpec.__init__(self, name, seats, rule, rubric)
 
     @classmethod

@@ -32,6 +32,7 @@ from reviewdesk.domain.jury.label_rules import (
     turning_seats,
     undecided_word,
 )
+from reviewdesk.domain.jury.quorum import least_answered
 from reviewdesk.domain.jury.rule import (
     Decisions,
     Rule,
@@ -42,6 +43,7 @@ from reviewdesk.domain.jury.rule import (
     score_by,
     values_on,
 )
+from reviewdesk.domain.jury.stopping import cautioned, left_open
 from reviewdesk.domain.jury.strategies import Sheet, Votes, tally
 from reviewdesk.domain.jury.trim import Trim, trim
 from reviewdesk.domain.verdict import (
@@ -67,20 +69,23 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     """
     cut, votes, found, made = _count(verdict)
     rule = rule_for(verdict.policy, verdict.ballots, verdict.regime)
-    words, said = recount(verdict, rule.used), said_labels(verdict)
-    decision = verdict.decision or _decision(verdict, decision_by(rule.used, made, votes), words)
+    counted, said = recount(verdict, rule.used), said_labels(verdict)
+    words, absent = cautioned(verdict, rule.used, counted), _absent(verdict, votes)
+    decision = verdict.decision or _decision(verdict, votes, made, rule, words)
     score = verdict.score
-    if score is None:
+    if score is None and not votes.too_few(verdict.policy):
         score = words.score if words is not None and said else score_by(rule.used, found)
     close = _closeness(verdict, score)
     seats = seats_of(verdict, cut, decision, rule, words)
     pair = agreement_pair(verdict, close.spread)
     shared, warning = _kinship(verdict, family.defined_band(pair, close.spread))
-    if words is None:
+    if counted is None:
         pivotal = pivotal_seats(verdict, _counted_ballots(seats, rule), votes, cut, rule.used, made)
     else:
         pivotal = (
-            () if close.spread.reason == STOPPED_EARLY else turning_seats(verdict, rule.used, words)
+            ()
+            if close.spread.reason == STOPPED_EARLY or words is not counted
+            else turning_seats(verdict, rule.used, counted)
         )
     assessment = Assessment(
         seats=seats,
@@ -97,7 +102,8 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         bias_warning=warning,
         pivotal=pivotal,
         degraded=_degraded_reasons(verdict, rule),
-        escalation=_escalation_reasons(verdict, close.spread, votes, pivotal, rule),
+        absent=absent,
+        escalation=_escalation_reasons(verdict, close.spread, votes, pivotal, rule, absent),
         breaches=mismatches.mismatches(verdict, votes, made),
         derived=_derived_fields(verdict, rule, decision, score, pair, shared, warning),
         label_vote=words,
@@ -118,16 +124,28 @@ def _count(verdict: Verdict) -> tuple[Trim, Votes, Values, Decisions]:
     return cut, votes, found, decide(votes, found, verdict.policy)
 
 
-def _decision(verdict: Verdict, ruled: Decision | None, words: LabelVote | None) -> Decision | None:
-    """Return the decision of the labels or the rule, or an error if every juror asked has failed.
+def _absent(verdict: Verdict, votes: Votes) -> str | None:
+    """Return why answers that are not there leave no outcome, or one that they could change."""
+    if votes.too_few(verdict.policy):
+        least = least_answered(verdict.policy.min_answered, votes.seated)
+        return f"{votes.returned} of {votes.seated} jurors answered, and the panel needs {least}"
+    return left_open(verdict)
+
+
+def _decision(
+    verdict: Verdict, votes: Votes, made: Decisions, rule: Rule, words: LabelVote | None
+) -> Decision | None:
+    """Return the decision of the labels or the rule, or an error if no or too few jurors answered.
 
     Labels that the panel declares decide alone; others decide what the rule does not. A reported
     consensus label that is neither pass nor fail overrules both rule and labels.
     """
+    if votes.too_few(verdict.policy):
+        return Decision.ERROR
+    found = decision_by(rule.used, made, votes, verdict.policy)
     declared = verdict.policy.counting is not None and bool(verdict.policy.counting.labels)
     if words is not None:
-        ruled = words.decision if declared else ruled or words.decision
-    found = ruled
+        found = words.decision if declared else found or words.decision
     if found and undecided_word(verdict) is None:
         return found
     asked = [ballot.status for ballot in verdict.ballots if ballot.status is not Status.NOT_ASKED]
@@ -198,10 +216,11 @@ def _escalation_reasons(
     votes: Votes,
     pivotal: Sequence[int],
     rule: Rule,
+    absent: str | None,
 ) -> tuple[str, ...]:
+    reasons = [absent] if absent else []
     if spread.reason == STOPPED_EARLY:
-        return ()
-    reasons = []
+        return tuple(reasons)
     if spread.band is Band.LOW:
         reasons.append("low agreement")
     said = said_labels(verdict)

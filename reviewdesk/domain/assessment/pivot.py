@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from reviewdesk.domain.jury.agreement import stopped_early
 from reviewdesk.domain.jury.rule import Decisions, decision_by
@@ -28,7 +29,8 @@ def pivotal_seats(
     counted ballot is moved just across the threshold. Return no seats if the rule decides nothing,
     or the panel stopped before every juror was asked.
     """
-    base, ballots, policy = decision_by(strategy, made, votes), verdict.ballots, verdict.policy
+    ballots, policy = verdict.ballots, verdict.policy
+    base = decision_by(strategy, made, votes, policy)
     if strategy is None or base is None or stopped_early(ballots):
         return ()
     method = STRATEGIES[strategy]
@@ -39,7 +41,7 @@ def pivotal_seats(
         ballot.seat
         for ballot in counted
         if ballot.vote is not None
-        and _with_turned(ballots, ballot, cut, method, policy) not in {base, None}
+        and _with_turned(ballots, ballot, votes, cut, method, policy) not in {base, None}
     )
 
 
@@ -47,20 +49,25 @@ def turning_votes(method: Method, votes: Votes, base: Decision, policy: Policy) 
     """Return which votes, one of them turned, would change the decision of a rule on votes."""
     turning = set()
     for side, passes in ((True, votes.passes - 1), (False, votes.passes + 1)):
-        turned = Votes(passes, votes.answered, votes.seated)
-        if 0 <= passes <= votes.answered and method.decide(turned, None, policy) != base:
+        if not 0 <= passes <= votes.answered:
+            continue
+        if method.decide(replace(votes, passes=passes), None, policy) != base:
             turning.add(side)
     return turning
 
 
 def _with_turned(
-    ballots: Sequence[Ballot], turned: Ballot, cut: Trim, method: Method, policy: Policy
+    ballots: Sequence[Ballot],
+    turned: Ballot,
+    votes: Votes,
+    cut: Trim,
+    method: Method,
+    policy: Policy,
 ) -> Decision | None:
     if turned.score is None or policy.threshold is None:
         return None
     other = policy.threshold - JUST_UNDER if turned.vote else policy.threshold
     scores = [other if ballot.seat == turned.seat else ballot.score for ballot in ballots]
-    votes = Votes(0, 0, len(ballots))
     if method.strategy is Strategy.TRIMMED_MEAN:
         cut = trim(scores, cut.fraction, cut.rounding)
     sheet = Sheet(scores, [ballot.weight for ballot in ballots], votes, cut)

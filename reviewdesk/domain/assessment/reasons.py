@@ -68,9 +68,12 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
     if found.decision in {Decision.PASS, Decision.FAIL}:
         return None
     if found.decision is Decision.ERROR:
-        return "the producer reports an error" if _answer_count(found) else "no juror answered"
+        if not _answer_count(found):
+            return "no juror answered"
+        few = found.votes.too_few(verdict.policy)
+        return found.absent if few else "the producer reports an error"
     if found.decision is Decision.INCONCLUSIVE:
-        return "the panel came to no decision"
+        return found.absent or "the panel came to no decision"
     if found.no_votes:
         return _no_votes(found)
     if not any(seat.ballot.usable for seat in found.seats):

@@ -47,6 +47,8 @@ class Assessment(Frozen):
     bias_warning: str | None
     pivotal: tuple[int, ...]
     degraded: tuple[str, ...]
+    absent: str | None
+    """Why answers that are not there leave no outcome, or one that they could change."""
     escalation: tuple[str, ...]
     """The recomputed reasons for an escalation; empty if there are none."""
     breaches: tuple[Mismatch, ...]
@@ -112,9 +114,13 @@ class Assessment(Frozen):
 
     @property
     def ruled(self) -> Decision | None:
-        """The decision to compare with other rules; ``None`` if it is an error that we derived."""
+        """The decision to compare with other rules; ``None`` if it is an error that we derived.
+
+        Too few answers are an error under every rule, so that one is compared.
+        """
         ours = self.decision is Decision.ERROR and "decision" in self.derived
-        return None if ours else self.decision
+        few = self.decisions.majority is Decision.ERROR
+        return None if ours and not few else self.decision
 
     @property
     def mismatches(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from reviewdesk.domain.jury.label_rules import label_decision, labelled, recount
 from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.rule import Decisions, decision_by, rule_for
-from reviewdesk.domain.jury.stopping import can_turn
+from reviewdesk.domain.jury.stopping import can_turn, cautioned
 from reviewdesk.domain.jury.strategies import STRATEGIES, Votes
 from reviewdesk.domain.verdict import SLACK, Decision, Regime, Status, Strategy, Verdict, folded
 
@@ -56,17 +56,19 @@ def decision_mismatch(verdict: Verdict, made: Decisions, votes: Votes) -> str | 
     if verdict.regime == Regime.IRREVERSIBLE:
         strategies.append(Strategy.MEDIAN)
     counting, words = verdict.policy.counting, recount(verdict, rule.used)
+    careful = cautioned(verdict, rule.used, words)
+    if careful is not None and careful.decision is verdict.decision is Decision.INCONCLUSIVE:
+        return None
     if words is not None and counting is not None and counting.labels:
         allowed = {words.decision, *(counting.outcome(label) for label in words.tied)}
         if verdict.decision in allowed or (words.decision is None and not words.usable):
             return None
         return f"decision: reported {verdict.decision}, but {words.rule} gives {words.label}"
-    own = [decision_by(found, made, votes) for found in strategies]
+    own = [decision_by(found, made, votes, verdict.policy) for found in strategies]
     if strategy is Strategy.TRIMMED_MEAN:
         own += _trimmed_decisions(verdict)
     if strategy in _ON_LABELS:
-        answered = Votes(votes.passes, votes.answered, votes.answered, votes.unknown)
-        own += [STRATEGIES[strategy].decide(answered, None, verdict.policy)]
+        own += [STRATEGIES[strategy].published(votes.of_answered, None, verdict.policy)]
         own += _label_decisions(verdict)
     given = [decision for decision in own if decision is not None]
     if not given or verdict.decision in given or _may_stay_open(verdict, votes):

@@ -135,6 +135,9 @@ class JuryReadings:
 
     def _escalate(self) -> TargetValue:
         pair, stated = self._pair, self._verdict.escalate
+        why, alone = self._assessment.absent, self._lacks_agreement and not self._stopped
+        if stated is None and why and not alone:
+            return TargetValue(True, Origin.RECOMPUTED, note=why)
         if self._stopped and stated is None:
             return TargetValue(None, Origin.RECOMPUTED, skip=_STOPPED)
         if self._lacks_agreement and not stated:

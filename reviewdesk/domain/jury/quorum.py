@@ -1,4 +1,4 @@
-"""Compare the share of a panel that passed with a quorum."""
+"""Compare the share of a panel that passed with a quorum, and that answered with a minimum."""
 
 from __future__ import annotations
 
@@ -39,6 +39,16 @@ def quorum_met_strictly(passes: int, n: int, quorum: float | str) -> bool:
     if isinstance(quorum, str):
         return Fraction(passes, n) >= Fraction(quorum)
     return passes / n >= quorum - SLACK
+
+
+def least_answered(minimum: float | str | None, seated: int) -> int:
+    """Return how many of the seated jurors must answer: a count, or a share rounded up; 0 if None.
+
+    A count may exceed the panel, which then cannot decide.
+    """
+    if isinstance(minimum, str):
+        return math.ceil(Fraction(minimum) * seated)
+    return math.ceil(minimum or 0)
 
 
 def _check(passes: int, n: int, quorum: float | str) -> None:

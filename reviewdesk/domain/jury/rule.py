@@ -28,7 +28,10 @@ class Values(Frozen):
 
 
 class Decisions(Frozen):
-    """The decision of each rule; ``None`` if nobody voted or a threshold or quorum is missing."""
+    """The decision of each rule; ``None`` if nobody voted or a threshold or quorum is missing.
+
+    All of them are an error if too few jurors answered.
+    """
 
     quorum: Decision | None
     quorum_strict: Decision | None
@@ -56,6 +59,8 @@ _Reading: TypeAlias = Callable[[Votes, Values, Policy], Decision | None]
 
 
 def _quorum_strict(votes: Votes, _found: Values, policy: Policy) -> Decision | None:
+    if votes.too_few(policy):
+        return Decision.ERROR
     if policy.quorum is None or not votes.known:
         return None
     met = quorum_met_strictly(votes.passes, votes.seated, policy.quorum)
@@ -64,8 +69,9 @@ def _quorum_strict(votes: Votes, _found: Values, policy: Policy) -> Decision | N
 
 def _quorum_answered(votes: Votes, found: Values, policy: Policy) -> Decision | None:
     """Apply the quorum to the jurors that answered, as producers do that list no empty seats."""
-    answered = Votes(votes.passes, votes.answered, votes.answered, votes.unknown)
-    return STRATEGIES[Strategy.QUORUM].decide(answered, found.mean, policy)
+    if votes.too_few(policy):
+        return Decision.ERROR
+    return STRATEGIES[Strategy.QUORUM].published(votes.of_answered, found.mean, policy)
 
 
 _OTHER_READINGS: dict[str, _Reading] = {
@@ -103,9 +109,8 @@ def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = Non
 
     The policy of a verdict with a regime has no strategy from the file's defaults. A dispute
     without a strategy is decided by a person alone. If a juror failed, the median replaces
-    ``weighted_average``; if the policy sets ``failed_jurors``, that strategy replaces any other,
-    provided that there is a score. A juror that abstained, was not asked or was not understood did
-    not fail.
+    ``weighted_average``; if the policy sets ``failed_jurors``, also ``mean`` and ``trimmed_mean``,
+    and no other strategy. A juror that abstained, was not asked or was not understood did not fail.
     """
     if policy.strategy is None and regime == Regime.DISPUTE:
         return Rule(None, None, "regime dispute: a person decides")
@@ -118,28 +123,28 @@ def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = Non
     if other is None:
         return Rule(strategy, strategy, None)
     failed = [b.id for b in ballots if b.status.failed]
-    scored = strategy is Strategy.WEIGHTED_AVERAGE or any(b.score is not None for b in ballots)
-    if failed and scored:
+    if failed:
         return Rule(strategy, other, f"failed: {', '.join(failed)}")
     return Rule(strategy, strategy, None)
 
 
 def stand_in(policy: Policy, strategy: Strategy | None) -> Strategy | None:
-    """Return the strategy that replaces another one if a juror failed, or ``None`` if none does."""
-    other = policy.failed_jurors
+    """Return the strategy that replaces an average if a juror failed, or ``None`` if none does."""
     if strategy is Strategy.WEIGHTED_AVERAGE:
-        other = other or Strategy.MEDIAN
-    return None if strategy in {None, Strategy.EXTERNAL, other} else other
+        return policy.failed_jurors or Strategy.MEDIAN
+    return policy.failed_jurors if strategy in {Strategy.MEAN, Strategy.TRIMMED_MEAN} else None
 
 
-def decision_by(strategy: Strategy | None, made: Decisions, votes: Votes) -> Decision | None:
+def decision_by(
+    strategy: Strategy | None, made: Decisions, votes: Votes, policy: Policy
+) -> Decision | None:
     """Return the decision of one strategy; ``None`` if only its producer knows the rule."""
     if strategy is None:
         return None
     if strategy.value in _DECISION_NAMES:
         decision: Decision | None = getattr(made, strategy.value)
         return decision
-    return STRATEGIES[strategy].decide(votes, None, Policy())
+    return STRATEGIES[strategy].decide(votes, None, policy)
 
 
 def score_by(strategy: Strategy | None, found: Values) -> float | None:

@@ -1,201 +1,228 @@
-"""Whether the jurors of a verdict that were not asked could still have turned its decision.
+"""Whether answers that are not there could still turn the decision of a verdict.
 
 A panel that asks one juror after another may stop as soon as one decision is left. What is
 promised is the decision alone: score, agreement and flags may differ from those of the full panel.
+A verdict that missing answers could turn goes to a person.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from itertools import product
 from typing import Final
 
 from reviewdesk.domain.jury.agreement import stopped_early
-from reviewdesk.domain.jury.label_rules import (
-    LABEL_RULES,
-    confidence_sums,
-    label_counts,
-    label_vote,
-    labelled,
-)
+from reviewdesk.domain.jury.label_rules import LABEL_RULES, LabelVote, labelled, recount
 from reviewdesk.domain.jury.label_words import LabelRules
-from reviewdesk.domain.jury.rule import rule_for, stand_in
-from reviewdesk.domain.jury.strategies import STRATEGIES, Method, Reads, Sheet, Votes, tally
-from reviewdesk.domain.jury.supermajority import LEAST_COMMITTED, commits, exact_share
-from reviewdesk.domain.jury.trim import trim
-from reviewdesk.domain.verdict import (
-    SLACK,
-    Decision,
-    Policy,
-    Rounding,
-    Status,
-    Strategy,
-    Verdict,
-    folded,
+from reviewdesk.domain.jury.quorum import least_answered
+from reviewdesk.domain.jury.rule import Rule, rule_for, stand_in
+from reviewdesk.domain.jury.strategies import (
+    STRATEGIES,
+    Method,
+    Reads,
+    Sheet,
+    Votes,
+    decisions_by_votes,
+    tally,
 )
+from reviewdesk.domain.jury.trim import trim
+from reviewdesk.domain.verdict import SLACK, Decision, Rounding, Status, Strategy, Verdict, folded
 
 _ANY: Final = frozenset({Decision.PASS, Decision.FAIL, None})
+_NEW_LABEL = "a label that no juror gave"
 
 
 def can_turn(verdict: Verdict) -> bool:
     """Return whether the jurors that were not asked might change the verdict's decision.
 
-    Each of them may vote either way with any score from 0 to 1, abstain or fail. False is certain:
-    whatever they answer, the decision of the full panel is that of the ballots so far. For rules on
-    votes it is also tight. A mean, a median, an extreme and a trimmed mean rise with every score,
-    so for rules on scores all further scores are taken as 0, and as 1. For a weighted vote of
-    labels it holds as long as no label can catch up with the first. Labels that a panel declares
-    decide under every rule that can count them, as far as one of them can still win.
+    Each of them may vote either way with any score from 0 to 1, give any label, abstain or fail.
+    False is certain: whatever they answer, the decision of the full panel is that of the ballots so
+    far. For rules on votes it is also tight.
     """
-    return stopped_early(verdict.ballots) and len(reachable(verdict)) > 1
+    if not stopped_early(verdict.ballots):
+        return False
+    used = rule_for(verdict.policy, verdict.ballots, verdict.regime).used
+    # A cautious rule waits for missing jurors, which a re-run may ask.
+    cautious = used is not None and STRATEGIES[used].cautious
+    return len(reachable(verdict, missing=cautious)) > 1
 
 
-def reachable(verdict: Verdict) -> frozenset[Decision | None]:
+def left_open(verdict: Verdict) -> str | None:
+    """Return a sentence if answers that are not there could change the outcome, else ``None``.
+
+    They are those of jurors that failed, abstained, withheld the vote that the rule reads, were not
+    understood or were not asked. Where the producer alone knows the rule, nothing is said.
+    """
+    votes = tally(verdict.ballots)
+    used = rule_for(verdict.policy, verdict.ballots, verdict.regime).used
+    if not _own_count(verdict) and used in {None, Strategy.EXTERNAL}:
+        return None
+    missing = votes.missing + _withheld(verdict, used, votes)
+    if not missing + votes.not_asked:
+        return None
+    if len(reachable(verdict, missing=True)) < 2:
+        return None
+    whose = "its vote" if missing + votes.not_asked == 1 else "their votes"
+    silent = f"{missing} of {votes.seated} jurors did not answer"
+    were = "was" if votes.not_asked == 1 else "were"
+    unasked = f"{votes.not_asked} of {votes.seated} jurors {were} not asked"
+    who = " and ".join([silent] * (missing > 0) + [unasked] * (votes.not_asked > 0))
+    return f"{who}, and {whose} could change this"
+
+
+def cautioned(
+    verdict: Verdict, strategy: Strategy | None, words: LabelVote | None
+) -> LabelVote | None:
+    """Return a vote of labels with what the strategy decides by it beside missing jurors.
+
+    The count stays as published. A cautious strategy is inconclusive if a missing answer could
+    change its decision.
+    """
+    if words is None or strategy is None or not STRATEGIES[strategy].cautious:
+        return words
+    sides = {Decision.PASS, Decision.FAIL}
+    if words.decision not in sides or not tally(verdict.ballots).missing or not left_open(verdict):
+        return words
+    return replace(words, decision=Decision.INCONCLUSIVE)
+
+
+def reachable(verdict: Verdict, *, missing: bool = False) -> frozenset[str | None]:
     """Return the decisions that remain possible, that of the ballots so far among them.
 
-    Where only a person or the producer decides, every decision remains possible.
+    Jurors that were not asked may still answer; with ``missing``, so may those that failed,
+    abstained or were not understood. A label that decides nothing stands for itself. Where only a
+    person, the producer or a caller's own rule decides, every decision remains possible.
     """
-    found: set[Decision | None] = set()
-    for strategy, waiting in _strategies(verdict):
-        if strategy in {None, Strategy.EXTERNAL}:
-            return _ANY
-        found |= _reachable_by(STRATEGIES[strategy], verdict, waiting)
+    policy, ballots = verdict.policy, verdict.ballots
+    rule = rule_for(policy, ballots, verdict.regime)
+    if _own_count(verdict) or rule.used in {None, Strategy.EXTERNAL}:
+        return _ANY
+    votes = tally(ballots)
+    seats = [
+        ballot.seat
+        for ballot in ballots
+        if ballot.status is Status.NOT_ASKED or (missing and not ballot.usable)
+    ]
+    least = least_answered(policy.min_answered, votes.seated)
+    if votes.returned + len(seats) < least:
+        return frozenset({Decision.ERROR})
+    found: set[str | None] = {Decision.ERROR} if votes.returned < least else set()
+    for strategy, counts in _strategies(verdict, rule, seats, missing=missing):
+        method = STRATEGIES[strategy]
+        if _counts_labels(verdict, method, votes):
+            found |= _by_labels(verdict, strategy, seats)
+        elif method.reads is Reads.VOTES:
+            absent = len(seats) + missing * _withheld(verdict, strategy, votes)
+            found |= decisions_by_votes(method, votes, absent, policy)
+        elif votes.answered:
+            found |= _by_scores(method, verdict, seats, counts)
+        else:
+            found |= _ANY
     return frozenset(found)
 
 
-def _strategies(verdict: Verdict) -> Iterator[tuple[Strategy | None, int]]:
-    """Yield each rule that may decide in the end, and how many jurors may then still answer.
+def _own_count(verdict: Verdict) -> bool:
+    """Return whether a caller's own function counts the labels."""
+    counting = verdict.policy.counting
+    return counting is not None and counting.aggregate is not None
 
-    A juror that fails may bring in the median, so that one juror less can answer.
+
+def _counts_labels(verdict: Verdict, method: Method, votes: Votes) -> bool:
+    """Return whether labels decide: declared ones, or those of jurors that cast no vote."""
+    counting = verdict.policy.counting
+    if counting is not None and counting.labels and method.strategy in LABEL_RULES:
+        return True
+    return method.reads is Reads.LABELS or (not votes.answered and bool(labelled(verdict.ballots)))
+
+
+def _withheld(verdict: Verdict, strategy: Strategy | None, votes: Votes) -> int:
+    """Return how many jurors answered without the vote that the strategy reads."""
+    method = None if strategy is None else STRATEGIES[strategy]
+    reads_votes = method is not None and method.reads is Reads.VOTES
+    if method is None or not reads_votes or _counts_labels(verdict, method, votes):
+        return 0
+    return votes.withheld
+
+
+def _strategies(
+    verdict: Verdict, rule: Rule, seats: Sequence[int], *, missing: bool
+) -> Iterator[tuple[Strategy, Sequence[int]]]:
+    """Yield each rule that may decide in the end, and how many of the seats may then answer.
+
+    Missing jurors are taken to answer all or not at all. Of those that were not asked, any may
+    fail, and one that fails may bring in the median.
     """
-    policy, ballots = verdict.policy, verdict.ballots
-    waiting = sum(ballot.status is Status.NOT_ASKED for ballot in ballots)
-    rule = rule_for(policy, ballots, verdict.regime)
-    yield rule.used, waiting
-    other = stand_in(policy, rule.strategy)
-    failed = any(ballot.status.failed for ballot in ballots)
-    if other is not None and rule.used is not other and (failed or waiting):
-        yield other, waiting if failed else waiting - 1
+    if rule.used is None or rule.strategy is None:
+        return
+    if missing:
+        yield rule.used, (0,)
+        yield rule.strategy, (len(seats),)
+        return
+    yield rule.used, range(len(seats) + 1)
+    other = stand_in(verdict.policy, rule.strategy)
+    if other is not None and other is not rule.used:
+        yield other, range(len(seats))
 
 
-def _reachable_by(method: Method, verdict: Verdict, waiting: int) -> set[Decision | None]:
-    votes, rules = tally(verdict.ballots), verdict.policy.counting
-    if rules is not None and rules.labels and method.strategy in LABEL_RULES:
-        return _by_declared(method.strategy, verdict, rules, waiting)
-    if method.reads is Reads.VOTES:
-        # The keys are exactly what a rule on votes reads, so the many equal panels of a run share.
-        policy = verdict.policy
-        return {*_by_votes(method, votes, waiting, policy.quorum, policy.supermajority)}
-    if method.reads is Reads.SCORES and votes.answered:
-        return _by_scores(method, verdict, waiting)
-    if method.strategy is Strategy.FIRST_DISAGREEMENT:
-        words = {folded(ballot.label) for ballot in labelled(verdict.ballots)}
-        return {None} if len(words) > 1 else {*_ANY}
-    if method.strategy is Strategy.WEIGHTED_VOTE:
-        return _by_labels(verdict)
-    return {*_ANY}
-
-
-def _by_declared(
-    strategy: Strategy, verdict: Verdict, rules: LabelRules, waiting: int
-) -> set[Decision | None]:
-    """Return the decisions that the labels so far, and ``waiting`` more, can still give."""
-    share = verdict.policy.supermajority
-    now = label_vote(verdict.ballots, strategy, replace(rules, share=share)).decision
-    if not waiting:
-        return {now}
-    if strategy is Strategy.WEIGHTED_VOTE:
-        return _by_labels(verdict)
-    counts = dict.fromkeys(rules.labels, 0) | label_counts(labelled(verdict.ballots))
-    if strategy is Strategy.MAJORITY:
-        most = max(counts.values())
-        return {now, *(rules.outcome(one) for one in counts if counts[one] + waiting >= most)}
-    if strategy is Strategy.SUPERMAJORITY:
-        counts = {one: n for one, n in counts.items() if commits(one)}
-        given = sum(counts.values())
-        needed = exact_share(share) * (given + waiting)
-        if given >= LEAST_COMMITTED and max(counts.values()) >= needed:
-            return {now}
-        enough = given + waiting >= LEAST_COMMITTED
-        won = {rules.outcome(one) for one, n in counts.items() if enough and n + waiting >= needed}
-        return {now, Decision.INCONCLUSIVE, *won}
-    # Unanimity, and the first disagreement: any second label ends it.
-    said = [one for one, n in counts.items() if n]
-    if len(said) > 1:
-        return {now}
-    return {now, Decision.INCONCLUSIVE, *(rules.outcome(one) for one in said or counts)}
-
-
-@lru_cache(maxsize=65_536)
-def _by_votes(
-    method: Method,
-    votes: Votes,
-    waiting: int,
-    quorum: float | str | None,
-    supermajority: float | str | None,
+def _by_scores(
+    method: Method, verdict: Verdict, seats: Sequence[int], counts: Sequence[int]
 ) -> frozenset[Decision | None]:
-    """Try every number of further passes and fails; the other jurors abstain or fail."""
-    policy = Policy(quorum=quorum, supermajority=supermajority)
-    return frozenset(
-        method.decide(
-            Votes(votes.passes + passes, votes.answered + passes + fails, votes.seated,
-                  votes.unknown),
-            None, policy,
-        )
-        for passes in range(waiting + 1)
-        for fails in range(waiting + 1 - passes)
-    )  # fmt: skip
+    """Compare the bounds of the value with the threshold, clear of its slack and of rounding.
 
-
-def _by_scores(method: Method, verdict: Verdict, waiting: int) -> set[Decision | None]:
-    """Compare the bounds of the value with the threshold, clear of its slack and of rounding."""
-    values = _values(method, verdict, waiting)
+    A mean, a median, an extreme and a trimmed mean rise with every score, so all further scores are
+    taken as 0, and as 1.
+    """
+    values = _values(method, verdict, seats, counts)
     threshold = verdict.policy.threshold
     known = [value for value in values if value is not None]
     if threshold is None or len(known) < len(values):
-        return {*_ANY}
+        return _ANY
     if min(known) >= threshold - SLACK / 2:
-        return {Decision.PASS}
-    return {Decision.FAIL} if max(known) < threshold - 2 * SLACK else {*_ANY}
+        return frozenset({Decision.PASS})
+    return frozenset({Decision.FAIL}) if max(known) < threshold - 2 * SLACK else _ANY
 
 
-def _values(method: Method, verdict: Verdict, waiting: int) -> list[float | None]:
-    """Return the value with no further score, and with 1, 2, ... of them, all lowest or highest."""
+def _values(
+    method: Method, verdict: Verdict, seats: Sequence[int], counts: Sequence[int]
+) -> list[float | None]:
+    """Return the value with each number of further scores, all lowest or all highest."""
     ballots = verdict.ballots
-    scores = [ballot.score for ballot in ballots]
     weights = [ballot.weight for ballot in ballots]
-    seats = [ballot.seat for ballot in ballots if ballot.status is Status.NOT_ASKED]
     fraction = verdict.trim.fraction_under(verdict.policy)
     rounding = verdict.trim.rounding or Rounding.DOWN
     found: list[float | None] = []
-    for count in range(waiting + 1):
-        for extreme in (0.0, 1.0):
-            given = list(scores)
-            for seat in seats[:count]:
-                given[seat] = extreme
-            cut = trim(given, fraction, rounding)
-            found.append(method.value(Sheet(given, weights, Votes(0, 0, len(ballots)), cut)))
+    for count, extreme in product(counts, (0.0, 1.0)):
+        given = [ballot.score for ballot in ballots]
+        for seat in seats[:count]:
+            given[seat] = extreme
+        cut = trim(given, fraction, rounding)
+        found.append(method.value(Sheet(given, weights, Votes(0, 0, len(ballots)), cut)))
     return found
 
 
-def _by_labels(verdict: Verdict) -> set[Decision | None]:
-    """Return the decision of the leading label if all waiting weight together cannot pass it.
+def _by_labels(verdict: Verdict, strategy: Strategy, seats: Sequence[int]) -> frozenset[str | None]:
+    """Return what may come of the labels: a decision, or a label that is none.
 
-    A waiting juror adds its weight times a confidence of at most 1, to a label that may be new. If
-    no confidence is known yet, the first one that is given changes what the others count.
+    No label threatens the first more than if every juror of the seats gives it. A confidence of 0
+    matters too: with it, ballots without a confidence no longer count.
     """
-    counted = labelled(verdict.ballots)
-    if all(ballot.confidence is None for ballot in counted):
-        return {*_ANY}
-    first, *others = sorted(confidence_sums(counted).items(), key=lambda one: -one[1])
-    weights = [1.0 if one.weight is None else one.weight for one in verdict.ballots]
-    added = sum(
-        weight
-        for weight, ballot in zip(weights, verdict.ballots, strict=True)
-        if ballot.status is Status.NOT_ASKED
-    )
-    second = others[0][1] if others else 0.0
-    ahead = first[1] - second - added > max(weights) * len(weights) * 1e-6
     rules = verdict.policy.counting or LabelRules()
-    return {rules.outcome(first[0])} if ahead else {*_ANY}
+    words = recount(verdict, strategy)
+    if words is None:
+        return _ANY
+    found = {_outcome(words, rules)}
+    labels = {one.label for one in labelled(verdict.ballots)} | {*(rules.labels or [_NEW_LABEL])}
+    for label, sure in product(labels if seats else (), (None, 0.0, 1.0)):
+        ballots = list(verdict.ballots)
+        for seat in seats:
+            ballots[seat] = replace(
+                ballots[seat], status=Status.OK, label=label, confidence=sure, error=None
+            )
+        if made := recount(replace(verdict, ballots=tuple(ballots)), strategy):
+            found.add(_outcome(made, rules))
+    return frozenset(found)
+
+
+def _outcome(words: LabelVote, rules: LabelRules) -> str | None:
+    return words.decision or (None if rules.labels else folded(words.label))

@@ -1,5 +1,9 @@
 """The strategies: what each one reads, the score it gives and the decision it takes.
 
+A juror that failed, abstained or was not understood could have answered anything. Three strategies
+are chosen for safety (unanimous, lowest, supermajority) and decide beside such a juror only if no
+answer of it could change the decision; else they are inconclusive.
+
 All code that iterates over strategies (values, decisions, pivotal votes, comparisons of rules)
 takes them from here.
 """
@@ -8,15 +12,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from reviewdesk.domain import arguments
-from reviewdesk.domain.jury.quorum import quorum_met
+from reviewdesk.domain.jury.quorum import least_answered, quorum_met
 from reviewdesk.domain.jury.supermajority import vote_decision
 from reviewdesk.domain.jury.trim import Trim, kept_mean
-from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Policy, Strategy
+from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Policy, Status, Strategy
 from reviewdesk.frozen import Frozen
 
 
@@ -29,8 +34,11 @@ class Votes:
     seated: int
     unknown: int = 0
     """Jurors whose score needs an unknown threshold to vote; with any, no rule on votes decides."""
-    withheld: int = field(default=0, compare=False)
+    withheld: int = 0
     """Jurors that answered without casting a vote; if nobody voted, their scores decide nothing."""
+    missing: int = 0
+    """Jurors that were asked and gave no answer: they failed, abstained or were not understood."""
+    not_asked: int = 0
 
     @property
     def fails(self) -> int:
@@ -52,15 +60,32 @@ class Votes:
         """Whether votes were cast, and every juror that answered cast or withheld its vote."""
         return self.answered > 0 and not self.unknown
 
+    @property
+    def returned(self) -> int:
+        """The number of jurors that answered, with or without a vote."""
+        return self.seated - self.missing - self.not_asked
+
+    @property
+    def of_answered(self) -> Votes:
+        """The same votes of a panel of those who voted, as some producers count them."""
+        return Votes(self.passes, self.answered, self.answered, self.unknown)
+
+    def too_few(self, policy: Policy) -> bool:
+        """Whether fewer jurors answered than ``min_answered`` asks for; never without a panel."""
+        least = least_answered(policy.min_answered, self.seated)
+        return self.seated > 0 and self.returned < least
+
 
 def tally(ballots: Sequence[Ballot]) -> Votes:
     """Count the votes; a juror that failed or withheld its vote stays seated."""
     cast = [ballot.vote for ballot in ballots if ballot.vote is not None]
-    unknown = withheld = 0
+    unknown = withheld = missing = not_asked = 0
     if len(cast) < len(ballots):
         unknown = sum(ballot.undetermined for ballot in ballots)
         withheld = sum(ballot.usable and ballot.withheld for ballot in ballots)
-    return Votes(sum(cast), len(cast), len(ballots), unknown, withheld)
+        not_asked = sum(ballot.status is Status.NOT_ASKED for ballot in ballots)
+        missing = sum(not ballot.usable for ballot in ballots) - not_asked
+    return Votes(sum(cast), len(cast), len(ballots), unknown, withheld, missing, not_asked)
 
 
 def mean(scores: Sequence[float | None]) -> float | None:
@@ -133,18 +158,71 @@ class Method(Frozen):
     reads: Reads
     value: Valued
     """Computes the panel score; gives ``None`` if what the strategy reads is missing."""
-    decide: Decides
-    """Decides; gives ``None`` if nobody voted, or if something that the strategy needs is missing.
+    published: Decides
+    """Decides by the answers that came back, as the strategy's source does.
 
-    That may be the threshold, the quorum, a vote that depends on the threshold, or all that it
-    reads.
+    It gives ``None`` if nobody voted, or if something that the strategy needs is missing. That may
+    be the threshold, the quorum, a vote that depends on the threshold, or all that it reads.
     """
     about: str
+    cautious: bool = False
+    """Whether a missing answer that could change the decision makes it inconclusive."""
+
+    def decide(self, votes: Votes, value: float | None, policy: Policy) -> Decision | None:
+        """Return the decision, an error if too few jurors answered, or ``None`` without one."""
+        if policy.min_answered is not None and votes.too_few(policy):
+            return Decision.ERROR
+        found = self.published(votes, value, policy)
+        if not self.cautious or found not in _SIDES:
+            return found
+        if self.reads is Reads.SCORES:
+            # One lower score turns a pass, and no score turns a fail.
+            turns = votes.missing > 0 and found is Decision.PASS and (policy.threshold or 0) > SLACK
+        else:
+            absent = votes.missing + votes.withheld
+            turns = absent > 0 and len(decisions_by_votes(self, votes, absent, policy)) > 1
+        return Decision.INCONCLUSIVE if turns else found
 
     @property
     def title(self) -> str:
         """The name of the strategy in words for the screen."""
         return self.strategy.value.replace("_", " ")
+
+
+_SIDES = frozenset({Decision.PASS, Decision.FAIL})
+
+
+def decisions_by_votes(
+    method: Method, votes: Votes, absent: int, policy: Policy
+) -> frozenset[Decision | None]:
+    """Return what a rule on votes may decide if any of ``absent`` more jurors vote.
+
+    Each of them may pass, fail or stay silent; the votes that are there stay. Whether enough
+    answered is another matter.
+    """
+    # The keys are exactly what a rule on votes reads, so the many equal panels of a run share.
+    read = Votes(votes.passes, votes.answered, votes.seated, votes.unknown)
+    return _decisions_by_votes(method, read, absent, policy.quorum, policy.supermajority)
+
+
+@lru_cache(maxsize=65_536)
+def _decisions_by_votes(
+    method: Method,
+    votes: Votes,
+    absent: int,
+    quorum: float | str | None,
+    supermajority: float | str | None,
+) -> frozenset[Decision | None]:
+    policy = Policy(quorum=quorum, supermajority=supermajority)
+    return frozenset(
+        method.published(
+            Votes(votes.passes + passes, votes.answered + passes + fails, votes.seated,
+                  votes.unknown),
+            None, policy,
+        )
+        for passes in range(absent + 1)
+        for fails in range(absent + 1 - passes)
+    )  # fmt: skip
 
 
 def _mean(sheet: Sheet) -> float | None:
@@ -167,7 +245,8 @@ def _majority_value(sheet: Sheet) -> float | None:
 
 def _unanimous_value(sheet: Sheet) -> float | None:
     votes = sheet.votes
-    return mean(sheet.scores) if votes.known and not votes.split else None
+    alike = votes.known and not votes.split and not votes.missing and not votes.withheld
+    return mean(sheet.scores) if alike else None
 
 
 def _by_score(votes: Votes, value: float | None, policy: Policy) -> Decision | None:
@@ -217,12 +296,14 @@ def _no_decision(_votes: Votes, _value: float | None, _policy: Policy) -> Decisi
     return None
 
 
-def _on_scores(strategy: Strategy, value: Valued, about: str) -> Method:
-    return Method(strategy, Reads.SCORES, value, _by_score, about)
+def _on_scores(strategy: Strategy, value: Valued, about: str, *, cautious: bool = False) -> Method:
+    return Method(strategy, Reads.SCORES, value, _by_score, about, cautious)
 
 
-def _on_votes(strategy: Strategy, value: Valued, decide: Decides, about: str) -> Method:
-    return Method(strategy, Reads.VOTES, value, decide, about)
+def _on_votes(
+    strategy: Strategy, value: Valued, decide: Decides, about: str, *, cautious: bool = False
+) -> Method:
+    return Method(strategy, Reads.VOTES, value, decide, about, cautious)
 
 
 def _score_only(strategy: Strategy, reads: Reads, about: str) -> Method:
@@ -241,6 +322,7 @@ _METHODS = (
         _unanimous_value,
         _unanimous,
         "the mean where every vote agrees; a split decides nothing and goes to a person",
+        cautious=True,
     ),
     _on_scores(
         Strategy.WEIGHTED_AVERAGE,
@@ -257,7 +339,10 @@ _METHODS = (
         Strategy.HIGHEST, _extreme(max), "the highest score: passes if one juror is content"
     ),
     _on_scores(
-        Strategy.LOWEST, _extreme(min), "the lowest score: passes only if all jurors are content"
+        Strategy.LOWEST,
+        _extreme(min),
+        "the lowest score: passes only if all jurors are content",
+        cautious=True,
     ),
     _on_scores(
         Strategy.TRIMMED_MEAN,
@@ -277,6 +362,7 @@ _METHODS = (
         _mean,
         _supermajority,
         "passes or fails by two thirds, or another share, of the three or more that committed",
+        cautious=True,
     ),
 )
 

@@ -16,6 +16,8 @@ from reviewdesk.domain.verdict import Ballot, Policy, Verdict
 JUROR_KEYS = ("id", "model", "vendor", "temperature", "prompt_sha256", "weight")
 JUROR_META = ("reasoning", "extra", "samples", "order")
 """Further settings of a juror, which its ballots keep under ``meta``, and which count if set."""
+ANSWERING_KEYS = ("failed_jurors", "min_answered")
+"""What becomes of missing answers, which counts only where it is set."""
 ASKING_KEYS = ("stop_when_decided", "swap", "rounds")
 """How jurors are asked, which counts only where it is set and not the default."""
 RULE_KEYS = ("strategy", "trim_fraction", "rounding", "threshold", "quorum", "rubric_sha256")
@@ -31,7 +33,7 @@ class HashStatus(StrEnum):
 def panel_hash(jurors: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> str:
     """Return the sha256 of the canonical JSON of ``[jurors, rule]``.
 
-    Only ``JUROR_KEYS``, ``RULE_KEYS`` and what is set of ``JUROR_META`` count. A missing key counts
+    Only ``JUROR_KEYS``, ``RULE_KEYS`` and what is set of the other keys count. A missing key counts
     as ``null``, and a whole number as an integer, so that 1 and 1.0 are the same threshold. The
     share of a supermajority is added in lowest terms, but only if it is not the default, so that a
     stated default gives the same hash as none.
@@ -40,7 +42,8 @@ def panel_hash(jurors: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> 
     rule_part: dict[str, Any] = {key: _plain(rule.get(key)) for key in RULE_KEYS}
     if (share := own_share(rule.get("supermajority"))) is not None:
         rule_part["supermajority"] = share
-    rule_part |= {key: value for key in (*ASKING_KEYS, *LABEL_FACTS) if (value := rule.get(key))}
+    keys = (*ANSWERING_KEYS, *ASKING_KEYS, *LABEL_FACTS)
+    rule_part |= {key: value for key in keys if (value := rule.get(key))}
     return hashlib.sha256(canonical_json([seats, rule_part])).hexdigest()
 
 
@@ -50,8 +53,11 @@ def _seat(juror: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: _plain(juror.get(key)) for key in JUROR_KEYS}, **asked}
 
 
-def verdict_panel_hash(verdict: Verdict) -> str:
-    """Recompute the panel hash from a verdict's report, without what a person filled in."""
+def verdict_panel_hash(verdict: Verdict, *, without: Sequence[str] = ()) -> str:
+    """Recompute the panel hash from a verdict's report, without what a person filled in.
+
+    The keys ``without`` are left out as if they were not set.
+    """
     policy, own = verdict.policy, verdict.set_by_you
     fraction = verdict.trim.fraction
     rule = {
@@ -62,21 +68,29 @@ def verdict_panel_hash(verdict: Verdict) -> str:
         "quorum": _value_from_report("quorum", policy, own),
         "rubric_sha256": text_hash(verdict.text("rubric")),
         "supermajority": policy.supermajority,
+        "failed_jurors": policy.failed_jurors,
+        "min_answered": policy.min_answered,
         **{key: own_facts(verdict.body).get(key) for key in (*ASKING_KEYS, *LABEL_FACTS)},
     }
     bodies = verdict.body["jurors"]
-    return panel_hash([_juror(*pair) for pair in zip(verdict.ballots, bodies, strict=True)], rule)
+    jurors = [_juror(*pair) for pair in zip(verdict.ballots, bodies, strict=True)]
+    return panel_hash(jurors, {key: value for key, value in rule.items() if key not in without})
 
 
 def panel_hash_status(verdict: Verdict) -> HashStatus | None:
     """Compare the stated panel hash with the recomputed one; return ``None`` if none is stated.
 
     A hash that differs is only unverified: another program may compute its hash in another way.
+    Our hashes did not always cover ``failed_jurors``, and those without it stay valid.
     """
     stated = (verdict.body.get("provenance") or {}).get("panel_hash")
     if not stated:
         return None
-    same = str(stated).strip().lower().removeprefix("sha256:") == verdict_panel_hash(verdict)
+    given = str(stated).strip().lower().removeprefix("sha256:")
+    same = given in {
+        verdict_panel_hash(verdict),
+        verdict_panel_hash(verdict, without=("failed_jurors",)),
+    }
     return HashStatus.VERIFIED if same else HashStatus.UNVERIFIED
 
 

@@ -52,7 +52,9 @@ class PanelRule:
     trim: float = DEFAULT_TRIM_FRACTION
     rounding: Rounding | str = Rounding.DOWN
     failed_jurors: Strategy | str | None = None
-    """With ``median``, the median replaces any strategy when a juror failed."""
+    """With ``median``, the median replaces ``mean`` and ``trimmed_mean`` when a juror failed."""
+    min_answered: float | str | None = None
+    """How many jurors must answer: a count (3), or a share (0.6, "2/3"); fewer give an error."""
     regime: Regime | str | None = None
     routes: Mapping[str, Strategy | str] = field(default_factory=dict)
     aggregate: Aggregate | None = None
@@ -115,6 +117,9 @@ class PanelRule:
             else arguments.member(Regime, self.regime, "regime is"),
             "routes": {tag: strategy_named(word) for tag, word in self.routes.items()},
             "priority": counting.priority,
+            "min_answered": None
+            if self.min_answered is None
+            else arguments.min_answered("min_answered", self.min_answered),
         }
         for name, value in kept.items():
             object.__setattr__(self, name, value)
@@ -171,6 +176,7 @@ def rule_of(verdict: Verdict, other: PanelRule) -> PanelRule:
         rounding=trim.rounding or other.rounding,
         regime=verdict.regime or other.regime,
         failed_jurors=policy.failed_jurors or other.failed_jurors,
+        min_answered=policy.min_answered or other.min_answered,
         supermajority=other.supermajority if policy.supermajority is None else policy.supermajority,
         routes={},
     )
@@ -215,6 +221,7 @@ class PanelSpec:
             trim_fraction=rule.trim,
             weights=rule.weights,
             failed_jurors=Strategy(rule.failed_jurors) if rule.failed_jurors else None,
+            min_answered=rule.min_answered,
             supermajority=rule.supermajority,
             counting=self.counting_for(case_tags),
         )
@@ -333,8 +340,16 @@ class PanelSpec:
             "quorum": self.rule.quorum,
             "rubric_sha256": text_hash(rubric),
             "supermajority": self.rule.supermajority,
+            **self.answering,
             **self.asking(tags),
         }
+
+    @property
+    def answering(self) -> dict[str, Any]:
+        """What becomes of missing answers, as panel hash and reports state it: what is set."""
+        return without_nulls(
+            {"failed_jurors": self.rule.failed_jurors, "min_answered": self.rule.min_answered}
+        )
 
     def asking(self, tags: Iterable[str] | None = None) -> dict[str, Any]:
         """How the panel asks, as panel hash and reports state it: what is not the default.

@@ -18,6 +18,7 @@ from reviewdesk.domain.canonical import (
     without_nulls,
 )
 from reviewdesk.domain.jury import stopping
+from reviewdesk.domain.jury.strategies import STRATEGIES
 from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import panel_hash
@@ -100,10 +101,10 @@ def _base_body(
     # The format has no keys for these, and without them the report would read back as another rule.
     beyond = without_nulls(
         {
-            "failed_jurors": None if rule.failed_jurors is None else str(rule.failed_jurors),
             "supermajority": own_share(rule.supermajority),
             "context": dict(case.context) or None,
         }
+        | panel.answering
         | panel.asking(case.tags)
     )
     body: CanonicalVerdict = {
@@ -131,17 +132,22 @@ def _computed(verdict: Verdict, found: Assessment) -> CanonicalVerdict:
     """Return the verdict with its computed part: decision, score, agreement and flags."""
     pair = found.pair
     stopped = found.stopped_early
+    decision = found.decision
+    cautious = found.rule.used is not None and STRATEGIES[found.rule.used].cautious
+    if cautious and decision is not Decision.ERROR and stopping.can_turn(verdict):
+        # A re-run of some jurors asks none of those that the first panel did not need.
+        decision = Decision.INCONCLUSIVE
     agreement: CanonicalAgreement | None = None
     if pair.metric is not None and not stopped:
         agreement = {"value": pair.value, "metric": pair.metric}
     return {
         **verdict.body,
-        "decision": None if found.decision is None else found.decision.value,
+        "decision": None if decision is None else decision.value,
         "label": None if found.label_vote is None else found.label_vote.label,
         "score": found.score,
         "agreement": agreement,
         "band": None if pair.band is None else pair.band.value,
-        "escalate_for_review": None if stopped else bool(found.escalation),
+        "escalate_for_review": bool(found.escalation) or (None if stopped else False),
         "escalation_reasons": list(found.escalation) or None,
         "same_family": found.same_family,
         "bias_warning": found.bias_warning,

@@ -37,9 +37,9 @@ class Ballots(Frozen):
     stated: Bools
     contradicts: Bools
     weights: Floats
-    withheld: Bools
     odd: Bools
-    """Whether a ballot failed, is trimmed by the report, or says nothing that columns hold."""
+    """Whether a ballot failed, withholds its vote, is trimmed by the report, or says nothing that
+    columns hold."""
     keys: set[str]
     """The keys that any of the ballots has."""
 
@@ -80,10 +80,7 @@ def ballots_of(
         np.int8
     )
     odd = np.isnan(scores) & (votes == NOTHING)
-    if "label" in keys:
-        # What a juror said by a label that is no vote is not in the columns.
-        said = np.array([juror.get("label") is not None for juror in jurors], np.bool_)
-        odd |= said & stated & (votes == NOTHING)
+    odd |= stated & (votes == NOTHING)
     for key in keys.intersection(_ODD_BALLOT):
         odd |= np.array([juror.get(key) not in _OK for juror in jurors], np.bool_)
     return Ballots(
@@ -93,7 +90,6 @@ def ballots_of(
         stated=stated,
         contradicts=(votes != NOTHING) & (derived != NOTHING) & (votes != derived),
         weights=_weights(jurors, keys, policies, np.repeat(places, seated)),
-        withheld=stated & (votes == NOTHING),
         odd=odd,
         keys=keys,
     )

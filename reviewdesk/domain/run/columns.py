@@ -42,7 +42,7 @@ class Columns(Frozen):
     or threshold is NaN; a missing code is -1. ``votes`` are 1, 0, or -1 if none was cast.
     ``stated`` marks votes that the juror gave itself, an explicitly withheld one included; no
     threshold changes them. ``failed`` marks seats whose call failed, and ``replaced`` those of them
-    whose panel lets the median replace any strategy.
+    whose panel lets the median replace any average.
     """
 
     key: npt.NDArray[np.int64]
@@ -55,6 +55,8 @@ class Columns(Frozen):
     """The seats whose juror the panel did not need to ask."""
     unknown: Bools
     """The seats whose answer was not understood."""
+    missing: Bools
+    """The seats that gave no answer: failed, not understood, or abstained."""
     weights: Floats
     juror: Ints
     """Indices into ``names``; -1 where a panel has no such seat."""
@@ -64,6 +66,8 @@ class Columns(Frozen):
     """Indices into ``quorums``; -1 for a verdict without a quorum."""
     share: Ints
     """Indices into ``shares``, which a supermajority needs; ``None``, found by -1, means 2/3."""
+    minimum: Ints
+    """Indices into ``minima``, how many must answer; ``None`` is found by -1."""
     strategy: Small
     """The strategy that each verdict asks for, as an index into ``STRATEGIES``."""
     fraction: Floats
@@ -74,6 +78,7 @@ class Columns(Frozen):
     names: tuple[str, ...]
     quorums: tuple[float | str, ...]
     shares: tuple[float | str | None, ...]
+    minima: tuple[float | str | None, ...]
     most: float
     """The largest size of a score, which bounds the rounding errors of their sums."""
 
@@ -98,7 +103,7 @@ def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
         raise ValueError(f"{len(keys)} keys for the columns of {len(seated)} verdicts")
     seat = partial(_matrix, found, seated)
     place = _column(found, "quorum")
-    quorum, quorums, shares = _bars(found.quorums, place)
+    quorum, quorums, shares, minima = _bars(found.quorums, place)
     failed = seat("failed", 0)
     rest = {
         name: lean(_column(found, name)) for name in PER_VERDICT if name not in {"seated", "quorum"}
@@ -114,14 +119,17 @@ def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
         unknown=lean(failed == UNKNOWN),
         failed=lean((failed == FAILED) | (failed == REPLACED)),
         replaced=lean(failed == REPLACED),
+        missing=lean((failed != 0) & (failed != NOT_ASKED)),
         weights=lean(seat("weights", np.nan)),
         juror=lean(seat("juror", NOTHING)),
         seated=lean(seated),
         quorum=lean(quorum),
         share=lean(place),
+        minimum=lean(place),
         names=found.names,
         quorums=quorums,
         shares=shares,
+        minima=minima,
         most=float(np.abs(ends).max()),
         **rest,
     )
@@ -141,16 +149,18 @@ def lean(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _bars(
     bars: Sequence[Bar], place: Ints
-) -> tuple[Ints, tuple[float | str, ...], tuple[str | None, ...]]:
-    """Return each verdict's index into the quorums, the quorums, and the supermajority shares."""
-    pairs = [(bar, None) if isinstance(bar, float | int | str) else bar for bar in bars]
-    known = np.array([*(quorum is not None for quorum, _ in pairs), False])
+) -> tuple[Ints, tuple[float | str, ...], tuple[str | None, ...], tuple[float | str | None, ...]]:
+    """Return each verdict's index into the quorums, the quorums, the shares and the minima."""
+    whole = [(bar,) if isinstance(bar, float | int | str) else bar for bar in bars]
+    filled: list[Any] = [(*bar, None, None)[:3] for bar in whole]
+    known = np.array([*(quorum is not None for quorum, _, _ in filled), False])
     # A bar without a quorum is never looked up; its entry only keeps the other indices valid.
-    quorums = tuple(1.0 if quorum is None else quorum for quorum, _ in pairs)
+    quorums = tuple(1.0 if quorum is None else quorum for quorum, _, _ in filled)
     return (
         np.where(known[place], place, np.int32(NOTHING)),
         quorums,
-        (*(share for _, share in pairs), None),
+        (*(share for _, share, _ in filled), None),
+        (*(minimum for _, _, minimum in filled), None),
     )
 
 

@@ -31,11 +31,11 @@ NOTHING = -1
 Desks store indices into the three tuples above, so new members go at the end and none is moved.
 """
 
-FAILED, UNKNOWN, REPLACED, NOT_ASKED = 1, 2, 3, 4
+FAILED, UNKNOWN, REPLACED, NOT_ASKED, ABSTAINED = 1, 2, 3, 4, 5
 """The codes of a seat in ``failed``; 0 is any other seat. Desks store them, so they never change.
 
 ``FAILED``: its call failed. ``UNKNOWN``: its answer was not understood. ``REPLACED``: its call
-failed, and the panel lets the median replace any strategy. ``NOT_ASKED``: the panel had decided.
+failed, and the panel lets the median replace any average. ``NOT_ASKED``: the panel had decided.
 """
 
 PER_SEAT = {"scores": "d", "votes": "b", "stated": "b", "failed": "b", "weights": "d", "juror": "i"}
@@ -51,8 +51,9 @@ of each panel. Desks store these bytes, so a type code never changes.
 """
 
 Value = TypeVar("Value")
-Bar: TypeAlias = float | str | tuple[float | str | None, str]
-"""A verdict's quorum, paired with the share that a supermajority needs if the panel sets one."""
+Bar: TypeAlias = float | str | tuple[float | str | None, ...]
+"""A verdict's quorum; if the panel sets them, followed by a supermajority's share and by
+``min_answered``."""
 Window: TypeAlias = dict[str, bytes]
 """The columns of consecutive verdicts, each as bytes."""
 
@@ -181,17 +182,24 @@ def _code(strategy: Strategy | None) -> int:
 
 
 def bar_of(policy: Policy) -> Bar | None:
-    """Return the quorum of a policy, paired with its supermajority share if it sets one."""
+    """Return the quorum of a policy, with what else it sets of ``Bar``."""
     share = own_share(policy.supermajority)
+    if policy.min_answered is not None:
+        return policy.quorum, share, policy.min_answered
     return policy.quorum if share is None else (policy.quorum, share)
+
+
+_CODES = {
+    Status.NOT_ASKED: NOT_ASKED,
+    Status.UNKNOWN: UNKNOWN,
+    Status.ABSTAINED: ABSTAINED,
+}
 
 
 def _failed_code(status: Status, *, stands_in: bool) -> int:
     if status.failed:
         return REPLACED if stands_in else FAILED
-    if status is Status.NOT_ASKED:
-        return NOT_ASKED
-    return UNKNOWN if status is Status.UNKNOWN else 0
+    return _CODES.get(status, 0)
 
 
 def _number(value: float | None) -> float:

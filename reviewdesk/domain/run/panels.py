@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.enums import Strategy
-from reviewdesk.domain.jury.strategies import STRATEGIES, Reads
+from reviewdesk.domain.jury.strategies import STRATEGIES, Reads, Votes
 from reviewdesk.domain.jury.trim import trim_count
 from reviewdesk.domain.run.ballots import Ballots
 from reviewdesk.domain.run.claims import Claims
@@ -49,13 +49,11 @@ class PanelScores:
         self.answered = ballots.count(ballots.votes != NOTHING)
         self.scored = self.given.sum(axis=1)
         self.contradicts = ballots.any(ballots.contradicts)
-        withheld = ballots.count(ballots.withheld)
         unknown = ballots.count(
-            ~np.isnan(ballots.scores) & (ballots.votes == NOTHING) & ~ballots.withheld
+            ~np.isnan(ballots.scores) & (ballots.votes == NOTHING) & ~ballots.stated
         )
-        self._silent = (withheld > 0) & (self.answered == 0)
         self._known = (self.answered > 0) & (unknown == 0)
-        counts = (self.passes, self.answered, self.seated, unknown, withheld)
+        counts = (self.passes, self.answered, self.seated, unknown)
         counted = np.empty((len(Counted._fields), len(places)), np.int64)
         for (place, *votes), rows in cases(self._places, *counts):
             counted[:, rows] = np.array(policies[place].counted(*votes))[:, None]
@@ -90,6 +88,14 @@ class PanelScores:
     def uses(self, *strategies: Strategy) -> Bools:
         """Return which verdicts one of the rules decides."""
         return self.of_policy([one.rule.used in strategies for one in self.policies], np.bool_)
+
+    @cached_property
+    def too_few(self) -> Bools:
+        """Which panels, of which every juror answered, are smaller than their ``min_answered``."""
+        found = np.zeros(len(self.seated), np.bool_)
+        for (place, seated), rows in cases(self._places, self.seated):
+            found[rows] = Votes(0, 0, seated).too_few(self.policies[place].policy)
+        return found
 
     @cached_property
     def mean(self) -> Floats:
@@ -146,9 +152,8 @@ class PanelScores:
         return np.where(np.isnan(values) | np.isnan(self.threshold), NOTHING, passed)
 
     def decided(self, strategy: Strategy) -> Ints:
-        """Return the decision of a rule on scores; none if nobody voted and somebody withheld."""
-        found = self.by_score(self.values(strategy, self.scores))
-        return np.where(self._silent, NOTHING, found)
+        """Return the decision of a rule on scores."""
+        return self.by_score(self.values(strategy, self.scores))
 
     @cached_property
     def on_scores(self) -> list[Strategy]:

@@ -25,7 +25,7 @@ BY_SCORE = -2
 """The code of a decision that follows from the scores, in place of one that votes give."""
 _NO_VALUES = Values(None, None, None, None, None, None)
 _OWN_KEYS = ("threshold", "quorum", "strategy")
-_OWN_FACTS = ("failed_jurors", "supermajority", *LABEL_FACTS)
+_OWN_FACTS = ("failed_jurors", "supermajority", "min_answered", *LABEL_FACTS)
 _DECISIVE = (*_OWN_KEYS, "meta")
 """The keys of a verdict that may set its policy."""
 _MOST = 1000
@@ -71,7 +71,7 @@ class PolicyFacts:
         return declared or (used is not None and STRATEGIES[used].reads is Reads.LABELS)
 
     def counted(self, *votes: int) -> Counted:
-        """Return what a count gives: passes, answered, seated, unknown and withheld."""
+        """Return what a count gives: passes, answered, seated and unknown."""
         if votes not in self._counted:
             self._counted[votes] = self._count(Votes(*votes))
         return self._counted[votes]
@@ -80,7 +80,7 @@ class PolicyFacts:
         made, used = decide(votes, _NO_VALUES, self.policy), self.rule.used
         method = None if used is None else STRATEGIES[used]
         scored = method is not None and method.reads is Reads.SCORES
-        ours = decision_by(used, made, votes)
+        ours = decision_by(used, made, votes, self.policy)
         turning = set()
         if method is not None and method.reads is Reads.VOTES and ours is not None:
             turning = turning_votes(method, votes, ours, self.policy)

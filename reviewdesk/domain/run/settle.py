@@ -159,8 +159,8 @@ class Settled(PanelScores):
     def unsettled(self) -> Bools:
         """Which verdicts ``assess`` must settle after all.
 
-        A stated decision may be right under another reading of the rule, and who did not vote must
-        be asked why.
+        A stated decision may be right under another reading of the rule, who did not vote must be
+        asked why, and a panel may be too small for the answers that its rule wants.
         """
         stated = self.claims.decision
         ambiguous = self.of_policy(
@@ -169,6 +169,7 @@ class Settled(PanelScores):
         differs = (stated != NOTHING) & (stated != self.ours)
         found: Bools = (stated == INCONCLUSIVE) | (self._rule_is_stated & ambiguous & differs)
         found |= (self.decision == NOTHING) & (self.answered == 0)
+        found |= self.too_few
         return found
 
     @cached_property

@@ -18,7 +18,7 @@ from reviewdesk.domain.run.claims import BANDS, claims_of
 from reviewdesk.domain.run.columns import Bools
 from reviewdesk.domain.run.packing import COLUMNS, DECISIONS
 from reviewdesk.domain.run.policies import PolicyFacts
-from reviewdesk.domain.run.settle import INCONCLUSIVE, Settled
+from reviewdesk.domain.run.settle import ERROR, INCONCLUSIVE, Settled
 from reviewdesk.domain.run.tally import DERIVED, DERIVED_ESCALATION, SettledVerdicts
 from reviewdesk.domain.verdict import Generator
 from reviewdesk.frozen import Frozen
@@ -98,7 +98,7 @@ def _settled(
     return SettledVerdicts(
         dict(zip(DERIVED, derived, strict=True)),
         flags.tolist(),
-        (escalate | warned | (found.decision == INCONCLUSIVE)).tolist(),
+        (escalate | warned | np.isin(found.decision, (INCONCLUSIVE, ERROR))).tolist(),
         [False] * len(bodies),
     )
 

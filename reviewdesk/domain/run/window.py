@@ -124,7 +124,7 @@ def _fact(verdict: Verdict, found: Assessment) -> SettledVerdict:
         bool(verdict.escalate)
         or verdict.bias_warning is not None
         or bool(found.flags & Flag.DISPUTE)
-        or found.decision is Decision.INCONCLUSIVE
+        or found.decision in {Decision.INCONCLUSIVE, Decision.ERROR}
         or found.no_votes
     )
     return SettledVerdict(

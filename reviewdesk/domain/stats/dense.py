@@ -6,7 +6,8 @@ form a matrix without gaps, so that no arithmetic has to step over a missing one
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -65,6 +66,40 @@ def cases(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[Any, ...], Rows]]:
     for rows in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):
         if len(rows):
             yield tuple(column[rows[0]].item() for column in columns), rows
+
+
+def looked_up(figure: Callable[..., int], *columns: Ints) -> npt.NDArray[np.int8]:
+    """Return a figure of each unit, ``[n]``, computed once for each combination of whole numbers.
+
+    The figure takes one number of each column and lies from -128 to 127.
+    """
+    n = len(columns[0])
+    ends = [
+        (int(one[0]),) * 2 if not one.strides[0] else (int(one.min()), int(one.max()))
+        for one in columns
+        if n
+    ]
+    rooms = [high - low + 1 for low, high in ends]
+    if math.prod(rooms) > _MOST_CODES:
+        found = np.empty(n, np.int8)
+        for values, rows in cases(*columns):
+            found[rows] = figure(*values)
+        return found
+    code = np.zeros(n, np.uint16)
+    for column, (low, _), room in zip(columns, ends, rooms, strict=bool(n)):
+        if room > 1:
+            code *= np.uint16(room)
+            code += (column - low).astype(np.uint16, copy=False)
+    seen = np.zeros(math.prod(rooms), np.bool_)
+    seen[code] = True
+    table = np.zeros(len(seen), np.int8)
+    for one in np.flatnonzero(seen).tolist():
+        rest, numbers = one, list[int]()
+        for (low, _), room in zip(ends[::-1], rooms[::-1], strict=True):
+            rest, place = divmod(rest, room)
+            numbers.append(low + place)
+        table[one] = figure(*numbers[::-1])
+    return table[code]
 
 
 def _constant(column: npt.NDArray[Any]) -> bool:

@@ -10,10 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.strategies import STRATEGIES as METHODS
-from reviewdesk.domain.jury.strategies import Reads
-from reviewdesk.domain.jury.supermajority import vote_decision
+from reviewdesk.domain.jury.strategies import Reads, Votes
 from reviewdesk.domain.run.columns import (
     DECISIONS,
     NOTHING,
@@ -26,13 +24,14 @@ from reviewdesk.domain.run.columns import (
     Small,
     lean,
 )
-from reviewdesk.domain.stats.dense import cases, counted, every, parts
-from reviewdesk.domain.verdict import SLACK, Decision, Strategy
+from reviewdesk.domain.run.policies import code
+from reviewdesk.domain.stats.dense import cases, counted, every, looked_up, parts
+from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
 from reviewdesk.domain.whatif.bulk_scores import Scores
 from reviewdesk.domain.whatif.policies import Variant
 
-_PASS, _FAIL, _SPLIT = (
-    DECISIONS.index(word) for word in (Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE)
+_PASS, _FAIL, _SPLIT, _ERROR = map(
+    DECISIONS.index, (Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE, Decision.ERROR)
 )
 Value = TypeVar("Value", np.int8, np.float64)
 
@@ -108,16 +107,6 @@ class Panels:
         votes = self.columns.votes
         return every(*votes.shape) if _all_cast(votes) else counted(votes != NOTHING)
 
-    @cached_property
-    def known(self) -> Bools:
-        """Whether a panel has votes and no score waits for a threshold to vote, ``[n]``."""
-        columns, found = self.columns, self.answered > 0
-        # Usually every seat has voted, which is known before any score is read.
-        if len(found) and self.answered.min() < len(columns.votes):
-            waiting = (columns.votes == NOTHING) & ~columns.stated & ~np.isnan(columns.scores)
-            found &= ~waiting.any(axis=0)
-        return found
-
     def decide(self, variant: Variant) -> Small:
         """Decide every panel by a variant, as indices into ``columns.DECISIONS``, -1 for none.
 
@@ -147,8 +136,8 @@ class Panels:
         """Compute a figure of every panel by the strategy that the variant gives it."""
         choice = ruled(self.columns, variant)
         found = np.full(len(choice), empty)
-        for (code,), rows in cases(choice.strategy):
-            made = figure(None if code == NOTHING else STRATEGIES[code], choice)
+        for (place,), rows in cases(choice.strategy):
+            made = figure(None if place == NOTHING else STRATEGIES[place], choice)
             if isinstance(rows, slice):
                 return made
             found[rows] = made[rows]
@@ -156,17 +145,55 @@ class Panels:
 
     def _decide_by(self, strategy: Strategy | None, choice: Columns) -> Small:
         """Decide every panel by one strategy, or by the median where the median replaces it."""
-        rules = self._rules_on_votes()
-        if strategy in rules:
-            found = rules[strategy](choice)
-        elif strategy is not None and METHODS[strategy].reads is Reads.SCORES:
-            found = self.on_scores(strategy, choice)
-        else:
-            found = np.full(len(choice), NOTHING, np.int8)
+        if strategy is None:
+            return np.full(len(choice), NOTHING, np.int8)
+        if METHODS[strategy].reads is not Reads.SCORES:
+            return self._on_votes(strategy, choice)
+        found = self.on_scores(strategy, choice)
         instead = self._median_instead(strategy)
         if instead.any():
             found = np.where(instead, self.on_scores(Strategy.MEDIAN, choice), found)
+        if choice.minima != (None,) * len(choice.minima):
+            few = self._by_votes(choice, lambda votes, policy: votes.too_few(policy))
+            found = np.where(few == 1, np.int8(_ERROR), found)
         return found
+
+    def _on_votes(self, strategy: Strategy, choice: Columns) -> Small:
+        """Decide by the method of the strategy, once for each count of votes that occurs."""
+        method = METHODS[strategy]
+        return self._by_votes(
+            choice, lambda votes, policy: code(method.decide(votes, None, policy))
+        )
+
+    def _by_votes(self, choice: Columns, figure: Callable[[Votes, Policy], int]) -> Small:
+        """Return a figure of each panel that follows from its votes and its policy, ``[n]``."""
+
+        def one(*counts: int) -> int:
+            *votes, quorum, share, minimum = counts
+            policy = Policy(
+                quorum=None if quorum == NOTHING else choice.quorums[quorum],
+                supermajority=choice.shares[share],
+                min_answered=choice.minima[minimum],
+            )
+            return figure(Votes(*votes), policy)
+
+        columns = (self.passes, self.answered, choice.seated, *self._silent)
+        return looked_up(one, *columns, choice.quorum, choice.share, choice.minimum)
+
+    @cached_property
+    def _silent(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """How many seats wait for a threshold, withhold a vote, are missing, and were not asked."""
+        columns, none = self.columns, np.broadcast_to(np.int8(0), len(self.columns))
+        # Usually every seat has voted, which is known before any score is read.
+        if not len(self.answered) or self.answered.min() == len(columns.votes):
+            return none, none, none, none
+        silent = columns.votes == NOTHING
+        withheld = silent & columns.stated & (columns.juror != NOTHING)
+        withheld &= ~columns.missing & ~columns.not_asked
+        waiting = silent & ~columns.stated & ~np.isnan(columns.scores)
+        every = (waiting, withheld, columns.missing, columns.not_asked)
+        waits, withholds, missing, unasked = (lean(counted(one)) for one in every)
+        return waits, withholds, missing, unasked
 
     def _value_by(self, strategy: Strategy | None, choice: Columns) -> Floats:
         """Return every panel's value by one strategy, or the median where that replaces it."""
@@ -175,91 +202,46 @@ class Panels:
         return np.where(instead, self.scores.median, value) if instead.any() else value
 
     def _median_instead(self, strategy: Strategy | None) -> Bools:
-        """Whether the median decides: a juror failed, the panel allows it, and there is a score."""
-        if strategy in {None, Strategy.EXTERNAL} or not self.columns.replaced.any():
-            return np.broadcast_to(np.False_, len(self.columns))
-        found: Bools = self.columns.replaced.any(axis=0) & (self.scores.count > 0)
+        """Whether the median decides: a juror failed, and it replaces the strategy then."""
+        columns = self.columns
+        found: Bools = np.broadcast_to(np.False_, len(columns))
+        if strategy is Strategy.WEIGHTED_AVERAGE:
+            found = counted(columns.failed) > 0
+        elif strategy in {Strategy.MEAN, Strategy.TRIMMED_MEAN}:
+            found = counted(columns.replaced) > 0
         return found
 
     def on_scores(self, strategy: Strategy, choice: Columns) -> Small:
-        """Compare values with the threshold; a panel without votes stays undecided."""
+        """Compare values with the threshold; a panel without votes stays undecided.
+
+        A cautious rule is inconclusive beside a missing score that could fall under the threshold.
+        """
         value = self._value(strategy, choice)
         found, near = _compared(value, choice.threshold, self.scores.doubt)
         found[self.answered == 0] = NOTHING
+        if METHODS[strategy].cautious:
+            open_ = (self._silent[2] > 0) & (choice.threshold > SLACK)
+            found[open_ & (found == _PASS)] = _SPLIT
         if len(near) and not self._exact:
             found[near] = self.at(near).on_scores(strategy, choice.at(near))
         return found
 
     def _value(self, strategy: Strategy | None, choice: Columns) -> Floats:
         """Return every panel's value by the strategy itself."""
-        if strategy is Strategy.MAJORITY:
-            majority = self._majority
-            return np.where((majority == _PASS) | (majority == _FAIL), majority == _PASS, np.nan)
-        if strategy is Strategy.UNANIMOUS:
-            either = (self._unanimous == _PASS) | (self._unanimous == _FAIL)
-            return np.where(either, self.scores.mean, np.nan)
+        if strategy in {Strategy.MAJORITY, Strategy.UNANIMOUS}:
+            # Their values read no quorum, share or minimum.
+            made = self._on_votes(strategy, replace(choice, minima=(None,) * len(choice.minima)))
+            either = (made == _PASS) | (made == _FAIL)
+            value = self.scores.mean if strategy is Strategy.UNANIMOUS else made.astype(np.float64)
+            return np.where(either, value, np.nan)
         if strategy is Strategy.TRIMMED_MEAN:
             return self.scores.trimmed(choice.fraction, choice.rounding)
         if strategy is Strategy.WEIGHTED_AVERAGE:
-            failed = self.columns.failed.any(axis=0)
-            return np.where(failed, self.scores.median, self.scores.weighted)
+            return self.scores.weighted
         if strategy in {Strategy.MEDIAN, Strategy.HIGHEST, Strategy.LOWEST}:
-            value: Floats = getattr(self.scores, strategy)
-            return value
+            found: Floats = getattr(self.scores, strategy)
+            return found
         return self.scores.mean
-
-    # rules on votes
-
-    def _rules_on_votes(self) -> dict[Strategy | None, Callable[[Columns], Small]]:
-        # Kept, it would refer back to the panels and hold their columns until a collection.
-        return {
-            Strategy.QUORUM: self._quorum,
-            Strategy.MAJORITY: lambda _: self._majority,
-            Strategy.UNANIMOUS: lambda _: self._unanimous,
-            Strategy.SINGLE: lambda _: self._single,
-            Strategy.SUPERMAJORITY: self._supermajority,
-        }
-
-    def _quorum(self, choice: Columns) -> Small:
-        """Decide by quorum, by the fewest passes that meet it in the arithmetic of a panel."""
-        found = np.full(len(choice), NOTHING, np.int8)
-        for (seated, quorum), rows in cases(choice.seated, choice.quorum):
-            if seated and quorum != NOTHING:
-                bar = choice.quorums[quorum]
-                least = sum(not quorum_met(n, seated, bar) for n in range(seated + 1))
-                found[rows] = self.passes[rows] >= np.min_scalar_type(seated + 1).type(least)
-        return self._where_known(found)
-
-    def _supermajority(self, choice: Columns) -> Small:
-        """Decide by supermajority, with ``vote_decision`` for each number of passes."""
-        found = np.full(len(choice), NOTHING, np.int8)
-        for (answered, share), rows in cases(self.answered, choice.share):
-            made = [
-                DECISIONS.index(vote_decision(passes, answered, choice.shares[share]))
-                for passes in range(answered + 1)
-            ]
-            found[rows] = np.array(made, np.int8)[self.passes[rows]]
-        return self._where_known(found)
-
-    @cached_property
-    def _majority(self) -> Small:
-        seated, passes = self.columns.seated, self.passes.astype(np.int32)
-        found = np.where(2 * (self.answered - passes) > seated, _FAIL, _SPLIT)
-        return self._where_known(np.where(2 * passes > seated, _PASS, found).astype(np.int8))
-
-    @cached_property
-    def _unanimous(self) -> Small:
-        found = np.where(self.passes == 0, _FAIL, _SPLIT)
-        found = np.where(self.passes == self.answered, _PASS, found)
-        return self._where_known(found.astype(np.int8))
-
-    @cached_property
-    def _single(self) -> Small:
-        found = np.where(self.answered == 1, self.passes, NOTHING)
-        return self._where_known(found.astype(np.int8))
-
-    def _where_known(self, found: Small) -> Small:
-        return found if self.known.all() else np.where(self.known, found, np.int8(NOTHING))
 
 
 def without(columns: Columns, juror: str) -> Columns:
@@ -273,6 +255,8 @@ def without(columns: Columns, juror: str) -> Columns:
         votes=np.where(gone, np.int8(NOTHING), columns.votes),
         stated=lean(columns.stated & ~gone),
         failed=lean(columns.failed & ~gone),
+        missing=lean(columns.missing & ~gone),
+        not_asked=lean(columns.not_asked & ~gone),
         replaced=lean(columns.replaced & ~gone),
         weights=lean(np.where(gone, np.nan, columns.weights)),
         juror=lean(np.where(gone, np.int32(NOTHING), columns.juror)),

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from reviewdesk.domain import arguments
+from reviewdesk.domain.jury.quorum import least_answered
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.price import Price
 from reviewdesk.domain.panel.prompt import slots_in
@@ -48,6 +49,7 @@ _TEXTS = frozenset({
 _URL_HINT = "Write the endpoint alone, such as https://host.example/v1."
 _QUORUM = 'a number above 0 and at most 1, or a fraction such as "2/3"'
 _SUPERMAJORITY = 'a share over 1/2 and at most 1, or a fraction such as "2/3"'
+_MINIMUM = 'a count, such as 3, or a share, such as 0.6 or "2/3"'
 _ADDRESS = re.compile(r"[!-\[\]-~]+")
 """Visible ASCII without the backslash, which clients read in different ways."""
 
@@ -279,6 +281,7 @@ class PanelModel(PanelPart):
     trim: TrimEntry | None = Field(None, serialization_alias="cut")
     regime: RegimeName | None = None
     failed_jurors: StandIn | None = None
+    min_answered: Annotated[Any, _share(arguments.min_answered), Wanted(_MINIMUM)] = None
     strategy_for: Annotated[
         dict[str, StrategyName] | None,
         AfterValidator(_no_key_names),
@@ -315,7 +318,11 @@ class PanelModel(PanelPart):
                 text = f'is the name of jurors[{[*jurors].index(juror.name)}] too: "{juror.name}"'
                 raise FieldError(path, text, "Give each seat a name of its own with name:.")
             jurors[juror.name] = juror
-        return PanelSpec(self.name or name, tuple(jurors.values()), self._rule(jurors), self.rubric)
+        rule = self._rule(jurors)
+        if least_answered(rule.min_answered, len(jurors)) > len(jurors):
+            text = f"is {self.min_answered}, and the panel has {len(jurors)} jurors"
+            raise FieldError(("min_answered",), text, "Ask for as many as there are, or fewer.")
+        return PanelSpec(self.name or name, tuple(jurors.values()), rule, self.rubric)
 
     def _rule(self, jurors: dict[str, Juror]) -> PanelRule:
         own = {"name", "rubric", "jurors"}

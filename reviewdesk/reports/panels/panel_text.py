@@ -36,6 +36,7 @@ def _rule(rule: PanelRule) -> dict[str, Any]:
         "trim": {"fraction": rule.trim, "rounding": rule.rounding},
         "regime": rule.regime,
         "failed_jurors": rule.failed_jurors,
+        "min_answered": rule.min_answered,
         "strategy_for": dict(rule.routes) or None,
         "supermajority": own_share(rule.supermajority),
         "labels": list(rule.labels) or None,

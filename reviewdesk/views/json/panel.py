@@ -39,7 +39,7 @@ def check(checked: PanelCheck) -> dict[str, Any]:
             "strategy": panel.strategy,
             **shape(rule, "regime threshold quorum"),
             "trim": shape(rule, "fraction=trim rounding"),
-            **shape(rule, "failed_jurors strategy_for=routes"),
+            **shape(rule, "failed_jurors min_answered strategy_for=routes"),
             **(shape(rule, "supermajority") if is_supermajority else {}),
             **panel.spec.asking(),
         },

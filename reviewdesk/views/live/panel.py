@@ -111,7 +111,10 @@ def _rule(found: Composition) -> str:
     if rule.rounds > 1:
         parts.append("two rounds")
     if rule.failed_jurors:
-        parts.append("the median stands in where a juror failed")
+        parts.append("the median replaces an average where a juror failed")
+    if rule.min_answered is not None:
+        count = rule.min_answered
+        parts.append(f"an error if fewer than {count} {'jurors' if count != 1 else 'juror'} answer")
     return ", ".join(parts)
 
 

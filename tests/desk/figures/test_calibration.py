@@ -61,15 +61,15 @@ def test_a_page_by_hand(tmp_path: Path) -> None:
     assert page.split.open.accuracy == 0.0
     assert page.alone.metrics.gap == pytest.approx(line.gap)
     # Every stratum is labelled to its end: flagged/pass b; rest/pass a and e; rest/fail c;
-    # rest/none d, whose label makes no row.
+    # flagged/none d, an error, whose label makes no row.
     assert {s.name: (s.size, s.prefix, s.counted, s.weight) for s in page.strata} == {
         "flagged/pass": (1, 1, 1, 1.0),
         "rest/pass": (2, 2, 1, 2.0),
         "rest/fail": (1, 1, 1, 1.0),
-        "rest/none": (1, 1, 1, None),
+        "flagged/none": (1, 1, 1, None),
     }
     assert (found.design, page.missing) == (Design.WEIGHTED, ())
-    assert (page.audit.planned, page.audit.done) == (4, 4)
+    assert (page.audit.planned, page.audit.done) == (3, 3)
     # Of the audit a and c count, and c was wrong.
     assert (page.audit.counted, page.audit.errors) == (2, 1)
     assert page.audit.bound == upper_bound(1, 2)

@@ -12,8 +12,12 @@ from typing import Any
 
 import pytest
 
+from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.live.batch import BatchListener, BatchState, judge_cases
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
+from reviewdesk.domain.panel.turnout import Allowance
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.errors import Cancelled, JournalError, PanelError, TransportError, UsageError
 from reviewdesk.live.records import Response
@@ -68,8 +72,12 @@ def test_every_juror_is_asked_once_and_the_report_is_in_the_order_of_the_cases(r
 @pytest.mark.parametrize("name", ["report.jsonl", "report.json"])
 @pytest.mark.parametrize(
     "more",
-    ["", "regime: irreversible\n", "failed_jurors: median\n", "strategy_for: {red: unanimous}\n"],
-)
+    [
+        "", "regime: irreversible\n", "failed_jurors: median\n", "strategy_for: {red: unanimous}\n",
+        "strategy_for: {red: lowest}\nfailed_jurors: median\n", "min_answered: 5\n",
+        "min_answered: 1.0\n",
+    ],
+)  # fmt: skip
 def test_a_desk_loads_the_report_and_finds_nothing_to_remark(
     room: Room, name: str, more: str
 ) -> None:
@@ -98,6 +106,45 @@ def test_a_desk_loads_the_report_and_finds_nothing_to_remark(
             asked = item.verdict.id != "c2"
             found = panel_hash_status(item.verdict)
             assert found is (HashStatus.VERIFIED if asked else None)
+
+
+@pytest.mark.parametrize(
+    ("more", "decision", "why"),
+    [
+        ("strategy_for: {red: unanimous}\n", "inconclusive", "did not answer, and its vote could"),
+        ("strategy_for: {red: lowest}\n", "inconclusive", "1 of 5 jurors did not answer"),
+        ("strategy_for: {red: mean}\n", "pass", None),
+        ("strategy_for: {red: majority}\n", "pass", None),
+        ("min_answered: 5\n", "error", "4 of 5 jurors answered, and the panel needs 5"),
+    ],
+)
+def test_a_lost_ballot_decides_nothing_in_the_report_and_on_the_desk(
+    room: Room, more: str, decision: str, why: str | None
+) -> None:
+    def answer(body: Any) -> Response:
+        if of_whom(body) == ("c1", "m4"):
+            return Response(200, {}, json.dumps({"error": "?"}).encode())
+        said: Any = {"score": 0.95, "pass": True}
+        return Response(200, {}, reply(body, **said))
+
+    room.put(["c1", "c2"], more="failed_jurors: median\n" + more, tags=["red"])
+    judge_cases(replace(room.order(), max_failed=Allowance(9)), YES, world(Jurors(answer)))
+    lost, whole = room.verdicts()
+    assert (lost["decision"], whole["decision"]) == (decision, "pass")
+    assert lost["escalate_for_review"] is (why is not None)
+    assert why is None or why in lost["escalation_reasons"][0]
+    assert whole["escalate_for_review"] is False
+    with closing(open_desk(room.folder / "desk.db")) as desk:
+        run = load(desk, room.report.read_bytes(), "r.jsonl")
+        item = desk.item(desk.find(run, "c1"))
+        assert (Flag.ESCALATED in item.assessment.flags) is (why is not None)
+        assert item.assessment.mismatches == ()
+        # Without what the report states, the desk comes to the same.
+        bare = replace(item.verdict, decision=None, score=None)
+        assert assess(bare).decision == decision
+        # The table of other rules takes the verdict as it stands.
+        assert what_if(desk, run).standing.decided == 1 + (decision in {"pass", "fail"})
+        assert all(row.changed == 0 for row in what_if(desk, run).rows if row.own)
 
 
 def test_a_case_that_fails_a_check_asks_no_juror_and_says_so(room: Room) -> None:

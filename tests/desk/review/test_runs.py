@@ -102,13 +102,13 @@ def test_details_of_a_run(tmp_path: Path) -> None:
     assert found.run.header["defaults"]["threshold"] == 0.6
     assert [(one.name, one.size) for one in found.strata] == [
         ("flagged/pass", 1),
-        ("flagged/none", 1),
+        # An error is always flagged.
+        ("flagged/none", 3),
         ("rest/pass", 1),
         ("rest/fail", 1),
-        ("rest/none", 2),
     ]
     # Fewer than thirty are all audited; what is flagged is no audit.
-    assert [one.audit for one in found.strata] == [0, 0, 1, 1, 2]
+    assert [one.audit for one in found.strata] == [0, 0, 1, 1]
     assert (found.desk, found.head) == (str(tmp_path / "desk.db"), desk.head())
     assert len(found.file_hash) == 64
     ben.close()

@@ -193,10 +193,10 @@ def test_majority_and_unanimity(
 
 def test_a_single_juror_decides_alone_or_not_at_all() -> None:
     nothing = _decisions(Votes(0, 0, 1))
-    assert decision_by(Strategy.SINGLE, nothing, Votes(1, 1, 1)) is PASS
-    assert decision_by(Strategy.SINGLE, nothing, Votes(0, 1, 1)) is FAIL
-    assert decision_by(Strategy.SINGLE, nothing, Votes(1, 2, 2)) is None
-    assert decision_by(Strategy.SINGLE, nothing, Votes(0, 0, 1)) is None
+    assert decision_by(Strategy.SINGLE, nothing, Votes(1, 1, 1), Policy()) is PASS
+    assert decision_by(Strategy.SINGLE, nothing, Votes(0, 1, 1), Policy()) is FAIL
+    assert decision_by(Strategy.SINGLE, nothing, Votes(1, 2, 2), Policy()) is None
+    assert decision_by(Strategy.SINGLE, nothing, Votes(0, 0, 1), Policy()) is None
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_single_juror_decides_alone_or_not_at_all() -> None:
 )
 def test_a_rule_only_its_producer_knows_decides_nothing(strategy: Strategy | None) -> None:
     made = _decisions(Votes(3, 3, 3), 0.9, 0.9, 0.9, threshold=0.5, quorum=0.5)
-    assert decision_by(strategy, made, Votes(3, 3, 3)) is None
+    assert decision_by(strategy, made, Votes(3, 3, 3), Policy()) is None
 
 
 def test_score_by_strategy() -> None:

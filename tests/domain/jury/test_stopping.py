@@ -30,6 +30,7 @@ SILENT: list[dict[str, Any]] = [
     {"status": "error", "error": {"message": "down"}},
     {"status": "parse_fail"},
     {"status": "timeout"},
+    {"status": "unknown"},
 ]
 SCORES = st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.6, 0.69, 0.7, 0.71, 0.9, 1.0])
 LABELS = st.sampled_from(["PASS", "FAIL", "KEEP", "SPLIT", "UNCLEAR"])
@@ -68,6 +69,8 @@ def panels(draw: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         own["failed_jurors"] = "median"
     if draw(st.booleans()):
         own["supermajority"] = draw(st.sampled_from(["3/5", "3/4", "1"]))
+    if draw(st.booleans()):
+        own["min_answered"] = draw(st.sampled_from([1, 2, 3, "1/2", "1/1"]))
     body = {
         "id": "v",
         "case": {"test": "v"},
@@ -108,7 +111,10 @@ def test_where_nothing_can_turn_the_decision_the_full_panel_decides_the_same(cas
             assert found.decision is whole
             assert (found.pair.value, found.pair.band) == (None, None)
             assert found.agreement.spread.reason == STOPPED_EARLY
-            assert found.escalation == found.degraded == () or "answered" in found.degraded[0]
+            assert found.degraded == () or "answered" in found.degraded[0]
+            # What is missing, and not what was not asked, may escalate it.
+            missing = found.votes.missing or found.votes.too_few(verdict.policy)
+            assert found.escalation == () or missing
 
 
 def votes(text: str, seats: int = 5) -> list[dict[str, Any]]:
@@ -152,13 +158,36 @@ def test_a_panel_asks_exactly_as_long_as_a_vote_can_turn_it(
 
 
 def test_the_median_that_stands_in_for_failed_jurors_keeps_a_panel_asking() -> None:
-    rule: dict[str, Any] = {"id": "v", "case": {"test": "v"}, "threshold": 0.7, "quorum": 0.5}
-    rule |= {"strategy": "quorum", "meta": {"reviewdesk": {"failed_jurors": "median"}}}
-    # Three passes meet the quorum, but with scores of 0 the median of those who answer is 0 as soon
-    # as the fourth juror fails.
-    jurors = [{"id": f"j{n}", "pass": True, "score": 0.0} for n in range(3)]
-    assert reachable(asked(rule, [*jurors, {"id": "j3"}, {"id": "j4"}], 3)) == {PASS, FAIL}
-    assert not can_turn(asked({**rule, "meta": {}}, [*jurors, {"id": "j3"}, {"id": "j4"}], 3))
+    rule: dict[str, Any] = {"id": "v", "case": {"test": "v"}, "threshold": 0.55, "strategy": "mean"}
+    scores = [0.5, 0.5, 0.5, 1.0, 1.0]
+    jurors = [{"id": f"j{n}", "score": score} for n, score in enumerate(scores)]
+    # The mean of six is 3.5 / 6 = .58 or more. If the last juror fails, the median of five is .5.
+    assert not can_turn(asked(rule, [*jurors, {"id": "j5"}], 5))
+    falling = {**rule, "meta": {"reviewdesk": {"failed_jurors": "median"}}}
+    assert reachable(asked(falling, [*jurors, {"id": "j5"}], 5)) == {PASS, FAIL}
+
+
+def test_a_cautious_rule_asks_on_beside_a_juror_that_failed() -> None:
+    # The juror may answer a re-run, so the others are asked; beside two that differ they are not.
+    rule: dict[str, Any] = {"id": "v", "case": {"test": "v"}, "strategy": "unanimous"}
+    assert can_turn(asked(rule, votes("x"), 1))
+    assert can_turn(asked(rule, votes("xp"), 2))
+    assert not can_turn(asked(rule, votes("xpf"), 3))
+    low = {**rule, "strategy": "lowest", "threshold": 0.7}
+    down = {"id": "j0", **SILENT[1]}
+    assert can_turn(asked(low, [down, {"id": "j1", "score": 0.9}, {"id": "j2"}], 2))
+    assert not can_turn(asked(low, [down, {"id": "j1", "score": 0.1}, {"id": "j2"}], 2))
+
+
+def test_a_panel_asks_until_enough_have_answered() -> None:
+    rule: dict[str, Any] = {"id": "v", "case": {"test": "v"}, "strategy": "quorum", "quorum": 0.5}
+    # Three passes of five meet the quorum, but four jurors must answer.
+    for least, can in ((3, False), (4, True), ("4/5", True)):
+        wanted = {**rule, "meta": {"reviewdesk": {"min_answered": least}}}
+        assert can_turn(asked(wanted, votes("ppp"), 3)) is can
+    # With two failed, no more than three of five can answer.
+    wanted = {**rule, "meta": {"reviewdesk": {"min_answered": 4}}}
+    assert not can_turn(asked(wanted, votes("xxp"), 3))
 
 
 def test_a_mean_stops_where_its_bounds_are_on_one_side_of_the_threshold() -> None:

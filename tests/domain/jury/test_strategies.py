@@ -56,7 +56,7 @@ def test_the_decision_of_a_strategy_is_its_entrys_own(
     found = values(scores, weights, 0.2, votes=votes)
     made = decide(votes, found, policy)
     own = STRATEGIES[strategy].decide(votes, score_by(strategy, found), policy)
-    assert decision_by(strategy, made, votes) == own
+    assert decision_by(strategy, made, votes, policy) == own
 
 
 def test_an_unknown_strategy_is_refused_with_those_there_are() -> None:

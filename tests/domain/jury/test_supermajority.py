@@ -102,7 +102,9 @@ def super_panel(*scores: float | None, **more: Any) -> Any:
 
 def test_it_counts_those_who_committed_and_not_the_seats() -> None:
     # Two of three votes pass; of five seats that would be 40%.
-    found = assess(read(super_panel(0.9, 0.8, 0.1, None, None)))
+    asked = super_panel(0.9, 0.8, 0.1)
+    unasked = [juror(f"x{seat}", status="not_asked") for seat in range(2)]
+    found = assess(read(asked | {"jurors": asked["jurors"] + unasked}))
     assert (found.decision, found.rule.used) == (Decision.PASS, Strategy.SUPERMAJORITY)
     # The quorum is another key, and no share.
     assert assess(read(super_panel(0.9, 0.8, 0.1, quorum=1.0))).decision is Decision.PASS

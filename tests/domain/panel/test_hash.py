@@ -75,6 +75,28 @@ def test_a_whole_number_has_one_form(number: int) -> None:
     assert whole == panel_hash([{"temperature": float(number)}], {"threshold": float(number)})
 
 
+@pytest.mark.parametrize(
+    ("key", "word"), [("failed_jurors", "median"), ("min_answered", 3), ("min_answered", "3/5")]
+)
+def test_what_becomes_of_missing_answers_is_a_part_of_it_where_it_is_set(
+    key: str, word: int | str
+) -> None:
+    own = {"meta": {"reviewdesk": {key: word}}}
+    ours = verdict_panel_hash(read(value(**own), **RULE))
+    plain = verdict_panel_hash(read(value(), **RULE))
+    assert ours != plain
+    assert panel_hash([], {key: word}) != panel_hash([], {key: None}) == panel_hash([], {})
+    # A count of 1 is not a share of 1.
+    assert panel_hash([], {"min_answered": 1}) != panel_hash([], {"min_answered": "1/1"})
+    found = {
+        stated: panel_hash_status(read(value(provenance={"panel_hash": stated}, **own), **RULE))
+        for stated in (ours, plain)
+    }
+    # Hashes that were made before failed_jurors was a part of them stay valid.
+    older = HashStatus.VERIFIED if key == "failed_jurors" else HashStatus.UNVERIFIED
+    assert found == {ours: HashStatus.VERIFIED, plain: older}
+
+
 def test_a_stated_hash_is_verified_or_merely_unverified() -> None:
     assert panel_hash_status(read(value(), **RULE)) is None
     ours = verdict_panel_hash(read(value(), **RULE))

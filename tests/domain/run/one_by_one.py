@@ -14,6 +14,7 @@ from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.labels.sampling import stratum
 from reviewdesk.domain.run.packing import (
+    ABSTAINED,
     COLUMNS,
     DECISIONS,
     FAILED,
@@ -69,7 +70,7 @@ class OneByOne:
             bool(verdict.escalate)
             or verdict.bias_warning is not None
             or bool(found.flags & Flag.DISPUTE)
-            or found.decision is Decision.INCONCLUSIVE
+            or found.decision in {Decision.INCONCLUSIVE, Decision.ERROR}
             or found.no_votes
         )
         self.sides.append(stratum(found.decision, flagged=needs_a_person))
@@ -102,6 +103,8 @@ class OneByOne:
     def _pack(self, verdict: Any, found: Any) -> None:
         share = own_share(verdict.policy.supermajority)
         bar = verdict.policy.quorum if share is None else (verdict.policy.quorum, share)
+        if verdict.policy.min_answered is not None:
+            bar = (verdict.policy.quorum, share, verdict.policy.min_answered)
         jurors, ballots = verdict.body["jurors"], verdict.ballots
         names = seat_names([ballot.id for ballot in ballots])
         stands_in = verdict.policy.failed_jurors is Strategy.MEDIAN
@@ -136,7 +139,10 @@ def _index(words: Sequence[Any], word: Any) -> int:
 def _failed(status: Status, stands_in: bool) -> int:
     if status.failed:
         return REPLACED if stands_in else FAILED
-    return {Status.UNKNOWN: UNKNOWN, Status.NOT_ASKED: NOT_ASKED}.get(status, 0)
+    codes = {
+        Status.UNKNOWN: UNKNOWN, Status.NOT_ASKED: NOT_ASKED, Status.ABSTAINED: ABSTAINED,
+    }  # fmt: skip
+    return codes.get(status, 0)
 
 
 def stored(body: Any) -> str:

@@ -42,6 +42,7 @@ def mixed(draw: st.DrawFn) -> Any:
     own = {
         "failed_jurors": draw(maybe(st.just("median"))),
         "supermajority": draw(maybe(st.sampled_from(SHARES))),
+        "min_answered": draw(maybe(st.sampled_from([1, 2, 3, "1/1", "1/2", 1.0]))),
     }
     return value | {"meta": {"reviewdesk": own}}
 
@@ -85,9 +86,10 @@ def alone(value: Any, variant: Variant) -> tuple[float | None, Decision | None]:
     names = seat_names([seat["id"] for seat in value["jurors"]])
     kept = zip(names, value["jurors"], strict=True)
     value["jurors"] = [seat for name, seat in kept if name != variant.dropped]
-    made = assess(read(value))
+    verdict = read(value)
+    made, policy = assess(verdict), verdict.policy
     used = made.rule.used
-    return score_by(used, made.values), decision_by(used, made.decisions, made.votes)
+    return score_by(used, made.values), decision_by(used, made.decisions, made.votes, policy)
 
 
 def together(values: list[Any], variant: Variant) -> list[tuple[float | None, Any]]:

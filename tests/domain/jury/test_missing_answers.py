@@ -1,0 +1,337 @@
+"""A missing answer could have been anything: every answer is tried, and the panel must know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from statistics import fmean, median
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk import Case, Juror, Panel, ballot
+from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.jury.quorum import quorum_met
+from reviewdesk.domain.panel.verdict_body import verdict_body
+from reviewdesk.domain.verdict import Decision, Policy, Strategy
+from reviewdesk.errors import UsageError
+from tests.domain.bodies import body, juror, read
+
+PASS, FAIL, OPEN, ERROR = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE, Decision.ERROR
+MISSING: list[dict[str, Any]] = [
+    {"status": "timeout"},
+    {"status": "parse_fail"},
+    {"status": "unknown"},
+    {"status": "abstained"},
+    {"status": "error", "error": {"message": "down"}},
+]
+WITHHELD: dict[str, Any] = {"score": 0.9, "pass": None}
+ANSWERS = [{"score": one} for one in (0.0, 0.2, 0.6, 0.9, 1.0)]
+ON_VOTES = {"unanimous", "supermajority", "majority", "quorum"}
+CAUTIOUS = {"unanimous", "supermajority", "lowest"}
+ON_SCORES = {"lowest", "highest", "mean", "median", "weighted_average", "trimmed_mean"}
+
+
+@st.composite
+def panels(draw: Any) -> dict[str, Any]:
+    answers = st.sampled_from([*ANSWERS, WITHHELD, *MISSING])
+    said = draw(st.lists(answers, min_size=1, max_size=6))
+    # Three missing jurors with two extreme answers are enough to enumerate.
+    kept = [one for one in said if "score" in one and one is not WITHHELD]
+    lost = [one for one in said if "score" not in one or one is WITHHELD][:3]
+    jurors = draw(st.permutations(kept + lost))
+    own = {
+        "failed_jurors": draw(st.sampled_from([None, "median"])),
+        "supermajority": draw(st.sampled_from([None, "3/5", "3/4", "1"])),
+    }
+    return {
+        "id": "v",
+        "case": {"test": "v"},
+        "strategy": draw(st.sampled_from(sorted(ON_VOTES | ON_SCORES))),
+        "threshold": draw(st.sampled_from([0.0, 0.5, 0.7, 1.0])),
+        "quorum": draw(st.sampled_from([0.5, 0.6, "2/3", 1.0])),
+        "meta": {"reviewdesk": own},
+        "jurors": [
+            {"id": f"j{seat}", "weight": draw(st.sampled_from([1, 2, 5])), **one}
+            for seat, one in enumerate(jurors)
+        ],
+    }
+
+
+def is_missing(one: dict[str, Any], strategy: str) -> bool:
+    """Whether a juror gave nothing that the rule reads."""
+    return "score" not in one or (strategy in ON_VOTES and "pass" in one)
+
+
+def completed(value: dict[str, Any]) -> Iterator[Decision | None]:
+    """The decision after each way in which the missing jurors may answer."""
+    gaps = [is_missing(one, value["strategy"]) for one in value["jurors"]]
+    on_votes = value["strategy"] in ON_VOTES
+    extremes: Any = [{"pass": True}, {"pass": False}] if on_votes else [{"score": 0}, {"score": 1}]
+    for answers in product(extremes, repeat=sum(gaps)):
+        further = iter(answers)
+        jurors = [
+            {"id": one["id"], "weight": one["weight"], **next(further)} if gap else one
+            for gap, one in zip(gaps, value["jurors"], strict=True)
+        ]
+        yield assess(read({**value, "jurors": jurors})).decision
+
+
+def published(value: dict[str, Any]) -> Decision | None:
+    """The decision on the answers that came back, by formulas of its own."""
+    jurors, threshold, strategy = value["jurors"], value["threshold"], value["strategy"]
+    scores = [one["score"] for one in jurors if "score" in one]
+    votes = [one["score"] >= threshold for one in jurors if "score" in one and "pass" not in one]
+    if not votes:
+        return None
+    passes, fails = sum(votes), len(votes) - sum(votes)
+    if strategy == "unanimous":
+        return OPEN if passes and fails else PASS if passes else FAIL
+    if strategy == "supermajority":
+        least = Fraction(value["meta"]["reviewdesk"]["supermajority"] or "2/3") * len(votes)
+        if len(votes) < 3 or max(passes, fails) < least:
+            return OPEN
+        return PASS if passes >= least else FAIL
+    if strategy == "majority":
+        return PASS if 2 * passes > len(jurors) else FAIL if 2 * fails > len(jurors) else OPEN
+    if strategy == "quorum":
+        return PASS if quorum_met(passes, len(jurors), value["quorum"]) else FAIL
+    figures: dict[str, Any] = {"lowest": min, "highest": max, "median": median, "mean": fmean}
+    return PASS if figures[strategy](scores) >= threshold - 1e-9 else FAIL
+
+
+@given(panels())
+def test_a_decision_stands_only_if_no_missing_answer_could_change_it(value: Any) -> None:
+    found, ways = assess(read(value)), set(completed(value))
+    falls = value["strategy"] in {"mean", "trimmed_mean", "weighted_average"}
+    before = found.decision if falls else published(value)
+    gaps = any(is_missing(one, value["strategy"]) for one in value["jurors"])
+    open_ = gaps and bool(ways - {before})
+    if value["strategy"] in CAUTIOUS and before in {PASS, FAIL} and open_:
+        assert found.decision is OPEN
+    elif before is not None:
+        assert found.decision is before
+    else:
+        assert found.decision in {None, ERROR}
+    assert (found.absent is not None) == (open_ or (gaps and before is None))
+    if found.absent:
+        assert found.escalation[0] == found.absent
+
+
+def votes(text: str) -> list[dict[str, Any]]:
+    """Ballots by a word such as ``ppf``: x failed, a abstained, u unknown, n not asked."""
+    kinds: dict[str, dict[str, Any]] = {
+        "p": {"score": 0.9}, "f": {"score": 0.1}, "x": {"status": "timeout"},
+        "a": {"status": "abstained"}, "u": {"status": "unknown"}, "n": {"status": "not_asked"},
+        "w": WITHHELD,
+    }  # fmt: skip
+    return [juror(f"j{seat}", **kinds[one]) for seat, one in enumerate(text)]
+
+
+def decided(said: str, strategy: str, **more: Any) -> Assessment:
+    own = {key: more.pop(key) for key in ("failed_jurors", "min_answered") if key in more}
+    rule = {"threshold": 0.7, "quorum": 1.0, "meta": {"reviewdesk": own}, **more}
+    return assess(read(body(*votes(said), strategy=strategy, **rule)), escalation_stated=False)
+
+
+ONE = "1 of 5 jurors did not answer, and its vote could change this"
+TWO = "2 of 5 jurors did not answer, and their votes could change this"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "said", "decision", "why"),
+    [
+        ("unanimous", "ppppx", OPEN, ONE),
+        ("unanimous", "ppppa", OPEN, ONE),
+        ("unanimous", "ppppu", OPEN, ONE),
+        ("unanimous", "ppppw", OPEN, ONE),
+        ("unanimous", "ppppn", PASS, "1 of 5 jurors was not asked, and its vote could change this"),
+        ("unanimous", "pppxx", OPEN, TWO),
+        ("unanimous", "pppfx", OPEN, None),  # the dissent is there, whatever the fifth says
+        ("unanimous", "fxxxx", OPEN, "4 of 5 jurors did not answer, and their votes could change"),
+        ("lowest", "ppppx", OPEN, ONE),
+        ("lowest", "pppfx", FAIL, None),  # no score can raise the lowest
+        ("lowest", "ppppw", PASS, None),  # its score is there, and the vote is not read
+        ("supermajority", "ppppx", PASS, None),  # 4 of 5 or 5 of 5
+        ("supermajority", "pppxx", OPEN, TWO),  # 3 of 5 at worst
+        ("supermajority", "ffffx", FAIL, None),
+        ("quorum", "ppppx", FAIL, ONE),  # a quorum of 1.0 keeps its five seats
+        ("quorum", "pppfx", FAIL, None),
+        ("majority", "pppxx", PASS, None),
+        ("majority", "ppffx", OPEN, ONE),
+        ("highest", "pfffx", PASS, None),
+        ("highest", "ffffx", FAIL, ONE),
+        ("median", "pppxx", PASS, None),
+        ("median", "ppfxx", PASS, TWO),
+        ("mean", "ppppx", PASS, None),  # 3.6 / 5 = .72 at least
+        ("mean", "pppxx", PASS, TWO),  # 2.7 / 5 = .54 at least
+    ],
+)
+@pytest.mark.parametrize("failed_jurors", [None, "median"])
+def test_what_a_missing_answer_does_to_each_rule(
+    strategy: str, said: str, decision: Decision, why: str | None, failed_jurors: str | None
+) -> None:
+    found = decided(said, strategy, failed_jurors=failed_jurors)
+    assert found.decision is decision
+    assert (found.absent or "").startswith(why or "\0") == (why is not None)
+    assert (Flag.ESCALATED in found.flags) or why is None
+    if decision is OPEN and strategy == "unanimous":
+        assert found.score is None
+
+
+def test_a_lost_ballot_never_turns_a_dissent_into_a_pass() -> None:
+    # The panel of sample_runs: red-team goes to unanimous, and the median was to stand in.
+    panel = Panel.from_file("sample_runs/panel-hosted.yaml")
+    names = ["sonnet", "gpt", "gemini", "mistral", "deepseek"]
+    four = [ballot(name, score) for name, score in zip(names, (0.9, 0.85, 0.1, 0.9), strict=False)]
+    for last in (
+        ballot("deepseek", 0.9),
+        ballot("deepseek", status="parse_fail", error="not json"),
+        ballot("deepseek", status="timeout", error="timeout"),
+    ):
+        found = panel.decide([*four, last], tags=["red-team"])
+        assert (found.decision, found.score) == (OPEN, None)
+        assert found.rule.used is Strategy.UNANIMOUS
+        assert Flag.ESCALATED in found.flags
+    # Without the tag the trimmed mean decides, and the median in its place.
+    assert panel.decide([*four, last]).rule.used is Strategy.MEDIAN
+
+
+def test_one_of_five_is_not_unanimous() -> None:
+    found = Panel("unanimous").decide(
+        [ballot("a", 0.9), *(ballot(n, error="down") for n in "bcde")]
+    )
+    assert found.decision is OPEN
+    assert found.escalation == ("4 of 5 jurors did not answer, and their votes could change this",)
+    notes = {note.flag: note.reason for note in found.notes}
+    assert notes[Flag.NO_VERDICT] == found.escalation[0]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "labels", "label", "decision", "is_open"),
+    [
+        # Plurality: the third juror could make it two to two only beside one REJECT.
+        ("majority", ["KEEP", "KEEP", None], "KEEP", PASS, False),
+        ("majority", ["KEEP", "REJECT", None], "KEEP", PASS, True),
+        ("majority", ["KEEP", None], "KEEP", PASS, False),  # a tie goes to the first
+        ("majority", ["KEEP", None, None], "KEEP", PASS, True),
+        ("weighted_vote", ["KEEP", "KEEP", None], "KEEP", PASS, True),  # it may be sure, they not
+        ("first_disagreement", ["KEEP", "KEEP", None], "KEEP", PASS, True),
+        ("first_disagreement", ["KEEP", "REJECT", None], "DISAGREE", None, False),
+        # The count stays as published; what people choose for safety takes no decision from it.
+        ("unanimous", ["KEEP", "KEEP", None], "KEEP", OPEN, True),
+        ("supermajority", ["KEEP", "KEEP", "KEEP", None], "KEEP", PASS, False),
+        ("supermajority", ["KEEP", "KEEP", "KEEP", None, None], "KEEP", OPEN, True),
+    ],
+)
+def test_labels(
+    strategy: str, labels: list[str | None], label: str, decision: Decision, is_open: bool
+) -> None:
+    seats = [
+        ballot(f"j{seat}", label=one) if one else ballot(f"j{seat}", error="down")
+        for seat, one in enumerate(labels)
+    ]
+    found = Panel(strategy).decide(seats)
+    assert found.label_vote is not None
+    assert (found.label_vote.label, found.decision) == (label, decision)
+    assert (found.absent is not None) == is_open
+
+
+@pytest.mark.parametrize(
+    ("strategy", "labels", "decision", "is_open"),
+    [
+        ("unanimous", ["KEEP", "KEEP", None], OPEN, True),
+        ("supermajority", ["KEEP", "KEEP", "KEEP", None], PASS, False),
+        ("supermajority", ["KEEP", "KEEP", "KEEP", None, None], OPEN, True),
+        ("majority", ["KEEP", "KEEP", None], PASS, False),
+        ("majority", ["KEEP", "REJECT", "REJECT", None], FAIL, True),
+        # A juror that says SPLIT answers, although it votes for neither side.
+        ("majority", ["KEEP", "KEEP", "SPLIT"], PASS, False),
+        ("unanimous", ["KEEP", "SPLIT", None], OPEN, False),
+    ],
+)
+def test_declared_labels(
+    strategy: str, labels: list[str | None], decision: Decision, is_open: bool
+) -> None:
+    declared: Any = {"labels": ["KEEP", "REJECT", "SPLIT"], "passing": ["KEEP"]}
+    jurors = [Juror(f"j{seat}", "m", "ollama") for seat in range(len(labels))]
+    panel = Panel(strategy, jurors=jurors, failing=["REJECT"], **declared)
+    seats: Any = [
+        {"id": f"j{seat}", **({"label": one} if one else {"status": "timeout"})}
+        for seat, one in enumerate(labels)
+    ]
+    made = verdict_body(Case(id="c", output="x", rubric="r"), panel, seats)
+    assert made["decision"] == decision
+    assert made["escalate_for_review"] or not is_open
+    found = assess(read(made))
+    assert (found.absent is not None, found.mismatches) == (is_open, ())
+    bare: Any = {key: one for key, one in made.items() if key not in {"decision", "score", "label"}}
+    again = assess(read(bare))
+    assert again.decision is decision
+    assert again.score is None or not (is_open and decision is OPEN)
+
+
+def test_a_rule_of_ones_own_could_make_anything_of_a_missing_answer() -> None:
+    panel = Panel(aggregate=lambda _: ("KEEP", False))
+    seats = [ballot("a", label="KEEP"), ballot("b", label="KEEP")]
+    assert panel.decide(seats).absent is None
+    lost = panel.decide([*seats, ballot("c", error="down")])
+    assert lost.escalation == ("1 of 3 jurors did not answer, and its vote could change this",)
+
+
+def test_a_rerun_of_some_jurors_decides_nothing_for_those_that_nobody_asked() -> None:
+    # The first juror was under the threshold, so four were not asked; now it is over it.
+    seats: Any = votes("pnnnn")
+    panel = Panel("lowest", jurors=[Juror(one["id"], "m", "ollama") for one in seats])
+    made = verdict_body(Case(id="c", output="x", rubric="r"), panel, seats)
+    assert (made["decision"], made["escalate_for_review"]) == ("inconclusive", True)
+    assert made["escalation_reasons"] == [
+        "4 of 5 jurors were not asked, and their votes could change this"
+    ]
+    seats = votes("fnnnn")
+    made = verdict_body(Case(id="c", output="x", rubric="r"), panel, seats)
+    assert (made["decision"], "escalate_for_review" in made) == ("fail", False)
+
+
+@pytest.mark.parametrize(
+    ("least", "said", "decision"),
+    [
+        (4, "ppppx", PASS),
+        (4, "pppxx", ERROR),
+        (4, "pppax", ERROR),
+        (0.8, "ppppx", PASS),
+        (0.81, "ppppx", ERROR),
+        ("4/5", "ppppx", PASS),
+        (1.0, "ppppx", ERROR),
+        (1, "pxxxx", PASS),
+        (6, "ppppp", ERROR),
+        (3, "ppwxx", PASS),  # who withholds its vote answered
+        (3, "ppnnn", ERROR),
+    ],
+)
+def test_fewer_answers_than_wanted_are_an_error(
+    least: float | str, said: str, decision: Decision
+) -> None:
+    found = decided(said, "mean", min_answered=least, threshold=0.5)
+    assert found.decision is decision
+    if decision is ERROR:
+        count = sum(one in "pfw" for one in said)
+        needed = {0.8: 4, 0.81: 5, "4/5": 4, 1.0: 5}.get(least, least)
+        why = f"{count} of 5 jurors answered, and the panel needs {needed}"
+        assert (found.escalation[0], found.score) == (why, None)
+        assert {Flag.ESCALATED, Flag.NO_VERDICT} <= {note.flag for note in found.notes}
+        assert {note.reason for note in found.notes} >= {why}
+
+
+def test_a_minimum_that_is_none() -> None:
+    for bad in (0, -1, 0.0, 1.5, "3", "0/2", "3/2", "1/0", True, [1], float("nan"), "9" * 5000):
+        with pytest.raises(UsageError, match="min_answered is"):
+            Panel(min_answered=bad)  # type: ignore[arg-type]
+        # In a report it is left out, as a bad share is.
+        assert decided("pxxxx", "mean", min_answered=bad).decision is PASS
+    assert Policy(min_answered="2/3").over(Policy(min_answered=2)).min_answered == "2/3"
+    assert Panel(min_answered=0.6).min_answered == "3/5"
