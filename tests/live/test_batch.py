@@ -7,6 +7,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,17 @@ from hypothesis import strategies as st
 
 from reviewdesk.desk.live.batch import BatchListener, judge_cases
 from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.price import Price
 from reviewdesk.errors import Cancelled, CeilingError, TransportError, UsageError
 from reviewdesk.live.batch import Answered, Batch, PendingCase
-from reviewdesk.live.budget import Budget, Meter
+from reviewdesk.live.budget import Budget, Meter, booked, worst
 from reviewdesk.live.journal.journal import Journal
-from reviewdesk.live.records import Response
+from reviewdesk.live.records import Exchange, Response
 from reviewdesk.live.session import CallSession
 from reviewdesk.reports.panels.panel_file import read_panel
 from tests.judgekit import (
     PRICE,
+    URL,
     YES,
     Clock,
     Consent,
@@ -36,6 +39,7 @@ from tests.judgekit import (
     silent,
     world,
 )
+from tests.live.builders import call, juror
 
 NAMES = ("c0", "c1", "c2", "c3")
 
@@ -196,6 +200,27 @@ async def test_a_stop_keeps_what_came_back(room: Room) -> None:
     assert kept <= set(jurors.asked)
     # At most the three that were open are missing.
     assert len(jurors.asked) - len(kept) <= 3
+
+
+@pytest.mark.parametrize(
+    ("status", "problem", "share"),
+    [
+        *[(status, None, 0.0) for status in (302, 400, 404, 429, 499, 500, 503, 529)],
+        # A 200 or 201 without a count of tokens may have cost all that it can.
+        (200, None, 1.0),
+        (299, None, 1.0),
+        *[(None, f"{kind}: so", 0.0) for kind in ("connection", "dns", "tls", "proxy", "endpoint")],
+        *[(None, f"{kind}: so", 1.0) for kind in ("timeout", "reset", "protocol")],
+        (None, None, 1.0),
+    ],
+)
+def test_a_request_costs_its_worst_case_unless_it_was_refused_or_never_arrived(
+    status: int | None, problem: str | None, share: float
+) -> None:
+    one = call(replace(juror(URL), price=Price(1000, 1000)))
+    most = worst(one)
+    assert most is not None
+    assert booked(one, Exchange("k", 0, "n", "t", 1.0, status, "{}", {}, problem)) == share * most
 
 
 async def test_a_budget_lets_wait_only_while_something_is_open() -> None:

@@ -12,6 +12,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.review.runs import overview, tallies
 from reviewdesk.domain.query.completion import Vocabulary, complete
 from reviewdesk.domain.query.filter import parse_filter
+from reviewdesk.store.measures import unknown_ballots
 from reviewdesk.views.json.review import run_line
 from tests.helpers import load, open_desk, report, verdict
 
@@ -75,3 +76,16 @@ def test_a_run_counts_them(desk: Desk) -> None:
     assert (shape["unanimous_scores"], shape["unanimous_votes"]) == (1, 2)
     # Of the failed: 503, the label, and two timeouts; two were not understood.
     assert (shape["failed_ballots"], shape["unknown_ballots"]) == (4, 2)
+
+
+def test_a_run_counts_those_of_all_its_windows(tmp_path: Path) -> None:
+    # More verdicts than a window holds, of which the first and the last lie in different windows.
+    names = [f"v{n}" for n in range(600)]
+    unknown = {"v0": ("unknown",), "v1": ("unknown", "unknown"), "v599": ("unknown",)}
+    with closing(open_desk(tmp_path / "desk.db")) as made:
+        loaded = load(made, report(*(juried(name, *unknown.get(name, ())) for name in names)))
+        windows = made.conn.execute("SELECT count(*) FROM packed").fetchone()[0]
+        assert windows > 1
+        other = load(made, report(juried("v", "unknown", "error"), report_id="other"))
+        assert unknown_ballots(made.conn) == {loaded.key: 4, other.key: 1}
+        assert unknown_ballots(made.conn, loaded.key) == {loaded.key: 4}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final
 from urllib.parse import quote
@@ -11,8 +12,8 @@ from urllib.parse import quote
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import read_key
-from reviewdesk.live.records import MAX_BODY, Request, Response
-from reviewdesk.live.retry import backoff
+from reviewdesk.live.records import MAX_BODY, Exchange, Request, Response
+from reviewdesk.live.retry import LONGEST_WAIT, backoff
 from reviewdesk.live.session import CallSession
 from reviewdesk.live.vendor_batches.interfaces import (
     BatchAnswer,
@@ -21,6 +22,7 @@ from reviewdesk.live.vendor_batches.interfaces import (
     Upload,
     VendorJob,
 )
+from reviewdesk.live.waits import asked_wait
 from reviewdesk.live.wires.envelope import MAX_TOLD, stated_error
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.version import __version__
@@ -111,22 +113,33 @@ class BatchClient:
     async def _text(
         self, sent: Upload | str, *, is_paid: bool = False, limit: int = MAX_BODY
     ) -> str:
-        """Return the body of a successful answer, trying again what cannot cost twice."""
-        request = await self._request(sent, limit)
+        """Return the body of a successful answer, trying again what cannot cost twice.
+
+        A refusal that names a longer wait than attempts have between them is not tried again, so
+        that the batches of other jurors do not wait for it.
+        """
+        request, clock = await self._request(sent, limit), self._asking.clock
         for attempt in range(1, TRIES + 1):
             try:
-                return await self._once(request)
+                response = await self._once(request)
             except TransportError as problem:
-                kind, message = problem.kind, problem.message
+                kind, message, asked = problem.kind, problem.message, 0.0
+            else:
+                if 200 <= response.status < 300:
+                    return response.body.decode("utf-8", "replace")
+                asked = self._asked_wait(response)
+                kind, message = f"http_{response.status}", self._told(response)
             refused = kind.startswith("http_4") and kind != "http_408"
             if is_paid and not refused and kind not in _NEVER_SENT:
                 raise TransportError(UNSURE, message)
-            if (refused and kind != "http_429") or attempt == TRIES:
+            if asked > LONGEST_WAIT:
+                message += f"; it asks to wait {math.ceil(asked)} s"
+            if (refused and kind != "http_429") or attempt == TRIES or asked > LONGEST_WAIT:
                 break
-            await self._asking.clock.sleep(backoff(attempt, self._asking.clock))
+            await clock.sleep(max(asked, backoff(attempt, clock)))
         raise TransportError(kind, message)
 
-    async def _once(self, request: Request) -> str:
+    async def _once(self, request: Request) -> Response:
         response = None
         try:
             async with asyncio.timeout(SECONDS):
@@ -135,9 +148,14 @@ class BatchClient:
             pass
         if response is None:
             raise TransportError("timeout", f"no answer within {SECONDS} s")
-        if 200 <= response.status < 300:
-            return response.body.decode("utf-8", "replace")
-        raise TransportError(f"http_{response.status}", self._told(response))
+        return response
+
+    def _asked_wait(self, response: Response) -> float:
+        """Return the seconds that a refusal asks to wait, 0 if it names no time."""
+        body = response.body.decode("utf-8", "replace")
+        headers = response.headers
+        exchange = Exchange("", 0, "", self._asking.at(), 0.0, response.status, body, headers)
+        return asked_wait(exchange, self._asking.clock.now()) or 0.0
 
     def _told(self, response: Response) -> str:
         text = stated_error(response.body.decode("utf-8", "replace")).message

@@ -195,16 +195,21 @@ def test_an_exchange_of_a_batch_costs_half_and_has_no_latency() -> None:
     _, one = posed("openai", price=Price(1000, 1000, 500))
     body = {
         "choices": [{"message": {"content": "?"}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 10},
+        "usage": {
+            "prompt_tokens": 100,
+            "completion_tokens": 10,
+            "prompt_tokens_details": {"cached_tokens": 40},
+        },
     }
     live = Exchange(one.key, 0, NONCE, "t", 12.0, 200, json.dumps(body))
     batched = replace(live, headers={BATCH_HEADER: "b0"})
-    assert (booked(one, live), booked(one, batched)) == (0.11, 0.055)
+    # 60 tokens read and 10 answered at a tenth of a cent, and 40 from the cache at half of that.
+    assert (booked(one, live), booked(one, batched)) == (0.09, 0.045)
     most = worst(one)
     assert most is not None
     assert worst(one, in_batch=True) == pytest.approx(most / 2)
     ballots = [ballot_of(one, made, Redactor(())) for made in (live, batched)]
     assert [ballot["status"] for ballot in ballots] == [Status.PARSE_FAIL] * 2
-    assert [ballot.get("cost_usd") for ballot in ballots] == [0.11, 0.055]
+    assert [ballot.get("cost_usd") for ballot in ballots] == [0.09, 0.045]
     assert [ballot.get("latency_ms") for ballot in ballots] == [12.0, None]
     assert endpoint(one.juror).wire is Wire.CHAT
