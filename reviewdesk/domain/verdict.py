@@ -122,7 +122,10 @@ class Ballot:
     vote: bool | None
     stated_pass: bool | None
     contradicts: bool
-    """Whether the stated pass differs from the vote that score and threshold give."""
+    """Whether the stated pass differs from the vote that score and threshold give.
+
+    Without a threshold, a pass with a score of 0 and a fail with a score of 1 contradict.
+    """
     confidence: float | None
     weight: float | None
     reason: str | None
@@ -131,6 +134,8 @@ class Ballot:
     withheld: bool = False
     """Whether the juror states that it casts no vote, whatever its score."""
     raw_score: float | None = None
+    line: float | None = None
+    """The threshold of this juror alone, if its file states one."""
     declined: bool = field(default=False, compare=False)
     """Whether the juror's own status says that it abstains."""
 
@@ -323,6 +328,7 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
     """Read the ballot of one juror of a canonical body, under the policy of its verdict."""
     status, score, vote, derived = answer(juror, policy.threshold)
     stated, label = juror.get("pass"), juror.get("label")
+    line = number((juror.get("meta") or {}).get("threshold"))
     error = juror.get("error")
     message = error["message"] if error else None
     withheld = stated is None and "pass" in juror
@@ -339,16 +345,30 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
         score=score,
         vote=vote,
         stated_pass=stated,
-        contradicts=stated is not None and derived is not None and stated != derived,
+        contradicts=_contradicts(stated, number(juror.get("score")), line, derived),
         confidence=confidence if confidence is not None and 0 <= confidence <= 1 else None,
         weight=policy.weights.get(juror["id"]) if weight is None else weight,
         reason=juror.get("reason"),
         error=message,
         label=label,
         withheld=withheld,
+        line=line,
         raw_score=number(juror.get("raw_score")),
         declined=juror.get("status") == Status.ABSTAINED,
     )
+
+
+def _contradicts(
+    stated: bool | None, score: float | None, line: float | None, derived: bool | None
+) -> bool:
+    """Return whether a stated pass contradicts the score, by the juror's own threshold if any."""
+    if stated is None or score is None:
+        return False
+    if line is not None:
+        derived = score >= line - SLACK
+    elif derived is None and score in {0, 1}:
+        derived = score == 1
+    return derived is not None and stated is not derived
 
 
 def _declared_label(

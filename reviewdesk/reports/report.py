@@ -208,6 +208,7 @@ class Report:
         count, keys = self._unread.ballots, self._unread.keys
         message = f"has {count} ballot{'s' * (count > 1)}, and no answer in them was understood"
         seen = f" (seen in them: {keys})" if keys else ""
+        seen += f"; {self._tally.unreadable}" if self._tally.unreadable else ""
         return ReportError(self._source.shown_name, "", message + seen, _ANSWER_HINT)
 
     def _close_notes(self) -> None:

@@ -125,20 +125,16 @@ def _fill(look: FirstLook, source: Source, fail: Fail, forced: Dialect | None) -
     try:
         _outline(look, source, fail, ImportTally(), forced)
     except InputFileError:
-        # Another tool's file may have what is forbidden in canonical files only. Its own reader,
-        # or an error that names the tool, helps more.
-        from reviewdesk.reports.dialects import LAST
-
+        # Another tool's file may have what is forbidden in canonical files only, such as NaN. Its
+        # own reader, or an error that names the tool, helps more.
         canonical = str(outline.keys.get("schema")).startswith(_SCHEMA_FAMILY)
-        if canonical or not outline.keys or forced in (*reader.DIALECTS, LAST):
+        if canonical or forced in reader.DIALECTS:
             raise
-        if forced or _foreign(look):
-            look.outline.forget()
-            _outline(look, source, fail, ImportTally(lenient=True), forced)
-            return
-        if other := refusals.other_tool(outline, fail):
+        known = forced or not outline.keys or _foreign(look)
+        if not known and (other := refusals.other_tool(outline, fail)):
             raise other from None
-        raise
+        outline.forget()
+        _outline(look, source, fail, ImportTally(lenient=True), forced)
 
 
 def _outline(

@@ -163,7 +163,7 @@ def _counted_places(made: LabelledRows) -> list[int]:
 
 def _omission_warnings(made: LabelledRows, kept: Sequence[int]) -> list[str]:
     """Return warnings about labels that the rows omit, and about a design without weights."""
-    warnings = _confidence_warnings(made)
+    warnings = [*_undecided_warnings(made), *_confidence_warnings(made)]
     left = set(range(len(made.verdicts))).difference(kept)
     unseen = sum(not made.verdicts[at].place.seen for at in left)
     if waiting := len(left) - unseen:
@@ -200,6 +200,30 @@ def _confidence_warnings(made: LabelledRows) -> list[str]:
     if not made.left_out:
         return []
     return [f"{made.left_out} labelled verdicts have no confidence of the kind {made.source}"]
+
+
+def _undecided_warnings(made: LabelledRows) -> list[str]:
+    """Return warnings about labels that give no row, whatever else is labelled."""
+    decided = [one.decision in {Decision.PASS, Decision.FAIL} for one in made.labelled]
+    warnings = []
+    if undecided := decided.count(False):
+        warnings.append(
+            f"{_labels(undecided)} left out: the run states no decision of pass or fail there; "
+            f"--format full writes {_them(undecided)}; to open the file with --threshold, "
+            "--quorum or --strategy may decide"
+        )
+    if unsure := sum(decided) - sum(one.decided for one in made.labelled):
+        they = "it says unsure" if unsure == 1 else "they say unsure"
+        warnings.append(f"{_labels(unsure)} left out: {they}; --format full writes {_them(unsure)}")
+    return warnings
+
+
+def _them(count: int) -> str:
+    return "it" if count == 1 else "them"
+
+
+def _labels(count: int) -> str:
+    return "1 label is" if count == 1 else f"{count} labels are"
 
 
 def _resampled_places(

@@ -79,7 +79,7 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     seats = seats_of(verdict, cut, decision, rule, words)
     pair = agreement_pair(verdict, close.spread)
     shared, warning = _kinship(verdict, family.defined_band(pair, close.spread))
-    if counted is None:
+    if counted is None or rule.used is None:
         pivotal = pivotal_seats(verdict, _counted_ballots(seats, rule), votes, cut, rule.used, made)
     else:
         pivotal = (

@@ -6,6 +6,8 @@ from enum import IntFlag
 
 from reviewdesk.domain.audit.stated_band import band_mismatch, escalation_mismatch
 from reviewdesk.domain.audit.stated_rule import (
+    against_all,
+    contradictions,
     decision_mismatch,
     label_mismatch,
     pass_mismatches,
@@ -37,6 +39,8 @@ class Breach(IntFlag):
     LABEL = 128
     ROUNDING = 256
     STOPPED_EARLY = 512
+    AGAINST_ALL = 1024
+    CONTRADICTION = 2048
 
     @property
     def label(self) -> str:
@@ -55,6 +59,7 @@ _WORDS = {
     Breach.LABEL: "label vote",
     Breach.ROUNDING: "quorum rounding",
     Breach.STOPPED_EARLY: "stopped early",
+    Breach.AGAINST_ALL: "against every vote",
 }
 
 
@@ -81,6 +86,8 @@ def mismatches(verdict: Verdict, votes: Votes, made: Decisions) -> tuple[Mismatc
         (Breach.SAME_FAMILY, same_family_mismatch(verdict)),
         (Breach.TRIM, trim_mismatch(verdict)),
         (Breach.STOPPED_EARLY, stop_mismatch(verdict)),
+        (Breach.AGAINST_ALL, against_all(verdict, made, votes)),
+        *((Breach.CONTRADICTION, text) for text in contradictions(verdict.body)),
         *((Breach.PASS_SCORE, text) for text in pass_mismatches(verdict)),
     ]
     return tuple(Mismatch(kind, text) for kind, text in found if text)

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 from reviewdesk.domain.audit.stated_trim import trimmed_means
-from reviewdesk.domain.canonical import own_facts
+from reviewdesk.domain.canonical import CanonicalVerdict, number, own_facts
 from reviewdesk.domain.jury import family
-from reviewdesk.domain.jury.label_rules import label_decision, labelled, recount
+from reviewdesk.domain.jury.label_rules import label_decision, labelled, recount, said_labels
 from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.rule import Decisions, decision_by, rule_for
 from reviewdesk.domain.jury.stopping import can_turn, cautioned
 from reviewdesk.domain.jury.strategies import STRATEGIES, Votes
-from reviewdesk.domain.verdict import SLACK, Decision, Regime, Status, Strategy, Verdict, folded
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.verdict import (
+    SLACK,
+    Ballot,
+    Decision,
+    Regime,
+    Status,
+    Strategy,
+    Verdict,
+    folded,
+)
 
 _SIDES = frozenset({Decision.PASS, Decision.FAIL})
 _ON_LABELS = frozenset({Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.SUPERMAJORITY})
@@ -163,16 +174,54 @@ def same_family_mismatch(verdict: Verdict) -> str | None:
     return f"same family: reported {_yes_or_no(reported)}, but the models say {_yes_or_no(ours)}"
 
 
+def against_all(verdict: Verdict, made: Decisions, votes: Votes) -> str | None:
+    """Return a text if a stated pass or fail has no vote, and no known rule gives it either.
+
+    Votes that rest on a threshold of the user's say nothing of the report.
+    """
+    stated = verdict.decision
+    if stated not in _SIDES or not votes.known or said_labels(verdict):
+        return None
+    mine = "threshold" in verdict.set_by_you
+    if mine and any(one.vote is not None and one.stated_pass is None for one in verdict.ballots):
+        return None
+    used = rule_for(verdict.policy, verdict.ballots, verdict.regime).used
+    ruled = decision_by(used, made, votes, verdict.policy)
+    if ruled is stated or (ruled is not None and not verdict.set_by_you):
+        return None
+    if votes.passes if stated is Decision.PASS else votes.fails:
+        return None
+    row = (verdict.body.get("meta") or {}).get("row")
+    line = number(row.get("threshold")) if isinstance(row, Mapping) else None
+    known = "" if line is None else f"; the test's own threshold is {line:g}"
+    return f"decision: reported {stated}, but 0 of {votes.answered} votes are for it{known}"
+
+
+def contradictions(body: CanonicalVerdict) -> tuple[str, ...]:
+    """Return what a reader says of places where its file contradicts itself, the first few."""
+    stated = (body.get("meta") or {}).get("contradictions")
+    listed = stated if isinstance(stated, list) else []
+    return tuple(show_line(one, 200) for one in listed if isinstance(one, str))[:5]
+
+
 def pass_mismatches(verdict: Verdict) -> tuple[str, ...]:
-    """Return a text for each ballot whose pass contradicts its score at a stated threshold."""
-    if "threshold" in verdict.set_by_you:
-        return ()
+    """Return a text for each ballot whose pass contradicts its score.
+
+    It does so at a threshold that the report states, and where it passes a score of 0 or fails a
+    score of 1, whatever the threshold.
+    """
+    mine = "threshold" in verdict.set_by_you
     return tuple(
         f"{ballot.id}: stated {'pass' if ballot.stated_pass else 'fail'} with score "
-        f"{ballot.score:.3g} against threshold {verdict.policy.threshold:.3g}"
+        f"{ballot.score:.3g}{_against(ballot, verdict)}"
         for ballot in verdict.ballots
-        if ballot.contradicts
+        if ballot.contradicts and (ballot.line is not None or not mine or ballot.score in {0, 1})
     )
+
+
+def _against(ballot: Ballot, verdict: Verdict) -> str:
+    line = verdict.policy.threshold if ballot.line is None else ballot.line
+    return "" if line is None else f" against threshold {line:.3g}"
 
 
 def _yes_or_no(value: bool) -> str:

@@ -272,8 +272,7 @@ def recount(verdict: Verdict, strategy: Strategy | None) -> LabelVote | None:
     A panel that states how it counts labels gives its fallback if no juror answered.
     The policy sets the share of a supermajority.
     """
-    policy = verdict.policy
-    rules = replace(policy.counting or _PLAIN, share=policy.supermajority)
+    policy, rules = verdict.policy, _rules_of(verdict)
     if rules.aggregate is not None:
         return label_vote(verdict.ballots, rules.aggregate, rules)
     if strategy is None or strategy not in LABEL_RULES:
@@ -291,6 +290,10 @@ def recount(verdict: Verdict, strategy: Strategy | None) -> LabelVote | None:
         if stated not in within | {folded(ballot.label) for ballot in counted}:
             return None
     return label_vote(verdict.ballots, strategy, rules)
+
+
+def _rules_of(verdict: Verdict) -> LabelRules:
+    return replace(verdict.policy.counting or _PLAIN, share=verdict.policy.supermajority)
 
 
 def said_labels(verdict: Verdict) -> tuple[Ballot, ...]:
@@ -318,36 +321,24 @@ def label_counts(ballots: Sequence[Ballot]) -> dict[str, int]:
     return {spelled[key]: count for key, count in counts.most_common()}
 
 
-def turning_seats(verdict: Verdict, strategy: Strategy | None, found: LabelVote) -> tuple[int, ...]:
+def turning_seats(verdict: Verdict, strategy: Strategy, found: LabelVote) -> tuple[int, ...]:
     """Return the seats whose label, turned alone into another one, would change the decision.
 
     The other labels are those that the panel declares and those that its jurors gave.
     """
-    counted = labelled(verdict.ballots)
-    declared = verdict.policy.counting.labels if verdict.policy.counting is not None else ()
-    others = {folded(label): label for label in (*declared, *label_counts(counted))}
-    return tuple(
-        one.seat for one in counted if _turns(verdict, strategy, found, one, list(others.values()))
-    )
+    rules, counted = _rules_of(verdict), labelled(verdict.ballots)
+    others = {folded(label): label for label in (*rules.labels, *label_counts(counted))}
 
+    def turns(turned: Ballot) -> bool:
+        for label in others.values():
+            if folded(label) == folded(turned.label):
+                continue
+            ballots = [replace(one, label=label) if one is turned else one for one in counted]
+            if label_vote(ballots, rules.aggregate or strategy, rules).decision != found.decision:
+                return True
+        return False
 
-def _turns(
-    verdict: Verdict,
-    strategy: Strategy | None,
-    found: LabelVote,
-    turned: Ballot,
-    others: Sequence[str],
-) -> bool:
-    for label in others:
-        if folded(label) == folded(turned.label):
-            continue
-        ballots = tuple(
-            replace(one, label=label) if one.seat == turned.seat else one for one in verdict.ballots
-        )
-        again = recount(replace(verdict, ballots=ballots), strategy)
-        if again is not None and again.decision is not found.decision:
-            return True
-    return False
+    return tuple(one.seat for one in counted if turns(one))
 
 
 def undecided_word(verdict: Verdict) -> str | None:

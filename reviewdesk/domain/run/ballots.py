@@ -79,8 +79,12 @@ def ballots_of(
     derived = np.where(np.isnan(scores) | np.isnan(limit), NOTHING, scores >= limit - SLACK).astype(
         np.int8
     )
+    extreme = np.isnan(limit) & ((scores == 0) | (scores == 1))
+    plain = np.where(extreme, scores == 1, derived)
     odd = np.isnan(scores) & (votes == NOTHING)
     odd |= stated & (votes == NOTHING)
+    if "meta" in keys:
+        odd |= np.array(["threshold" in (juror.get("meta") or ()) for juror in jurors], np.bool_)
     for key in keys.intersection(_ODD_BALLOT):
         odd |= np.array([juror.get(key) not in _OK for juror in jurors], np.bool_)
     return Ballots(
@@ -88,7 +92,7 @@ def ballots_of(
         scores=scores,
         votes=np.where(stated, votes, derived),
         stated=stated,
-        contradicts=(votes != NOTHING) & (derived != NOTHING) & (votes != derived),
+        contradicts=(votes != NOTHING) & (plain != NOTHING) & (votes != plain),
         weights=_weights(jurors, keys, policies, np.repeat(places, seated)),
         odd=odd,
         keys=keys,
@@ -107,6 +111,8 @@ def odd_verdicts(
     found: Bools = labels[places] | (ballots.seated == 0) | ballots.any(ballots.odd)
     if not keys.isdisjoint((*_ODD, "agreement")):
         found |= [not _ODD.isdisjoint(body) or _is_derivable(body) for body in bodies]
+    if "meta" in keys:
+        found |= ["contradictions" in (body.get("meta") or ()) for body in bodies]
     return found
 
 

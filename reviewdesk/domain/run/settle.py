@@ -122,9 +122,6 @@ class Settled(PanelScores):
         stated, counted, policies = self.claims.decision, self.counted, self.policies
         unfilled = [not one.set_by_you & {"quorum", "threshold"} for one in policies]
         on_quorum = [one.policy.strategy in {None, Strategy.QUORUM} for one in policies]
-        own_limit = self.of_policy(
-            ["threshold" not in one.set_by_you for one in policies], np.bool_
-        )
         said, own = self.claims, bands(self.claims.value)
         banded = said.alpha & (own != NOTHING)
         given, quorum = stated != NOTHING, np.asarray(counted.quorum)
@@ -139,10 +136,17 @@ class Settled(PanelScores):
                 said.escalate == 1, (own != LOW) & ~said.excused & (stated != ERROR),
                 (said.escalate == 0) & (own == LOW),
             ),
-            Breach.PASS_SCORE: own_limit & self.contradicts,
+            Breach.PASS_SCORE: self._own_limit & self.contradicts,
             Breach.ROUNDING: np.asarray(counted.rounded) != 0,
         }  # fmt: skip
         return _bits({int(kind): where for kind, where in kinds.items()})
+
+    @cached_property
+    def _own_limit(self) -> Bools:
+        """Whether the threshold is not one that the user filled in."""
+        return self.of_policy(
+            ["threshold" not in one.set_by_you for one in self.policies], np.bool_
+        )
 
     @cached_property
     def _rule_is_stated(self) -> Bools:
@@ -170,6 +174,10 @@ class Settled(PanelScores):
         found: Bools = (stated == INCONCLUSIVE) | (self._rule_is_stated & ambiguous & differs)
         found |= (self.decision == NOTHING) & (self.answered == 0)
         found |= self.too_few
+        # A decision without a vote for it, and a score of 0 or 1 under a threshold of the user's.
+        sided = np.where(stated == PASS, self.passes, self.answered - self.passes)
+        found |= ((stated == PASS) | (stated == FAIL)) & (sided == 0) & (stated != self.ours)
+        found |= self.contradicts & ~self._own_limit
         return found
 
     @cached_property

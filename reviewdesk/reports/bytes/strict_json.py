@@ -58,6 +58,8 @@ class ImportTally:
     lenient: bool = False
     nonfinite: int = 0
     blank_lines: int = 0
+    unreadable: str = ""
+    """The first ballot that could not be read: its place and why."""
     decoder: json.JSONDecoder = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ from reviewdesk.reports.mapping.ballots import failure
 from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.raw_scores import Scales, fitted, without_score
 from reviewdesk.reports.mapping.records import Record, mapped
-from reviewdesk.reports.mapping.unread import understood, unread_keys
+from reviewdesk.reports.mapping.unread import measured, understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.wording import FieldProblem, Path, must_be
@@ -111,7 +111,7 @@ class _Mapper:
         """Return the ballots and the decision of a jury.
 
         ``stated`` is the test case's own result, if it has one jury. Otherwise the decision is a
-        pass if every metric of the jury passed that is not marked as flaky.
+        pass if every metric of the jury passed that was measured and is not marked as flaky.
         """
         seat_names = [
             metric_name(m["name"], foreign.text(key(m, "evaluation_model"))) for m in metrics
@@ -122,7 +122,10 @@ class _Mapper:
             return {"decision": "error", "jurors": jurors}
         if not isinstance(stated, bool):
             steady = [
-                metric.get("success") for metric in metrics if metric.get("flaky") is not True
+                metric.get("success")
+                for metric in metrics
+                if metric.get("flaky") is not True
+                and (metric.get("score") is not None or metric.get("error"))
             ]
             known = bool(steady) and all(isinstance(one, bool) for one in steady)
             stated = all(steady) if known else None
@@ -158,8 +161,16 @@ class _Mapper:
             self.remarks.count("a success that is neither true nor false is left out")
             success = None
         about = _METRIC_KEYS - {*_ANSWERS, "reason"}
-        unread = unread_keys(metric, _ANSWERS, about)
-        return understood(values.without_nulls(body | scores | {"pass": success}), unread)
+        found = values.without_nulls(body | scores | {"pass": success})
+        if stated is None:
+            found = measured(found, self.remarks)
+            # A success beside no score is no answer that another key could hold.
+            return (
+                found
+                if "pass" in found
+                else understood(found, unread_keys(metric, _ANSWERS, about))
+            )
+        return understood(found, unread_keys(metric, _ANSWERS, about))
 
 
 def _problem(case: Any) -> FieldProblem | None:
@@ -215,7 +226,6 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         name="deepeval",
         lists=CASES,
         nothing="holds no test case with a metric",
-        lenient=True,
     )
 
 

@@ -10,7 +10,7 @@ from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Remarks, VerdictNames
 from reviewdesk.reports.mapping.raw_scores import WHY_RAW, Scales
 from reviewdesk.reports.mapping.secrets import is_setting
-from reviewdesk.reports.mapping.unread import understood, unread_keys
+from reviewdesk.reports.mapping.unread import measured, understood, unread_keys
 
 _NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "model")
 _PASSES = ("pass", "passed", "verdict")
@@ -57,6 +57,9 @@ def _ballot(juror: dict[str, Any], name: str, remarks: Remarks, *, off: bool) ->
     _add_pass(body, juror, remarks)
     _add_rest(body, juror, remarks)
     _add_failure(body, juror, remarks)
+    bare = not any(isinstance(juror.get(key), str) for key in _PASSES)
+    if bare and "score" in juror and juror["score"] is None:
+        body = measured(body, remarks)
     return understood(values.without_nulls(body, "pass"), unread_keys(juror, _ANSWERS, _ABOUT))
 
 

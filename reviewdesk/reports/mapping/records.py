@@ -129,7 +129,6 @@ def mapped(
     name: str,
     lists: tuple[str, ...] = (),
     nothing: str,
-    lenient: bool = False,
 ) -> Report:
     """Open a report through a mapper; ``nothing`` is the error of a file without any verdict.
 
@@ -150,10 +149,8 @@ def mapped(
         tally.notes.extend(one.notes())
 
     with source.open() as stream:
-        found = records(stream, look.outline, fail, ImportTally(lenient=lenient), lists)
+        found = records(stream, look.outline, fail, ImportTally(lenient=True), lists)
         total = sum(map(mapper().count, found))
     if not total:
         raise fail("", nothing, "")
-    return Report(
-        source, name, header, items, total=total, skip_bad=options.skip_bad, lenient=lenient
-    )
+    return Report(source, name, header, items, total=total, skip_bad=options.skip_bad, lenient=True)

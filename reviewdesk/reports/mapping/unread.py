@@ -11,6 +11,7 @@ from typing import Any
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Status
+from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.secrets import is_setting
 
 UNREAD = "unread"
@@ -58,6 +59,23 @@ def understood(ballot: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:
     kept = {key: value for key, value in ballot.items() if key != "pass"}
     meta = {**(ballot.get("meta") or {}), UNREAD: [show_line(key, 60) for key in named[:_MOST]]}
     return {**kept, "status": Status.UNKNOWN.value, "meta": meta}
+
+
+NOT_MEASURED = "a pass or fail beside an empty score is not measured, and casts no vote"
+"""The note on ballots that ``measured`` changes."""
+
+
+def measured(ballot: dict[str, Any], remarks: Remarks) -> dict[str, Any]:
+    """Return the ballot of a record whose score is null, NaN or absent, without a vote.
+
+    Tools derive pass from the score, so a pass or a fail beside no score was never measured. A
+    ballot with an error, or with a number that is kept raw, stays as it is.
+    """
+    known = any(ballot.get(key) is not None for key in ("score", "raw_score", "error"))
+    if known or not isinstance(ballot.get("pass"), bool):
+        return ballot
+    remarks.count(NOT_MEASURED)
+    return {**ballot, "pass": None}
 
 
 class UnreadBallots:

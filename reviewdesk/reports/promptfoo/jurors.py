@@ -10,7 +10,7 @@ from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, Remarks, VerdictNames, count
 from reviewdesk.reports.mapping.raw_scores import Scales, fitted
 from reviewdesk.reports.mapping.secrets import without_likely
-from reviewdesk.reports.mapping.unread import understood, unread_keys
+from reviewdesk.reports.mapping.unread import measured, understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.row import AssertionJury, GradedAssertion, record
 
@@ -161,9 +161,17 @@ def ballots(
         body.update(_named_model(grader, names, models))
         body.update(_grade(part, options, remarks, off=scales.off(name)))
         if line is not None and not shared:
-            body["meta"] = {"threshold": line}
+            # The threshold of a negated assertion applies to the grade before it is inverted.
+            body["meta"] = {"threshold_before_not" if panel.negated else "threshold": line}
+        made = values.without_nulls(body)
+        if "score" in part.result and part.result["score"] is None:
+            made = measured(made, remarks)
+        if _contradicts(part, line, negated=panel.negated):
+            remarks.count("a grader's pass contradicts its own score; both stand, and are flagged")
         bodies.append(
-            understood(values.without_nulls(body), unread_keys(part.result, ANSWERS, ABOUT))
+            made
+            if made.get("pass", True) is None
+            else understood(made, unread_keys(part.result, ANSWERS, ABOUT))
         )
     return bodies
 
@@ -178,6 +186,16 @@ def shared_line(panel: AssertionJury, options: ReadOptions) -> float | int | Non
         return None
     low, high = options.scale or (0, 1)
     return values.unit((line - low) / (high - low) if options.scale else line)
+
+
+def _contradicts(part: GradedAssertion, line: float | None, *, negated: bool) -> bool:
+    """Return whether a grader passes a score of 0, or fails a score that reaches its threshold."""
+    passed, score = part.result.get("pass"), values.number(part.result.get("score"))
+    if part.failed or negated or score is None or not isinstance(passed, bool):
+        return False
+    if passed:
+        return score <= 0 and (line is None or line > 0)
+    return score >= (1 if line is None else line)
 
 
 def _metric(part: GradedAssertion) -> str | None:

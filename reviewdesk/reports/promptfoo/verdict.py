@@ -43,6 +43,8 @@ _MOST_SECRETS = 100
 _SECRET_NOTE = "a key stands in clear in the file; it is not copied, and is better changed"
 
 _NAME_LENGTH = 200
+_FAILED_TEST = "promptfoo fails the whole test, and this jury passes"
+"""What is said of a jury that passes in a row that fails though none of its juries does."""
 
 _ROW_KEYS = frozenset(
     {
@@ -85,8 +87,8 @@ class RowMapper:
                 "decision": "error" if parts.errored else None,
             }
             yield self._with_id({**common, **no_jury}, number, "")
-        tags = _tags(parts.panels)
-        for panel, tag in zip(parts.panels, tags, strict=True):
+        tags, bodies = _tags(parts.panels), []
+        for panel in parts.panels:
             body = {**common, **_rubric_fields(panel)}
             body["case"] = {**common["case"], "target": panel.kind}
             jury_graders = graders(panel, default_grader(row))
@@ -100,6 +102,12 @@ class RowMapper:
             if raw:
                 body["score"] = None
             body["meta"] = {**common["meta"], **_set_meta(panel)}
+            bodies.append(body)
+        if row.get("success") is False and not any(one["decision"] == "fail" for one in bodies):
+            for body in bodies:
+                if body["decision"] == "pass":
+                    body["meta"]["contradictions"] = [_FAILED_TEST]
+        for body, tag in zip(bodies, tags, strict=True):
             yield self._with_id(body, number, tag)
 
     def _secret_remover(self, row: dict[str, Any]) -> SecretRemover:
@@ -252,7 +260,10 @@ def _jury_decision(
 
 def _all_pass(ballots: list[GradedAssertion]) -> bool | None:
     """Return False if any vote is a fail, True if all pass, None if a grader gave no vote."""
-    votes = [None if part.failed else part.result.get("pass") for part in ballots]
+    votes = [
+        None if part.failed or part.result.get("score", 0) is None else part.result.get("pass")
+        for part in ballots
+    ]
     if any(vote is False for vote in votes):
         return False
     return True if all(vote is True for vote in votes) else None

@@ -9,11 +9,12 @@ from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import slow_or_error
 from reviewdesk.reports.mapping.foreign import Remarks, UnreadWords, time, unmet_models
-from reviewdesk.reports.mapping.unread import understood
+from reviewdesk.reports.mapping.unread import measured, understood
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
     CellError,
     DecidingWords,
+    is_missing,
     is_plain,
     is_word,
     likely_number,
@@ -39,6 +40,10 @@ _RAW = (
 )
 
 
+_UNREADABLE = "a score that cannot be read is a ballot that is not understood, without a vote"
+_EMPTY = "a score that is empty or NaN is not measured, and casts no vote"
+
+
 class BallotNotes(Remarks):
     """Remarks on ballots, with the words, scores and judges that they concern."""
 
@@ -48,7 +53,8 @@ class BallotNotes(Remarks):
         self.judges: set[str] = set()
         self.words = UnreadWords(_LABELS)
         """The words that decide nothing."""
-        self._raw_count = 0
+        self._raw_count = self._unreadable = 0
+        self.first_unreadable = ""
         self._lowest = self._highest = 0.0
 
     def raw(self, score: float) -> None:
@@ -58,10 +64,17 @@ class BallotNotes(Remarks):
         self._raw_count += 1
         self._lowest, self._highest = min(self._lowest, score), max(self._highest, score)
 
+    def unreadable(self, place: str, problem: str) -> None:
+        """Count a ballot whose score cannot be read."""
+        self._unreadable += 1
+        self.first_unreadable = self.first_unreadable or f"{place}: {problem}"
+
     def ballot_notes(self, models: Iterable[str]) -> list[str]:
         """Return the notes on words, on scores, and on ``models`` for judges that do not occur."""
         span = f"from {self._lowest:g} to {self._highest:g}"
         lines = [f"{_RAW} ({self._raw_count}x, {span})"] if self._raw_count else []
+        if self._unreadable:
+            lines.append(f"{_UNREADABLE} ({self._unreadable}x); {self.first_unreadable}")
         return [*lines, *self.words.notes(), *unmet_models(models, self.judges)]
 
 
@@ -74,16 +87,20 @@ class BallotMaker:
         options: ReadOptions,
         notes: BallotNotes,
         off_scale: Callable[[str], bool],
+        is_scored: Callable[[str], bool],
     ) -> None:
-        """Keep the options and the label words; ``notes`` collects remarks on changed values."""
-        self._words, self._scale, self._models = words, options.scale, options.models
-        self._notes, self._off_scale = notes, off_scale
+        """Keep the options and the label words; ``notes`` collects remarks on changed values.
 
-    def make(self, vote: Vote) -> dict[str, Any]:
+        ``is_scored`` tells whether a judge gives a score anywhere in the table.
+        """
+        self._words, self._scale, self._models = words, options.scale, options.models
+        self._notes, self._off_scale, self._is_scored = notes, off_scale, is_scored
+
+    def make(self, vote: Vote, place: Callable[[str], str]) -> dict[str, Any]:
         """Return the canonical ballot of a vote, without an id.
 
-        Raises:
-            CellError: the score is not a score, or lies outside the given scale.
+        A score that cannot be read, or lies outside the given scale, gives a ballot that is not
+        understood. ``place`` names the place of a column in the row.
         """
         cells = vote.cells
         self._notes.judges.add(vote.judge)
@@ -91,12 +108,25 @@ class BallotMaker:
             "model": self._model(vote),
             "vendor": _text(cells.get("vendor")),
         }
-        self._add_score(body, vote)
-        self._add_vote(body, vote)
+        unread = list(vote.unread) if blank(cells.get("pass")) else ["pass", *vote.unread]
+        try:
+            self._add_score(body, vote)
+            self._add_vote(body, vote)
+        except CellError as error:
+            self._notes.unreadable(place(error.column), error.problem)
+            body, unread = {**body, "score": None, "pass": None}, [error.column]
         self._add_rest(body, cells)
         self._add_failure(body, cells)
-        odd = () if blank(cells.get("pass")) else ("pass",)
-        return understood(values.without_nulls(body, "pass"), (*odd, *vote.unread))
+        found = values.without_nulls(body, "pass")
+        if is_missing(vote.score) and self._is_scored(vote.judge):
+            was = found
+            found = measured(found, self._notes)
+            if found is not was:
+                return found
+        said = any(found.get(key) is not None for key in ("score", "raw_score", "label", "error"))
+        if is_missing(vote.score) and not said and found.get("pass") is None and not unread:
+            self._notes.count(_EMPTY)
+        return understood(found, unread)
 
     def _model(self, vote: Vote) -> str | None:
         stated, given = _text(vote.cells.get("model")), self._models.get(vote.judge)
@@ -160,8 +190,8 @@ class BallotMaker:
         stated, label = cells.get("pass"), cells.get("label")
         if not blank(label):
             body["label"] = values.text(label)
-        word = label if blank(stated) else stated
-        if blank(word):
+        word = label if is_missing(stated) else stated
+        if is_missing(word):
             if "pass" in cells or "label" in cells:
                 body.setdefault("pass", None)
             return

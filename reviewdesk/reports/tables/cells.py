@@ -15,8 +15,12 @@ from reviewdesk.reports.wording import must_be
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\Z", re.ASCII | re.IGNORECASE)
 _DIGITS = re.compile(r"[-+]?\d{1,15}\Z", re.ASCII)
+_NO_VALUE = frozenset({
+    "nan", "-nan", "n/a", "#n/a", "na", "#na", "<na>", "null", "none",
+})  # fmt: skip
+"""Texts for a missing number, in lower case, as pandas reads them."""
 _NOT_FINITE = frozenset({
-    "nan", "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity",
+    "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity",
 })  # fmt: skip
 
 _VOTES = {"passed": True, "accepted": True, "1": True, "1.0": True}
@@ -41,11 +45,12 @@ class CellError(ValueError):
 
 
 def number(value: Any, column: str) -> float | int | None:
-    """Return a finite number, or None for an empty cell. Raise CellError on anything else.
+    """Return a finite number, or None for a cell without one. Raise CellError on anything else.
 
-    A text of up to 15 digits becomes an ``int``. Booleans do not count as numbers.
+    NaN, N/A and the like mean that there is no number, as an empty cell does. A text of up to 15
+    digits becomes an ``int``. Booleans do not count as numbers.
     """
-    if blank(value):
+    if is_missing(value):
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
@@ -60,6 +65,11 @@ def number(value: Any, column: str) -> float | int | None:
     if not math.isfinite(found):
         raise CellError(column, must_be("a finite number or empty", text))
     return found
+
+
+def is_missing(value: Any) -> bool:
+    """Return True if a cell is empty, or holds what tools write for a number that is missing."""
+    return blank(value) or (isinstance(value, str) and value.strip().lower() in _NO_VALUE)
 
 
 def likely_number(value: Any) -> float | int | None:
@@ -147,4 +157,5 @@ def is_plain(word: str) -> bool:
 def is_word(value: Any) -> bool:
     """Return True if a text looks like a label rather than a malformed number."""
     text = value.strip() if isinstance(value, str) else ""
-    return text[:1].isalpha() and len(text) <= _LONGEST_WORD and text.lower() not in _NOT_FINITE
+    known = _NOT_FINITE | _NO_VALUE
+    return text[:1].isalpha() and len(text) <= _LONGEST_WORD and text.lower() not in known

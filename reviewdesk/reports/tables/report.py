@@ -32,14 +32,14 @@ def open_table(
     fail = failing(source)
     survey = TableSurvey(scale_by_judge=bool(shape.producer))
     with source.open() as stream:
-        rows = layout.rows(stream, fail, ImportTally())
+        rows = layout.rows(stream, fail, ImportTally(lenient=True))
         for _, key, entry in read_rows(rows, shape.entry, Remarks()):
             survey.add(key, entry)
     if not survey.rows:
         raise fail("", "is a table without rows that say anything of a jury", "Write it again.")
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
-        yield from verdicts(layout.rows(stream, fail, tally), survey, shape, options, tally.notes)
+        yield from verdicts(layout.rows(stream, fail, tally), survey, shape, options, tally)
 
     header: dict[str, Any] = {"schema": FORMAT_NAME}
     if shape.producer:
@@ -52,6 +52,7 @@ def open_table(
         total=len(survey.rows),
         skip_bad=options.skip_bad,
         notes=(*shape.notes, *survey.panel_note()),
+        lenient=True,
     )
 
 

@@ -96,7 +96,7 @@ def all_columns(layout: Layout, stream: BinaryIO, fail: Fail) -> Layout:
         return layout
     names: dict[str, None] = {}
     inner: dict[str, None] = {}
-    for row in layout.rows(stream, fail, ImportTally()):
+    for row in layout.rows(stream, fail, ImportTally(lenient=True)):
         names.update(dict.fromkeys(row.cells))
         if len(names) > _MOST_COLUMNS:
             raise fail("", f"has more than {_MOST_COLUMNS} different keys in its rows", "")

@@ -176,7 +176,7 @@ def _no_judge_error(
     known = {column for role, column in roles.items() if role != "score"}
     rest = [name for name in dict.fromkeys(layout.columns) if name and name not in known]
     with source.open() as stream:
-        sample = list(islice(layout.rows(stream, fail, ImportTally()), _SAMPLE_ROWS))
+        sample = list(islice(layout.rows(stream, fail, ImportTally(lenient=True)), _SAMPLE_ROWS))
     judges = [name for name in rest if "," not in name and _holds_numbers(sample, name)]
     problem = f"has no column that names the judge (its columns: {listed(layout.columns)})"
     hint = 'Add a column "judge", or name the columns that hold one judge\'s scores each'

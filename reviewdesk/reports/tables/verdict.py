@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import Remarks, VerdictNames, time
 from reviewdesk.reports.mapping.raw_scores import Scales
@@ -29,6 +30,7 @@ _TEXTS = ("input", "output", "alternative", "test", "suite")
 
 
 _MOST_NAMED = 5
+_MOST_JUDGES = 10_000
 
 Key: TypeAlias = tuple[str, str]
 Read: TypeAlias = tuple[TableRow, Key, TableEntry | CellError]
@@ -46,6 +48,7 @@ class TableSurvey:
         self._by_judge = scale_by_judge
         self._scales = Scales()
         self._judges: dict[str, None] = {}
+        self._scored: set[str] = set()
 
     def add(self, key: Key, entry: TableEntry | CellError) -> None:
         """Count one row."""
@@ -61,7 +64,10 @@ class TableSurvey:
         for vote in entry.votes:
             if not vote.check and len(self._judges) <= _MOST_NAMED:
                 self._judges.setdefault(vote.judge)
-            self._scales.off(self._scale_of(vote.judge), likely_number(vote.score))
+            score = likely_number(vote.score)
+            self._scales.off(self._scale_of(vote.judge), score)
+            if score is not None and len(self._scored) < _MOST_JUDGES:
+                self._scored.add(vote.judge)
 
     def several(self, item: str) -> bool:
         """Return True if an item is judged under more than one rubric."""
@@ -82,6 +88,10 @@ class TableSurvey:
     def off_scale(self, judge: str) -> bool:
         """Return True if the judge's scale is not 0..1, because some score lies outside."""
         return self._scales.off(self._scale_of(judge))
+
+    def is_scored(self, judge: str) -> bool:
+        """Return True if the judge gives a score anywhere, so that its pass follows from scores."""
+        return judge in self._scored
 
     def _scale_of(self, judge: str) -> str:
         return judge if self._by_judge else ""
@@ -115,7 +125,7 @@ class VerdictMaker:
         """Start with no ids given; ``seen`` holds the facts of the whole table."""
         self._table, self._notes, self._scale = seen, notes, options.scale
         self._words = DecidingWords(options)
-        self._ballots = BallotMaker(self._words, options, notes, seen.off_scale)
+        self._ballots = BallotMaker(self._words, options, notes, seen.off_scale, seen.is_scored)
         self._names = VerdictNames()
 
     def add(self, draft: Draft, row: TableRow, entry: TableEntry, *, repeats: bool) -> None:
@@ -125,7 +135,7 @@ class VerdictMaker:
         try:
             for vote in entry.votes:
                 if vote.check:
-                    draft.checks.append(self._check(vote))
+                    draft.checks.append(self._check(vote, row))
                 else:
                     self._add_ballot(draft, row, vote, repeats=repeats)
             for role, value in entry.facts.items():
@@ -174,12 +184,12 @@ class VerdictMaker:
             raise CellError("", text)
         draft.places.setdefault(seat, row.place)
         order = likely_number(repeat)
-        ballot = self._ballots.make(vote)
+        ballot = self._ballots.make(vote, row.at)
         draft.ballots.append((vote.judge, 0 if order is None else order, ballot))
 
-    def _check(self, vote: Vote) -> dict[str, Any]:
+    def _check(self, vote: Vote, row: TableRow) -> dict[str, Any]:
         """Return a program's check. Its score decides only if it is 0 or 1."""
-        answer = self._ballots.make(vote)
+        answer = self._ballots.make(vote, row.at)
         passed = answer.get("pass")
         if passed is None and answer.get("score") in (0, 1):
             passed = answer["score"] == 1
@@ -279,11 +289,11 @@ def verdicts(
     survey: TableSurvey,
     shape: TableShape,
     options: ReadOptions,
-    notes: list[str],
+    tally: ImportTally,
 ) -> Iterator[ReportVerdict]:
     """Yield verdicts in the order of their first rows, each as soon as its last row is read.
 
-    At the end the notes on the import are appended to ``notes``.
+    At the end the notes on the import are appended to those of ``tally``.
     """
     remarks = BallotNotes()
     maker = VerdictMaker(survey, options, remarks)
@@ -301,9 +311,12 @@ def verdicts(
         left[key] -= 1
         while waiting and waiting[0] in drafts and not left[waiting[0]]:
             yield _item(drafts.pop(waiting.popleft()), maker)
-    notes.extend([*remarks.ballot_notes(options.models), *remarks.notes()])
+    tally.unreadable = remarks.first_unreadable
+    tally.notes.extend([*remarks.ballot_notes(options.models), *remarks.notes()])
     if survey.apart:
-        notes.append(f"rows of one item that stand apart were brought together ({survey.apart}x)")
+        tally.notes.append(
+            f"rows of one item that stand apart were brought together ({survey.apart}x)"
+        )
 
 
 def _item(draft: Draft, maker: VerdictMaker) -> ReportVerdict:

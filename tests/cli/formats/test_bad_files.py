@@ -119,8 +119,8 @@ BROKEN = SHARED / "formats" / "broken"
     "name", sorted(path.name for path in BROKEN.glob("*")) if BROKEN.is_dir() else []
 )
 def test_every_shared_broken_file_is_one_line_or_loads(cli: Cli, name: str) -> None:
-    if name == "ansi-in-reason.json":
-        # Hostile, and yet a report.
+    if name in {"ansi-in-reason.json", "text-score.csv"}:
+        # Hostile, and yet a report; and a word among numbers, which is one ballot not understood.
         assert cli("ingest", BROKEN / name).code == 0
     else:
         refused(cli, "ingest", BROKEN / name)

@@ -196,3 +196,25 @@ def test_labels_without_weights_cannot_be_drawn(cli: Cli, write: Write) -> None:
     done = cli("labels", "export", "--resample", "5")
     assert (done.code, done.out) == (2, "")
     assert "the labels have no weights yet (design: escalated-only)" in done.err
+
+
+def test_an_export_without_rows_says_why(cli: Cli, write: Write) -> None:
+    # Neither threshold nor quorum is known, so that the panel decides nothing.
+    bare = [{"id": "j", "score": 0.4}]
+    named = [{"id": n, "case": {"test": n}, "output": n, "jurors": bare} for n in ("a", "b", "c")]
+    head = {"schema": "reviewdesk.report/1", "report_id": "bare", "verdicts": named}
+    cli("ingest", write("bare.json", json.dumps(head).encode()))
+    cli("label", "a", "fail")
+    cli("label", "b", "pass")
+    done = cli("labels", "export")
+    assert (done.code, done.out) == (0, "")
+    assert "2 labels are left out: the run states no decision of pass or fail there" in done.err
+    assert "--format full" in done.err
+    assert "--threshold" in done.err
+
+
+def test_an_export_says_that_unsure_labels_make_no_row(census: Cli) -> None:
+    census("label", "a", "unsure")
+    done = census("labels", "export")
+    assert len(rows(done)) == 3
+    assert "1 label is left out: it says unsure; --format full writes it" in done.err

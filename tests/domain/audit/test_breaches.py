@@ -19,6 +19,7 @@ def test_stored_bits_never_move() -> None:
     assert {kind.key: kind.value for kind in Breach} == {
         "quorum": 1, "decision": 2, "band": 4, "escalation": 8, "same_family": 16, "trim": 32,
         "pass_score": 64, "label": 128, "rounding": 256, "stopped_early": 512,
+        "against_all": 1024, "contradiction": 2048,
     }  # fmt: skip
     assert Breach.ROUNDING.label == "quorum rounding"
     assert len({kind.label for kind in Breach}) == len(Breach)
@@ -38,6 +39,15 @@ def test_kinds_follow_the_bits() -> None:
         (panel(0.1, decision="pass"), {"threshold": 0.7, "strategy": "mean"}, Breach.DECISION),
         (body(juror("a", 0.1, **{"pass": True})), {"threshold": 0.7}, Breach.PASS_SCORE),
         (panel(0.9, 0.8, 0.1), {"threshold": 0.7, "quorum": 0.5}, Breach(0)),
+        # No rule is known, and no vote is for the decision; with one vote for it, all is well.
+        (panel(0.1, 0.2, decision="pass"), {"threshold": 0.7}, Breach.AGAINST_ALL),
+        (panel(0.1, 0.9, decision="pass"), {"threshold": 0.7}, Breach(0)),
+        # Without a threshold a score of 0 passes nothing, and a score of 1 fails nothing.
+        (body(juror("a", 0, **{"pass": True})), {}, Breach.PASS_SCORE),
+        (body(juror("a", 1, **{"pass": False})), {}, Breach.PASS_SCORE),
+        (body(juror("a", 0.9, **{"pass": False})), {}, Breach(0)),
+        (body(juror("a", 0.7, **{"pass": False}, meta={"threshold": 0.5})), {}, Breach.PASS_SCORE),
+        (body(juror("a", 0.7), meta={"contradictions": ["so it is"]}), {}, Breach.CONTRADICTION),
     ],
 )
 def test_one_value_holds_every_kind(

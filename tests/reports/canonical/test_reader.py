@@ -199,7 +199,7 @@ def test_an_unknown_format_is_a_usage_error() -> None:
         (_document(_verdict("a", meta={"x": float("nan")})), "$.verdicts[0]: holds NaN"),
         (b'{"schema": "reviewdesk.report/1", "meta": {"a": 1, "a": 2}}', '$.meta: has the key "a"'),
         (b'{"schema": "x", "schema": "x"}', '$: has the key "schema" twice'),
-        (b'{"a": 1e999}', "$.a: holds the number 1e999, which is too large"),
+        (b'{"schema": "reviewdesk.report/1", "a": 1e999}', "$.a: holds the number 1e999, which"),
         (b'{"a": 123456789012345678901234567890}', "$.a: holds the whole number 1234"),
         (b'{"a": ' + b"9" * 10_000 + b"}", "$.a: holds the whole number 9999"),
         (b'{"a": ' + b"[" * 66 + b"]" * 66 + b"}", "$.a[0]: is nested more than 64"),

@@ -144,7 +144,7 @@ def test_what_is_held_against_an_answer_is_a_reference() -> None:
 def test_a_negated_rubric_has_no_pass_line() -> None:
     body = one(graded("not-llm-rubric", "is rude", 0.9, True, threshold=0.6))
     assert (body["rubric"], "threshold" in body) == ("not: is rude", False)
-    assert body["jurors"][0]["meta"] == {"threshold": 0.6}
+    assert body["jurors"][0]["meta"] == {"threshold_before_not": 0.6}
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,8 @@ def test_numbers_without_end_are_null_and_counted() -> None:
     text = json.dumps(result(row(rubric(float("nan"), False), rubric(float("inf"), True))))
     report, (body,) = opened(text.encode())
     assert all("score" not in juror for juror in body["jurors"])
-    assert [juror["pass"] for juror in body["jurors"]] == [False, True]
+    # A grade without a score was not measured, so that its pass is no vote.
+    assert [juror["pass"] for juror in body["jurors"]] == [None, None]
     assert report.notes[-1] == "replaced 2 numbers NaN or Infinity by null"
     lines = json.dumps(row(rubric(float("nan"), False))).encode()
     assert opened(lines)[0].notes[-1] == "replaced 1 number NaN or Infinity by null"

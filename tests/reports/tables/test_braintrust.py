@@ -73,6 +73,7 @@ def test_scores_that_are_none_are_refused_with_their_place() -> None:
     start = "id,input,output,expected,scores\n1,a,b,c,"
     assert 'line 2, column "scores": must be an object in JSON' in refusal(start + "{x\n")
     assert "$[0].scores: must be an object, found [1]" in refusal(json.dumps([case("1", [1])]))
+    # A score that cannot be read is a ballot that is not understood; here there is no other.
     assert "$[0].scores.F: must be a number" in refusal(json.dumps([case("1", {"F": [1]})]))
 
 

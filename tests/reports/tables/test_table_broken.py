@@ -18,7 +18,6 @@ BIG = b"x" * (8 << 20)
     ("name", "told"),
     [
         ("duplicate-cell.csv", 'line 3: "j1" rates "a" a second time, first at line 2'),
-        ("text-score.csv", 'line 2, column "score": must be a number or empty, found "good"'),
         ("no-judge-column.csv", 'Add a column "judge", or name the columns'),
         ("bad-line.jsonl", "line 2, column 37: is not JSON"),
     ],
@@ -45,7 +44,6 @@ def test_the_broken_files(name: str, told: str) -> None:
         (HEAD + b"a,j,1,2\n", "line 2: has 4 cells where the header has 3"),
         (HEAD + b",j,1\n", 'line 2, column "item": must be a text that is not empty, found ""'),
         (HEAD + b"a,,1\n", 'line 2, column "judge": must be a text that is not empty'),
-        (HEAD + b"a,j,nan\n", 'line 2, column "score": must be a finite number or empty'),
         (HEAD + b"a,j,-Inf\n", 'line 2, column "score": must be a finite number or empty'),
         (HEAD + b"a,j,1e999\n", 'line 2, column "score": must be a finite number or empty'),
         (HEAD + b'a,j,"0,5"\n', 'line 2, column "score": must be a number or empty, found "0,5"'),
@@ -59,7 +57,6 @@ def test_the_broken_files(name: str, told: str) -> None:
         (b'[{"item": "a", "judge": "j", "score": "x"}]', "$[0].score: must be a number or empty"),
         (b'[{"item": "a", "judge": "j", "score": 1}] x', "holds something behind the end"),
         (b'[{"item": "a", "judge": "j", "score": 1}] []', "holds something behind the end"),
-        (b'{"item": "a", "judge": "j", "score": NaN}\n' * 2, "line 1: holds NaN"),
         (b'{"item": "a", "judge": "j", "score": 1}\n5\n', "line 2: must be an object, found 5"),
         (b'{"item": 1.5, "judge": "j", "score": 1}\n', "$.item: must be a text that is not empty"),
     ],
@@ -69,21 +66,66 @@ def test_one_line_for_each(data: bytes, told: str) -> None:
 
 
 def test_bad_rows_take_out_their_verdict_and_no_other() -> None:
-    rows = long(["a", "j", 1], ["a", "k", "7?"], ["b", "j", 1], ["", "k", 1], ["c", "j", 9])
-    report, bodies = table(rows, skip_bad=True, scale=(0, 1))
+    rows = long(["a", "j", 1], ["a", "j", 1], ["b", "j", 1], ["", "k", 1])
+    report, bodies = table(rows, skip_bad=True)
     assert [body["id"] for body in bodies] == ["b"]
-    assert (report.total, report.skipped) == (4, 3)
+    assert (report.total, report.skipped) == (3, 2)
     assert report.notes[-1] == (
-        'left out 3 of 4 verdicts: line 3, column "score": must be a number or empty, found "7?";'
-        ' line 5, column "item": must be a text that is not empty, found "";'
-        ' line 6, column "score": must be from 0 to 1 (--scale), found 9'
+        'left out 2 of 3 verdicts: line 3: "j" rates "a" a second time, first at line 2; '
+        'number such rows in a column named repeat; line 5, column "item": must be a text that is '
+        'not empty, found ""'
     )
+
+
+def test_a_bad_cell_is_one_ballot_and_never_a_lost_item() -> None:
+    rows = long(
+        ["a", "j", 1], ["a", "k", "7?"], ["b", "j", "NaN"], ["b", "k", "inf"], ["c", "j", 9]
+    )
+    report, bodies = table(rows, scale=(0, 1))
+    assert [[one.get("status") for one in body["jurors"]] for body in bodies] == [
+        [None, "unknown"], [None, "unknown"], ["unknown"],
+    ]  # fmt: skip
+    assert "score" not in bodies[1]["jurors"][0]
+    assert report.notes[0] == (
+        "a score that cannot be read is a ballot that is not understood, without a vote (3x); "
+        'line 3, column "score": must be a number or empty, found "7?"'
+    )
+    assert "a score that is empty or NaN is not measured, and casts no vote (1x)" in report.notes
+
+
+@pytest.mark.parametrize("word", ["NaN", "nan", "N/A", "n/a", "NA", "<NA>", "None", "null", ""])
+def test_words_for_a_missing_number_are_no_value(word: str) -> None:
+    _, (body,) = table(long(["a", "j", word], ["a", "k", 0.5]))
+    assert [one.get("score") for one in body["jurors"]] == [None, 0.5]
+    assert not any(one.get("status") for one in body["jurors"])
+
+
+def test_a_pass_beside_an_empty_score_is_no_vote_of_a_judge_that_scores() -> None:
+    rows = long(
+        ["a", "j", 0.9, "pass"], ["b", "j", "", "fail"], ["a", "k", "", "pass"],
+        ["b", "k", "", "fail"], columns="item,judge,score,pass",
+    )  # fmt: skip
+    report, bodies = table(rows)
+    votes = {body["id"]: [one.get("pass") for one in body["jurors"]] for body in bodies}
+    # k never scores: its pass is what it says.
+    assert votes == {"a": [True, True], "b": [None, False]}
+    note = "a pass or fail beside an empty score is not measured, and casts no vote (1x)"
+    assert note in report.notes
+
+
+def test_a_bare_nan_in_json_is_null_and_counted() -> None:
+    for text in (
+        '[{"item":"a","judge":"j","score":NaN},{"item":"a","judge":"k","score":1}]',
+        '{"item":"a","judge":"j","score":NaN}\n{"item":"a","judge":"k","score":1}\n',
+    ):
+        report, (body,) = table(text)
+        assert [one.get("score") for one in body["jurors"]] == [None, 1]
+        assert report.notes[-1] == "replaced 1 number NaN or Infinity by null"
 
 
 def test_without_the_option_the_error_counts_what_it_would_leave_out() -> None:
-    assert refusal(long(["a", "j", "x"], ["b", "j", "x"], ["c", "j", 1])).endswith(
-        "(leaves out 2 of 3)."
-    )
+    twice = (["a", "j", 1], ["a", "j", 1], ["b", "j", 1], ["b", "j", 1])
+    assert refusal(long(*twice, ["c", "j", 1])).endswith("(leaves out 2 of 3).")
 
 
 def test_extra_empty_cells_are_none() -> None:

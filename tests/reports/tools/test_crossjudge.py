@@ -6,6 +6,7 @@ import pytest
 
 from reviewdesk.domain.jury.family import same_family
 from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
+from reviewdesk.reports import ReadOptions, Source, read
 from tests.reports.foreignkit import only, opened, refusal
 
 
@@ -283,7 +284,10 @@ def test_lines_that_end_too_early_or_hold_more_are_refused() -> None:
     assert "line 2" in refusal(b'{"query_id": "a", "verdicts": [], "consensus": ""}\n{"a"\n')
     assert "behind the end" in refusal(b'[{"query_id":"a","verdicts":[],"consensus":"x"}] 1')
     nan = b'[{"query_id": "a", "verdicts": [], "consensus": "", "agreement_pct": NaN}]'
-    assert "holds NaN" in refusal(nan, format="cross-judge")
+    report = read(Source.from_bytes("nan.json", nan), ReadOptions(format="cross-judge"))
+    (body,) = report.verdicts()
+    assert "agreement" not in body
+    assert report.notes[-1] == "replaced 1 number NaN or Infinity by null"
 
 
 def test_a_line_separator_inside_a_text_is_no_line_end() -> None:

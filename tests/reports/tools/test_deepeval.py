@@ -218,8 +218,11 @@ def test_scores_on_another_scale() -> None:
 def test_the_tool_writes_bare_nan() -> None:
     data = json.dumps(run(case(metric(score=float("nan"), success=False)))).encode()
     report, (body,) = opened(data)
-    assert body["jurors"][0] == {"id": "gpt-4o", "model": "gpt-4o", "pass": False}
-    assert report.notes == ["replaced 1 number NaN or Infinity by null"]
+    assert body["jurors"][0] == {"id": "gpt-4o", "model": "gpt-4o", "pass": None}
+    assert report.notes == [
+        "a pass or fail beside an empty score is not measured, and casts no vote (1x)",
+        "replaced 1 number NaN or Infinity by null",
+    ]
 
 
 def test_a_conversation_is_read_as_text() -> None:
