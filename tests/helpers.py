@@ -20,7 +20,7 @@ from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import Event, Run, Truth
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import LabelRow
-from reviewdesk.store import schema
+from reviewdesk.store import runs, schema
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -178,11 +178,30 @@ def unmeasure(conn: sqlite3.Connection) -> None:
     conn.executemany("DELETE FROM migrations WHERE name = ?", later)
 
 
+def drawn_by_verdict(conn: sqlite3.Connection) -> None:
+    """Let a desk say of its runs that verdicts were drawn, as an older version did."""
+    conn.execute("UPDATE runs SET contents = NULL")
+    conn.execute("UPDATE strata SET passed = NULL, failed = NULL")
+    for (key,) in conn.execute("SELECT key FROM runs WHERE content IS NOT NULL").fetchall():
+        found = runs.content_hash(conn, key)
+        conn.execute("UPDATE runs SET content = ? WHERE key = ?", (found, key))
+
+
+def undraw_contents(conn: sqlite3.Connection) -> None:
+    """Take a desk back to the layout from before contents were drawn; the ranks stay."""
+    for table, names in (("runs", ("contents",)), ("strata", ("passed", "failed"))):
+        there = {row["name"] for row in conn.execute(f"PRAGMA table_info({table})")}
+        for name in there.intersection(names):
+            conn.execute(f"ALTER TABLE {table} DROP COLUMN {name}")
+    conn.execute("DELETE FROM migrations WHERE name = 'draw_contents'")
+
+
 def drop_label_state(conn: sqlite3.Connection) -> None:
     """Drop the tables beside the log, as a desk has none before ``keep_label_state``."""
     # Views that lack their tables would stop it later.
     if "archive" in {row["name"] for row in conn.execute("PRAGMA table_info(runs)")}:
         conn.execute("ALTER TABLE runs DROP COLUMN archive")
+    undraw_contents(conn)
     conn.execute("DROP VIEW IF EXISTS replayed_events")
     for name in ("current_events", "label_marks", "tag_uses", "event_places"):
         conn.execute(f"DROP TABLE IF EXISTS {name}")

@@ -17,7 +17,7 @@ from tests.helpers import ROOT
 
 PACKAGE = ROOT / "reviewdesk"
 NUMPY = {
-    "domain/archive/audit_draw.py",
+    "domain/archive/content_draw.py",
     "domain/archive/joined.py",
     "domain/archive/repeated_ids.py",
     "domain/gates/such_items.py",
@@ -49,6 +49,7 @@ NUMPY = {
     "domain/stats/dense.py",
     "domain/stats/calibration.py",
     "domain/stats/chance_ece.py",
+    "domain/stats/clusters.py",
     "domain/stats/corp.py",
     "domain/stats/fit.py",
     "domain/stats/panel_intervals.py",

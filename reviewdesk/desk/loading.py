@@ -132,6 +132,7 @@ def _load(
         header=report.header,
         seed=options.seed,
         audit_share=AUDIT_SHARE if options.audit_share is None else options.audit_share,
+        by_verdict=runs.was_drawn_by_verdict(desk.conn, run_hash),
     )
     return _load_new(desk, new, report, options, progress, source.size)
 

@@ -42,6 +42,17 @@ def item_digest(body: CanonicalVerdict, content: bytes, run_hash: str) -> bytes:
     return hashlib.sha256(_content(body, run_hash, body["id"])).digest()
 
 
+def drawn_name(content: bytes, verdict_id: str | None) -> str:
+    """Return the name under which a content is drawn: its item hash, the same for every panel.
+
+    Without an output the item hash depends on the run. The name then depends on the verdict's id
+    instead, so that two panels over the same cases draw alike.
+    """
+    if verdict_id is None:
+        return content.hex()
+    return hashlib.sha256(canonical_texts(content.hex(), verdict_id)).hexdigest()
+
+
 def item_hash(body: CanonicalVerdict, run_hash: str) -> str:
     """Return the hash that a label is stored under: of the content, so that it serves every panel.
 

@@ -65,6 +65,10 @@ class Run(Frozen):
     whole: int = 0
     """The number of verdicts that the figures are about: in an archive more than ``verdicts``,
     which the desk holds."""
+    contents: int = 0
+    """The number of contents that were drawn, among the verdicts that the desk holds."""
+    by_verdict: bool = False
+    """Whether an older version drew verdicts, which are then the ``contents``."""
 
 
 class QueueRow(Frozen):
@@ -195,7 +199,11 @@ class Pace(Frozen):
 
 
 class Progress(Frozen):
-    """How much of a run a reviewer has done, as counts of verdicts."""
+    """How much of a run a reviewer has done, as counts of contents.
+
+    Verdicts on the same content share one label and count once. In a run that an older version
+    drew, each verdict counts.
+    """
 
     verdicts: int
     labelled: int
@@ -207,7 +215,7 @@ class Progress(Frozen):
     unsure: int
     disputed: int
     left: int = 0
-    """How many verdicts of the queue have no label."""
+    """How many contents of the queue have no label."""
 
     def labels_missing(self, n: int) -> int:
         """Return how many more labels figures of ``n`` labels need before they mean something.
@@ -218,7 +226,11 @@ class Progress(Frozen):
 
 
 class Metrics(Frozen):
-    """Calibration figures of one set of rows; ``None`` means undefined."""
+    """Calibration figures of one set of rows; ``None`` means undefined.
+
+    ``n`` counts labels, and ``tp, fn, tn, fp`` share them out by what the judge decided: fractions
+    where it decided differently on one content.
+    """
 
     n: int
     ess: float | None
@@ -226,10 +238,10 @@ class Metrics(Frozen):
     brier: float | None
     gap: float | None
     accuracy: float | None
-    tp: int | None
-    fn: int | None
-    tn: int | None
-    fp: int | None
+    tp: float | None
+    fn: float | None
+    tn: float | None
+    fp: float | None
     sensitivity: float | None
     specificity: float | None
     youden_j: float | None

@@ -76,7 +76,8 @@ def _to_labelled_row(row: sqlite3.Row, truth: Truth, *, seen: bool) -> LabelledR
         confidence=row["confidence"],
         passes=row["passes"],
         answered=row["answered"],
-        place=LabelledVerdict(row["stratum"], row["rank"], truth, decided, seen),
+        place=LabelledVerdict(row["stratum"], row["rank"], truth, decided, seen, row["item"]),
+        test=row["test"],
     )
 
 
@@ -123,6 +124,11 @@ def run_figures(conn: sqlite3.Connection, run: int) -> RunFigures:
         scores_stated=bool(row["scores_stated"]),
         sizes={stratum["stratum"]: stratum["size"] for stratum in strata},
         audits={stratum["stratum"]: stratum["audit"] for stratum in strata},
+        decided={
+            stratum["stratum"]: (stratum["passed"], stratum["failed"])
+            for stratum in strata
+            if stratum["passed"] is not None
+        },
     )
 
 

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from reviewdesk.domain.labels.chain import COUNTED, DESK, Covered, covered
-from reviewdesk.domain.labels.marks import AUDIT, FLAGGED, TENTATIVE, UNSEEN
+from reviewdesk.domain.labels.marks import AUDIT, COPY, FLAGGED, TENTATIVE, UNSEEN
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.store.rows import in_pages, value
 
@@ -116,7 +116,7 @@ def add_adjudications(conn: sqlite3.Connection) -> None:
 _COLUMNS = "item, slot, author, key, label, tentative, seen"
 _TAGS = "SELECT DISTINCT item, author, tag FROM item_tags WHERE tag IS NOT NULL"
 _BYTES = f"""SELECT v.key, {TENTATIVE} * t.tentative | {UNSEEN} * (NOT t.seen)
-       | {FLAGGED} * (v.stratum < {FIRST_REST}) | {AUDIT} * v.audit
+       | {FLAGGED} * (v.stratum < {FIRST_REST}) | {AUDIT} * (v.audit & 1) | {COPY} * (v.audit > 1)
        | CASE t.truth WHEN 'pass' THEN 1 WHEN 'fail' THEN 2 WHEN 'unsure' THEN 3 ELSE 4 END
        FROM truths t CROSS JOIN verdicts v ON v.item = t.item"""
 

@@ -1,4 +1,4 @@
-"""How far a run is reviewed: labelled verdicts, deferred ones, and the next one to label."""
+"""How far a run is reviewed: labelled contents, deferred ones, and the next one to label."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Self
 
-from reviewdesk.domain.labels.marks import AUDIT, FLAGGED, TRUTH, TRUTHS
+from reviewdesk.domain.labels.marks import AUDIT, COPY, FLAGGED, TRUTH, TRUTHS
 from reviewdesk.domain.query.places import members
 from reviewdesk.domain.records import Progress, Run, Truth
 from reviewdesk.frozen import Frozen
@@ -50,7 +50,9 @@ class RunLabels:
         """The number of labelled verdicts by their bytes."""
         self._queue: Sequence[int] | None = None
         self._members, self._left = bytearray(), 0
-        """Which verdicts are in the queue that was asked for last, and how many have no label."""
+        """Which verdicts stand for the contents of the queue that was asked for last, and how many
+        of these have no label."""
+        self._contents = _contents(conn, run)
         self.read(conn)
 
     def read(self, conn: sqlite3.Connection) -> Self:
@@ -63,13 +65,14 @@ class RunLabels:
             for window in changed:
                 self._put(window, rows[window])
             self._queue = None
-            found = ((byte, self._marks.count(byte)) for byte in range(1, 128))
+            found = ((byte, self._marks.count(byte)) for byte in range(1, 256))
             self._counts = Counter({byte: n for byte, n in found if n})
         else:
             for window in changed:
                 self._follow(window, rows[window])
         self._held = rows
-        self.put_off = _deferred_keys(conn, self.run.key, self._reviewer)
+        deferred = _deferred(conn, self.run, self._reviewer)
+        self.put_off, self._deferred = [key for key, _ in deferred], len({c for _, c in deferred})
         return self
 
     def _put(self, window: int, marks: bytes) -> None:
@@ -97,36 +100,38 @@ class RunLabels:
     def progress(
         self, keys: Sequence[int] | None = None, waiting: Collection[int] = ()
     ) -> Progress:
-        """Count the labelled, flagged, audited, deferred, unsure and disputed verdicts.
+        """Count the labelled, flagged, audited, deferred, unsure and disputed contents.
 
-        ``keys`` is the queue of which the verdicts without a label are counted; by default the run.
+        ``keys`` is the queue of which the contents without a label are counted; by default the run.
         Those ``waiting`` for a second opinion count as if they had none.
         """
         held = Counter(self._marks[key - self._first] for key in waiting)
-        run, found = self.run, {byte: n for byte, n in (self._counts - held).items() if byte}
+        # Of the verdicts on one content, one is counted.
+        counts = (self._counts - held).items()
+        run, found = self.run, {byte: n for byte, n in counts if byte and not byte & COPY}
         truths = {truth: sum(n for b, n in found.items() if TRUTHS[b & TRUTH] is truth)
                   for truth in (Truth.UNSURE, Truth.DISPUTED)}  # fmt: skip
         labelled = sum(found.values())
         return Progress(
-            verdicts=run.verdicts,
+            verdicts=run.contents,
             labelled=labelled,
             flagged=run.flagged,
             flagged_done=sum(n for byte, n in found.items() if byte & FLAGGED),
             audit=run.audit,
             audit_done=sum(n for byte, n in found.items() if byte & AUDIT),
-            deferred=len(self.put_off),
+            deferred=self._deferred,
             unsure=truths[Truth.UNSURE],
             disputed=truths[Truth.DISPUTED],
-            left=run.verdicts - labelled
+            left=run.contents - labelled
             if keys is None or len(keys) == run.verdicts
             else self._left_of(keys, waiting),
         )
 
     def _left_of(self, keys: Sequence[int], waiting: Collection[int]) -> int:
-        """Count the verdicts of a queue without a label; the same queue is counted only once."""
+        """Count the contents of a queue without a label; the same queue is counted only once."""
         if self._queue is not keys:
             self._queue = keys
-            self._members, self._left = members(keys, self._first, self._marks)
+            self._members, self._left = members(keys, self._first, self._marks, self._contents)
         places = [key - self._first for key in waiting]
         return self._left + sum(self._members[at] for at in places if self._marks[at])
 
@@ -158,11 +163,28 @@ class RunLabels:
         return None
 
 
-def _deferred_keys(conn: sqlite3.Connection, run: int, reviewer: str) -> list[int]:
-    """Return the run's verdicts that a reviewer deferred and has not labelled, oldest first."""
+def _contents(conn: sqlite3.Connection, run: Run) -> array[int] | None:
+    """Return a number for the content of each verdict of a run; ``None`` if no two share one."""
+    if run.contents == run.verdicts:
+        return None
     rows = conn.execute(
-        """SELECT v.key FROM current_events d CROSS JOIN verdicts v ON v.item = d.item AND v.run = ?
-           WHERE d.slot = 'defer' AND d.label IS NULL AND d.author = ? ORDER BY d.key, v.draw""",
-        (run, reviewer),
+        "SELECT 6 * rank + stratum FROM verdicts WHERE run = ? ORDER BY key", (run.key,)
     )
-    return [row["key"] for row in rows]
+    rows.row_factory = None
+    return array("q", (row[0] for row in rows))
+
+
+def _deferred(
+    conn: sqlite3.Connection, run: Run, reviewer: str
+) -> list[tuple[int, tuple[int, int]]]:
+    """Return the run's verdicts that a reviewer deferred and has not labelled, oldest first.
+
+    Each is its key and what it counts as: the stratum and the rank of its content.
+    """
+    rows = conn.execute(
+        """SELECT v.key, v.stratum, v.rank
+           FROM current_events d CROSS JOIN verdicts v ON v.item = d.item AND v.run = ?
+           WHERE d.slot = 'defer' AND d.label IS NULL AND d.author = ? ORDER BY d.key, v.draw""",
+        (run.key, reviewer),
+    )
+    return [(row["key"], (row["stratum"], row["rank"])) for row in rows]

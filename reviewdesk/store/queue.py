@@ -105,7 +105,7 @@ def _queue_row(row: sqlite3.Row, mark: Mark | None, own: _ReviewerItems) -> Queu
         band=Band(row["band"]) if row["band"] else None,
         flags=Flag(row["flags"]),
         stratum=STRATA[row["stratum"]],
-        audit=bool(row["audit"]),
+        audit=bool(row["audit"] & 1),
         label=mark.truth if mark else None,
         tentative=bool(mark and mark.tentative),
         deferred=row["item"] in own.deferred,

@@ -34,6 +34,8 @@ _BATCH = 500
 
 def to_run(row: sqlite3.Row) -> Run:
     """Build a run record from a stored row."""
+    # A desk of an older layout, which a migration reads, has no column of contents.
+    contents = dict(row).get("contents")
     return record(
         Run,
         row,
@@ -41,6 +43,8 @@ def to_run(row: sqlite3.Row) -> Run:
         header=json.loads(row["header"]),
         escalation_stated=bool(row["escalation_stated"]),
         whole=archives.whole(row),
+        contents=row["verdicts"] if contents is None else contents,
+        by_verdict=contents is None,
     )
 
 
@@ -100,19 +104,19 @@ UNANIMOUS = {
 
 
 def labelled(conn: sqlite3.Connection) -> dict[int, int]:
-    """Count the labelled verdicts of each run; runs without any are absent."""
+    """Count the labelled contents of each run; runs without any are absent."""
     rows = conn.execute(
         """SELECT v.run, count(*) AS n FROM truths t CROSS JOIN verdicts v ON v.item = t.item
-           WHERE v.run IN (SELECT key FROM runs) GROUP BY v.run"""
+           WHERE v.run IN (SELECT key FROM runs) AND v.audit < 2 GROUP BY v.run"""
     )
     return {row["run"]: row["n"] for row in rows}
 
 
 def truths(conn: sqlite3.Connection, run: int) -> dict[tuple[Truth, bool], int]:
-    """Count the labelled verdicts of a run by truth and whether a label is tentative."""
+    """Count the labelled contents of a run by truth and whether a label is tentative."""
     rows = conn.execute(
         """SELECT t.truth, t.tentative, count(*) AS n FROM truths t CROSS JOIN verdicts v
-           ON v.item = t.item AND v.run = ? GROUP BY t.truth, t.tentative""",
+           ON v.item = t.item AND v.run = ? WHERE v.audit < 2 GROUP BY t.truth, t.tentative""",
         (run,),
     )
     return {(Truth(row["truth"]), bool(row["tentative"])): row["n"] for row in rows}
@@ -191,6 +195,43 @@ def file_hash(conn: sqlite3.Connection, key: int) -> str:
     return str(value(conn, "SELECT file_hash FROM runs WHERE key = ?", (key,)))
 
 
+def was_drawn_by_verdict(conn: sqlite3.Connection, run_hash: str) -> bool:
+    """Return True if the log says that an older version drew a run, whose rows may be lost."""
+    said = [one.detail for one in events.of_desk(conn, "run", "rules") if one.run == run_hash]
+    return bool(said) and "drawn" not in said[-1]
+
+
+def drawn_contents(conn: sqlite3.Connection, key: int) -> int | None:
+    """Return how many contents of a run were drawn; ``None`` if an older version drew verdicts."""
+    row = dict(conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone())
+    # A desk of an older layout, which a migration reads, holds only such runs.
+    found: int | None = row.get("contents")
+    return found
+
+
+def draw_contents(conn: sqlite3.Connection) -> None:
+    """Add the number of contents that were drawn, and the decided verdicts of each stratum.
+
+    They are NULL for the runs that are there, which keep their draw of verdicts.
+    """
+    conn.execute("ALTER TABLE runs ADD COLUMN contents INTEGER")
+    for name in ("passed", "failed"):
+        conn.execute(f"ALTER TABLE strata ADD COLUMN {name} INTEGER")
+
+
+def count_decided(conn: sqlite3.Connection, key: int) -> None:
+    """Count the decided verdicts of each stratum anew, after they were derived again."""
+    if drawn_contents(conn, key) is None:
+        return
+    rows = conn.execute(
+        """SELECT ifnull(sum(decision = 'pass'), 0), ifnull(sum(decision = 'fail'), 0), run, stratum
+           FROM verdicts WHERE run = ? GROUP BY stratum""",
+        (key,),
+    )
+    query = "UPDATE strata SET passed = ?, failed = ? WHERE run = ? AND stratum = ?"
+    conn.executemany(query, rows.fetchall())
+
+
 def strata(conn: sqlite3.Connection, key: int) -> list[tuple[int, int, int]]:
     """Return number, size and audit count of each stratum of a run."""
     rows = conn.execute(
@@ -257,7 +298,10 @@ def facts(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
         row = dict(conn.execute(query, (key,)).fetchone())
         # The number of a run is its place in this desk, no part of what was judged.
         found[name] = {column: row[column] for column in row if column != "run"}
-    # The hashes of other runs are as they were before there were archives.
+    # The hashes of other runs are as they were before contents were drawn, or archives made.
+    if (contents := drawn_contents(conn, key)) is not None:
+        query = "SELECT passed, failed FROM strata WHERE run = ? ORDER BY stratum"
+        found["drawn"] = [contents, *map(list, conn.execute(query, (key,)))]
     if kept := archives.text(conn, key):
         found["archive"] = kept
     return found
@@ -338,6 +382,8 @@ def cover(
 ) -> None:
     """Append the event that makes the log's head depend on a run: its hashes and its row."""
     detail = {**about(conn, key), **hashes}
+    if drawn_contents(conn, key) is not None:
+        detail["drawn"] = "contents"
     entry = NewEvent(kind, at, run=by_key(conn, key).hash, detail=detail)
     events.append(conn, DESK, [entry])
 

@@ -343,6 +343,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_claims,
     add_counters,
     derive_by_rules_2,
+    runs.draw_contents,
 )
 
 

@@ -143,6 +143,7 @@ class Counterpart(Frozen):
     """A verdict, by key, that another run judged too: both decisions, and the content's label."""
 
     key: int
+    item: bytes
     here: Decision | None
     there: Decision | None
     truth: Truth | None
@@ -151,7 +152,8 @@ class Counterpart(Frozen):
 def counterparts(conn: sqlite3.Connection, run: int, other: int) -> list[Counterpart]:
     """Return a run's verdicts whose content another run judged too, in file order."""
     rows = conn.execute(
-        f"""SELECT v.key, v.decision, o.decision AS there, t.truth FROM verdicts v
+        f"""SELECT v.key, v.item, v.decision, o.decision AS there, t.truth
+            FROM verdicts v
             JOIN verdicts o ON o.key = {COUNTERPART.format(run=other)}
             LEFT JOIN truths t ON t.item = v.item WHERE v.run = ? ORDER BY v.key""",
         (run,),
@@ -159,6 +161,7 @@ def counterparts(conn: sqlite3.Connection, run: int, other: int) -> list[Counter
     return [
         Counterpart(
             row["key"],
+            row["item"],
             decision(row),
             Decision(row["there"]) if row["there"] else None,
             Truth(row["truth"]) if row["truth"] else None,

@@ -9,7 +9,7 @@ from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.correction import CorrectionStatus
-from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, Target
+from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, PanelIntervals, Target
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.views import confidence, labels, words
 from reviewdesk.views.conclusion import file_conclusion, run_conclusion
@@ -85,7 +85,13 @@ def _open(page: CalibrationPage, target: Target) -> Document:
     return Document(
         (
             run_conclusion(page),
-            _metrics(found, lambda name: page.ends(name, target), target, _rates(page)),
+            _metrics(
+                found,
+                lambda name: page.ends(name, target),
+                target,
+                _rates(page),
+                on_tests(page.such),
+            ),
             *confidence.sections(page.fit, basis),
             _confusion(found.headline, basis, _left_out_text(found)),
             _gates(page.gates, page.fit, basis, page.more),
@@ -167,7 +173,16 @@ def _warnings(texts: Sequence[str]) -> list[Block]:
 # Metrics
 
 
-def _metrics(found: Calibration, ends: _Ends, target: Target, rates: Sequence[Block]) -> Section:
+def on_tests(found: PanelIntervals | None) -> str:
+    """Return how many labels are on how many tests, if several are on one; else no text."""
+    if found is None or found.tests >= found.counted:
+        return ""
+    return f"{words.plural(found.counted, 'label')} on {words.plural(found.tests, 'test')}"
+
+
+def _metrics(
+    found: Calibration, ends: _Ends, target: Target, rates: Sequence[Block], basis: str = ""
+) -> Section:
     """Return the metrics of both lines of the strip, with the pass rates below them."""
     # Under a weighted design the first column is still every label at weight 1.
     first = "unweighted" if found.design is Design.WEIGHTED else found.design.value
@@ -178,6 +193,9 @@ def _metrics(found: Calibration, ends: _Ends, target: Target, rates: Sequence[Bl
         _figures(["labelled", "population"], designs, [found.labelled, whole], ends),
         Paragraph(f"95%: of {what}; ECE has no interval that covers", Tone.MUTED),
     ]
+    if basis:
+        text = f"{basis}: for such items, labels of one test count as related"
+        blocks.append(Paragraph(text, Tone.MUTED))
     if whole is None:
         text = "population: - until each stratum has a pass or fail label in its prefix"
         blocks.append(Paragraph(text, Tone.MUTED))
@@ -272,8 +290,16 @@ def rate_text(found: RunRate, what: str) -> str:
 def _confusion(found: Metrics, basis: str, left_out: str) -> Section:
     if found.tp is None or found.fn is None or found.tn is None or found.fp is None:
         return Section("Confusion", (), basis)
-    passed = ("judge passed", Text(f"{found.tp} tp", Tone.PASS), Text(f"{found.fp} fp", Tone.FAIL))
-    failed = ("judge failed", Text(f"{found.fn} fn", Tone.FAIL), Text(f"{found.tn} tn", Tone.PASS))
+    passed = (
+        "judge passed",
+        Text(f"{words.labels(found.tp)} tp", Tone.PASS),
+        Text(f"{words.labels(found.fp)} fp", Tone.FAIL),
+    )
+    failed = (
+        "judge failed",
+        Text(f"{words.labels(found.fn)} fn", Tone.FAIL),
+        Text(f"{words.labels(found.tn)} tn", Tone.PASS),
+    )
     none = "0 by convention: no label says"
     positive, negative = found.tp + found.fn, found.tn + found.fp
     blocks: list[Block] = [
@@ -294,10 +320,18 @@ def _confusion(found: Metrics, basis: str, left_out: str) -> Section:
     return Section("Confusion", tuple(blocks), basis)
 
 
-def _mistakes(tp: int, fn: int, tn: int, fp: int) -> str:
+def _mistakes(tp: float, fn: float, tn: float, fp: float) -> str:
     """Say how many of the panel's passes and of its fails contradict the label."""
-    passes = f"{fp:,} of its {tp + fp:,} passes should have failed" if tp + fp else "it passed none"
-    fails = f"{fn:,} of its {tn + fn:,} fails should have passed" if tn + fn else "it failed none"
+    passes = (
+        f"{words.labels(fp)} of its {words.labels(tp + fp)} passes should have failed"
+        if tp + fp
+        else "it passed none"
+    )
+    fails = (
+        f"{words.labels(fn)} of its {words.labels(tn + fn)} fails should have passed"
+        if tn + fn
+        else "it failed none"
+    )
     return f"{passes}; {fails}"
 
 

@@ -20,7 +20,7 @@ from reviewdesk.domain.verdict import SLACK
 from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Block, Paragraph, Section, Tone
 from reviewdesk.views.labels import MEANS
-from reviewdesk.views.words import SIDES, chance, number, plural
+from reviewdesk.views.words import SIDES, chance, labels, number, plural
 
 _ASKS = "May this judge gate?"
 _NAMES = {"ece": "ECE", "brier": "Brier", "corrected_rate": "the corrected pass rate"}
@@ -158,7 +158,7 @@ def _false_passes(found: _Evidence) -> tuple[str, bool]:
         return unknown, False
     if not fp + tn:
         return "", False
-    text = f"it passes {fp} of {plural(fp + tn, 'bad answer')}"
+    text = f"it passes {labels(fp)} of {plural(fp + tn, 'bad answer')}"
     if found.specificity is None:
         return f"{text}, which has no interval", False
     low = found.specificity.low

@@ -36,14 +36,19 @@ def interval(low: float | None, high: float | None, digits: int = 3, sign: str =
     return f"[{number(low, digits, sign)}, {number(high, digits, sign)}]"
 
 
+def labels(value: float) -> str:
+    """Return a count of labels; a label of verdicts that were decided differently is shared."""
+    return f"{value:,}" if value == int(value) else f"{value:,.1f}"
+
+
 def count(value: int | None) -> str:
     """Return a whole number with commas, or a dash if it is undefined."""
     return NONE if value is None else f"{value:,}"
 
 
-def plural(value: int, one: str, many: str = "") -> str:
+def plural(value: float, one: str, many: str = "") -> str:
     """Return a count with its noun in singular or plural."""
-    return f"{value:,} {one if value == 1 else many or one + 's'}"
+    return f"{labels(value)} {one if value == 1 else many or one + 's'}"
 
 
 def held(run: Run, noun: str = " verdicts") -> str:

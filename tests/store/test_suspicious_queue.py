@@ -16,19 +16,19 @@ NAMES = "abcdefgh"
 
 
 def drawn(desk: Desk, *outputs: str) -> tuple[list[tuple[str, str, bool]], str]:
-    """Id, stratum and audit in the order of the draw, and the ids that the flag keeps."""
+    """Id, stratum and audit of each verdict, and the ids that the flag keeps."""
     panels = [
         {**verdict(name, 0.9 if at % 2 else 0.2, 0.8), "output": outputs[at % len(outputs)]}
         for at, name in enumerate(NAMES)
     ]
     run = load(desk, report(*panels), seed="7")
-    rows = desk.rows(desk.queue(run))
+    rows = desk.rows(desk.queue(run, order="id"))
     marked = desk.rows(desk.queue(run, "susp", "file"))
     assert all(Flag.SUSPICIOUS_TEXT in row.flags for row in marked)
     return [(row.id, row.stratum, row.audit) for row in rows], "".join(row.id for row in marked)
 
 
-def test_the_flag_changes_neither_stratum_nor_draw(tmp_path: Path) -> None:
+def test_the_flag_changes_neither_stratum_nor_audit(tmp_path: Path) -> None:
     with closing(open_desk(tmp_path / "quiet.db")) as desk:
         quiet, none = drawn(desk, "Yes.")
     with closing(open_desk(tmp_path / "loud.db")) as desk:

@@ -23,7 +23,16 @@ from reviewdesk.store import audit, connect, events, reruns, runs, schema
 from reviewdesk.store.connect import writing
 from reviewdesk.store.load import rederive
 from reviewdesk.system import signals
-from tests.helpers import POSIX, drop_label_state, load, numbered, open_desk, report, uncover
+from tests.helpers import (
+    POSIX,
+    drawn_by_verdict,
+    drop_label_state,
+    load,
+    numbered,
+    open_desk,
+    report,
+    uncover,
+)
 from tests.helpers import verdict as body
 
 TAGGED = report(
@@ -192,6 +201,7 @@ def test_an_older_desk_is_covered_and_its_heads_stay_valid(tmp_path: Path) -> No
         run = load(desk, numbered(3, report_id="two"))
         desk.label(desk.find(run, "v1"), Truth.PASS)
         desk.remove(run)
+        drawn_by_verdict(desk.conn)
         desk.conn.execute("UPDATE runs SET content = NULL WHERE key = 1")
         drop_label_state(desk.conn)
         uncover(desk.conn)

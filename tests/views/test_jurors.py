@@ -61,7 +61,8 @@ def drawn(*found: Voted) -> JurorRates:
     )
 
 
-FLAGGED = Voted(0, 1244, 845, *[Cells(1234, 56, 789, 10)] * 2)
+_LABELLED = Cells(1234, 56, 789, 10)
+FLAGGED = Voted(0, 1244, 845, _LABELLED, _LABELLED)
 """A stratum that is labelled to its end."""
 
 

@@ -168,10 +168,9 @@ class _Reading:
             some = next(iter(self.bad.values()))
             raise UsageError(f"no part can be read; the first: {some}", "Mend them.")
         stats, options = self.stats(), self.reading.options
-        sizes = {h: size for h, size in enumerate(stats.strata()) if size}
         share = AUDIT_SHARE if options.audit_share is None else options.audit_share
         stated = stats.counts.stated_escalation
-        selection = select(self.scratch, self.names, sizes, self.seed(), share, stated=stated)
+        selection = select(self.scratch, self.names, self.seed(), share, stated=stated)
         parts = list(self.names)
         items = [self._kept_part(part, selection) for part in parts]
         ended = 0

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 ESCALATED = 1 << 4
 """The bit of ``PartSummary.sides`` for a verdict that recomputation escalates."""
+OUTPUTLESS = 1 << 5
+"""The bit for a verdict without an output, whose content no other verdict shares."""
 
 
 class Reading(Frozen):
@@ -55,8 +57,11 @@ class PartSummary(Frozen):
     skipped: int
     ids: tuple[bytes, ...]
     """The ids of each window as ``marshal`` writes a list."""
+    digests: bytes
+    """The content digest of each verdict."""
     sides: bytes
-    """The stratum of each verdict without recomputed escalations, with ``ESCALATED``."""
+    """The stratum of each verdict by itself, without recomputed escalations, with the bits
+    ``ESCALATED`` and ``OUTPUTLESS``."""
     seated: bytes
     streamed: bool
     """Whether the part was read without a look at the whole first."""
@@ -138,14 +143,21 @@ def _read(source: Source, reading: Reading, *, streamed: bool) -> PartSummary:
     report = read(source, reading.options.reading(), streamed=streamed)
     reader = WindowReader(report.header, reading.options.identity(), "")
     counter, ids, seated, scores = StatsCounter(reader), list[bytes](), bytearray(), bytearray()
+    digests, alone = bytearray(), bytearray()
     for window in reader.windows(report.written()):
         counter.add(window)
         ids.append(marshal.dumps(list(window.columns["id"])))
+        digests += b"".join(window.contents)
+        none = frozenset(window.outputless)
+        alone += bytes(OUTPUTLESS * (at in none) for at in range(len(window.contents)))
         seated += window.packed["seated"]
         scores += window.packed["scores"]
     tally = reader.tally
-    pairs = zip(tally.sides, tally.preliminary, strict=True)
-    sides = (side | (ESCALATED if flags & DERIVED_ESCALATION else 0) for side, flags in pairs)
+    facts = zip(tally.sides, tally.preliminary, alone, strict=True)
+    sides = (
+        side | more | (ESCALATED if flags & DERIVED_ESCALATION else 0)
+        for side, flags, more in facts
+    )
     return PartSummary(
         stats=counter.stats(),
         header=report.header,
@@ -155,6 +167,7 @@ def _read(source: Source, reading: Reading, *, streamed: bool) -> PartSummary:
         notes=tuple(report.notes),
         skipped=report.skipped,
         ids=tuple(ids),
+        digests=bytes(digests),
         sides=array("b", sides).tobytes(),
         seated=bytes(seated),
         streamed=streamed,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.archive.parts import ESCALATED
+from reviewdesk.desk.archive.parts import ESCALATED, OUTPUTLESS
 from reviewdesk.desk.archive.scratch import Scratch, ids_of
+from reviewdesk.domain.content import drawn_name
 from reviewdesk.domain.labels.sampling import FIRST_REST, audit_shares
 from reviewdesk.frozen import Frozen
 
@@ -14,41 +15,44 @@ if TYPE_CHECKING:
     from reviewdesk.desk.archive.parts import PartSummary
 
 
+_DIGEST = 32
+
+
 class Selection(Frozen):
-    """Bits of each part by place in the file, and the strata of its kept verdicts in file order."""
+    """Bits of each part by place in the file, and the strata of its kept verdicts in file order.
+
+    Contents are drawn, over all parts: a verdict is in the stratum of its content. ``sizes`` and
+    ``audited`` count contents, ``decided`` verdicts.
+    """
 
     kept: Mapping[int, bytes]
     renamed: Mapping[int, bytes]
     strata: Mapping[int, bytes]
     sizes: Mapping[int, int]
     audited: Mapping[int, int]
+    decided: Mapping[int, tuple[int, int]]
 
 
 def select(
-    scratch: Scratch,
-    names: Mapping[int, str],
-    sizes: Mapping[int, int],
-    seed: str,
-    share: float,
-    *,
-    stated: bool,
+    scratch: Scratch, names: Mapping[int, str], seed: str, share: float, *, stated: bool
 ) -> Selection:
-    """Draw the audit over all parts, whose ``names`` are by number, and mark what is kept."""
+    """Draw the contents of all parts, whose ``names`` are by number, and mark what is kept."""
+    from reviewdesk.domain.archive.content_draw import BUCKETS, DrawnSizes, kept_verdicts
+
     renamed = _repeated(scratch, names)
-    audited = audit_shares(sizes, share)
-    chosen = _audit(scratch, names, renamed, (sizes, audited), seed, stated=stated)
-    kept, strata = {}, {}
-    for part in names:
-        found = _strata(scratch.summary(part), stated=stated)
-        places = {at for at, h in enumerate(found) if h < FIRST_REST}.union(chosen.get(part, ()))
-        kept[part] = bits(places, len(found))
-        strata[part] = bytes(found[at] for at in sorted(places))
+    counts = _bucket_contents(scratch, names, renamed, seed, stated=stated)
+    drawn = DrawnSizes(map(scratch.rows, range(BUCKETS)))
+    audited = audit_shares(drawn.sizes, share)
+    chosen: dict[int, dict[int, int]] = {part: {} for part in names}
+    for part, place, h in kept_verdicts(map(scratch.rows, range(BUCKETS)), audited):
+        chosen[part][place] = h
     return Selection(
-        kept,
+        {part: bits(set(found), counts[part]) for part, found in chosen.items()},
         {part: bits(places, max(places) + 1) for part, places in renamed.items()},
-        strata,
-        sizes,
+        {part: bytes(found[at] for at in sorted(found)) for part, found in chosen.items()},
+        drawn.sizes,
         audited,
+        drawn.decided,
     )
 
 
@@ -75,35 +79,42 @@ def _repeated(scratch: Scratch, names: Mapping[int, str]) -> dict[int, set[int]]
     return found
 
 
-def _audit(
+def _bucket_contents(
     scratch: Scratch,
     names: Mapping[int, str],
     renamed: Mapping[int, set[int]],
-    drawn: tuple[Mapping[int, int], Mapping[int, int]],
     seed: str,
     *,
     stated: bool,
-) -> dict[int, list[int]]:
-    """Return the places of the audited verdicts by part."""
-    from reviewdesk.domain.archive.audit_draw import AuditDraw
+) -> dict[int, int]:
+    """Write the contents of all parts into buckets; return the number of verdicts by part."""
+    from reviewdesk.domain.archive.content_draw import bucket_rows
 
-    wider = 1
-    while True:
-        audit = AuditDraw(*drawn, seed, wider)
-        for part, name in names.items():
-            summary = scratch.summary(part)
-            ids = ids_of(summary)
-            for place in renamed.get(part, ()):
-                ids[place] = f"{name}:{ids[place]}"
-            audit.add(part, ids, _strata(summary, stated=stated))
-        if (found := audit.chosen()) is not None:
-            return found
-        wider *= 8
+    scratch.clear_rows()
+    counts = {}
+    for part, name in names.items():
+        summary = scratch.summary(part)
+        ids = ids_of(summary)
+        for place in renamed.get(part, ()):
+            ids[place] = f"{name}:{ids[place]}"
+        drawn = [
+            drawn_name(
+                summary.digests[_DIGEST * at : _DIGEST * (at + 1)],
+                ids[at] if side & OUTPUTLESS else None,
+            )
+            for at, side in enumerate(summary.sides)
+        ]
+        for bucket, rows in bucket_rows(part, drawn, _strata(summary, stated=stated), seed):
+            scratch.put_rows(bucket, rows)
+        counts[part] = len(ids)
+    return counts
 
 
 def _strata(summary: PartSummary, *, stated: bool) -> bytes:
     """Return the stratum of each verdict of a part; recomputed escalations count unless stated."""
     table = bytearray(range(256))
     for side in range(2 * FIRST_REST):
-        table[side | ESCALATED] = side if stated else side % FIRST_REST
+        for alone in (0, OUTPUTLESS):
+            table[side | alone] = side
+            table[side | alone | ESCALATED] = side if stated else side % FIRST_REST
     return summary.sides.translate(bytes(table))

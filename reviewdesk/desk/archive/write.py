@@ -95,7 +95,12 @@ def _read(ingest: Ingest, new: NewRun, found: WholeArchive) -> ReadReport:
     counts = found.stats.counts
     flags = final_flags(joined.flags, stated=counts.stated_escalation)
     drawn, columns = ingest.draw(flags, strata, found.seed, ALL)
-    whole = replace(drawn, sizes=dict(found.selection.sizes), audited=dict(found.selection.audited))
+    whole = replace(
+        drawn,
+        sizes=dict(found.selection.sizes),
+        audited=dict(found.selection.audited),
+        decided=dict(found.selection.decided),
+    )
     measures = archive_measures(
         found.scratch, found.parts, found.stats, joined.names, joined.quorums
     )

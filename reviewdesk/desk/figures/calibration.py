@@ -55,7 +55,9 @@ def calibration_page(
         tags, speed = tuple(tag_counts(desk, run)), PaceReader().pace(desk, run)
     made = make_rows(labels, totals, source)
     found = summary.both_lines(made)
-    reached = strata([verdict.place for verdict in labels], totals.sizes, totals.audits)
+    reached = strata(
+        [verdict.place for verdict in labels], totals.sizes, totals.audits, totals.decided
+    )
     lacking = summary.described(made)
     page = CalibrationPage(
         calibration=found,
@@ -72,7 +74,7 @@ def calibration_page(
         jurors=counted,
         tags=tags,
         pace=speed,
-        undone=run.verdicts - len(labels),
+        undone=run.contents - sum(one.labelled for one in reached),
     )
     return _with_fit(page, made) if FitScope.HEADLINE in fits else page
 

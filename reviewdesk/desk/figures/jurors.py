@@ -134,11 +134,14 @@ def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _L
     from reviewdesk.domain.jurors import strata
     from reviewdesk.store import figures
 
+    rows = labelled(desk, run)
     labels = strata.Labels.of(
         now.key.tolist(),
         jurors.strata(desk.conn, run.key),
-        {one.key: one.place for one in labelled(desk, run)},
+        {one.key: one.place for one in rows},
+        {one.key: one.test for one in rows},
     )
+    units = {one.key - int(now.key[0]): one.place.unit for one in rows}
     since = None if window is None else desk.clock() - timedelta(days=window)
     counter, leniency, recent, n = Counter(), LeniencyCounter(), [], 0
     for found, panel in labelled_panels(desk, run):
@@ -149,7 +152,7 @@ def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _L
                 panel,
                 _generator(run, panel.body),
                 votes,
-                int(labels.stratum[row]),
+                units[row],
                 counts=bool(labels.counted[row]),
             )
         n += 1

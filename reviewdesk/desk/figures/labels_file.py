@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from reviewdesk.reports.labels.reader import ScoreRow
 
 _DECIDED = {Decision.PASS.value, Decision.FAIL.value}
-_DRAWN_STRATA = {name for name in STRATA if not name.endswith("/none")}
-_UNFLAGGED_STRATA = _DRAWN_STRATA & {*STRATA[FIRST_REST:]}
+_UNFLAGGED_STRATA = {*STRATA[FIRST_REST:]}
 UNEVEN = "the rows weigh differently, and the interval takes raw counts"
 UNDECIDED = "not every row says what the judge decided, so there is no confusion"
 SAME_RUN = "the labels are of this very run: calibrate it without a file"
@@ -58,7 +57,9 @@ class FileRows(Frozen):
     """The rows of a labels file that count, with their strata and warnings about the file.
 
     ``strata`` is ``None`` unless every row names its stratum. ``drawn`` is True if the rows
-    represent a whole run.
+    represent a whole run. ``tests`` names the case of each row, and is empty unless each has one.
+    ``independent`` is False if a row does not name its content, so that nobody knows whether two
+    rows share a label.
     """
 
     kept: tuple[ScoreRow, ...]
@@ -67,6 +68,8 @@ class FileRows(Frozen):
     source: str | None
     drawn: bool
     warnings: tuple[str, ...]
+    tests: tuple[str, ...] = ()
+    independent: bool = False
 
 
 def file_rows(source: Source) -> FileRows:
@@ -77,20 +80,27 @@ def file_rows(source: Source) -> FileRows:
     kept, weighted, warnings = _counted_rows(file.rows)
     decisions = [row.facts.get("decision") for row in kept]
     known = bool(decisions) and all(isinstance(one, str) and one in _DECIDED for one in decisions)
-    strata = tuple(one for row in kept if isinstance(one := row.facts.get("stratum"), str))
+    strata, items, tests = (
+        tuple(one for row in kept if isinstance(one := row.facts.get(name), str))
+        for name in ("stratum", "item_hash", "test")
+    )
+    independent = bool(kept) and len(items) == len(kept)
     rows = Rows.of(
         [row.confidence for row in kept],
         [row.correct for row in kept],
         [row.weight or 0.0 for row in kept] if weighted else None,
         [one == Decision.PASS.value for one in decisions] if known else None,
+        items if independent else None,
     )
     return FileRows(
         kept=tuple(kept),
         rows=rows,
         strata=strata if kept and len(strata) == len(kept) else None,
         source=file.source,
-        drawn=weighted and _is_whole_draw(kept),
+        drawn=weighted and independent and _is_whole_draw(kept),
         warnings=tuple(warnings),
+        tests=tests if len(tests) == len(kept) else (),
+        independent=independent,
     )
 
 
@@ -152,7 +162,7 @@ def _is_whole_draw(rows: Sequence[ScoreRow]) -> bool:
             row.facts.get("selection") == "draw" and _is_probability(row.facts.get("pi"))
             for row in rows
         )
-        and strata <= _DRAWN_STRATA
+        and strata <= {*STRATA}
         and bool(strata & _UNFLAGGED_STRATA)
     )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.desk.review.history import PaceReader
     from reviewdesk.domain.labels.rows import RunFigures
-    from reviewdesk.domain.labels.strip import LiveFigures
+    from reviewdesk.domain.labels.strip import LiveFigures, RecountedFigures
 
 MANY = 500
 """If the log touched more contents than this, all labels are read again."""
@@ -43,7 +43,7 @@ class _Snapshot(Frozen):
     desk: tuple[str, str]
     run: str
     seen: Head
-    live: LiveFigures
+    live: LiveFigures | RecountedFigures
     work: PaceReader
 
 
@@ -81,11 +81,16 @@ class LiveStrip:
             self._kept = _Snapshot(_identity(desk), run.hash, newest, live, work)
             return Strip(live.calibration(), live.alone(), pace, work.given)
 
-    def _build(self, desk: Desk, run: Run, totals: RunFigures) -> LiveFigures:
+    def _build(self, desk: Desk, run: Run, totals: RunFigures) -> LiveFigures | RecountedFigures:
         from reviewdesk.desk.figures.label_rows import labelled
-        from reviewdesk.domain.labels.strip import LiveFigures
+        from reviewdesk.domain.labels.rows import by_content
+        from reviewdesk.domain.labels.strip import LiveFigures, RecountedFigures
 
         self.rebuilt += 1
+        if run.by_verdict:
+            rows = labelled(desk, run)
+            if len(by_content(rows)) < len(rows):
+                return RecountedFigures(totals, rows)
         of, hidden = queue.span(desk.conn, run.key), withheld(desk) if desk.double else NOTHING
         marks = told_marks(desk, of, hidden)
         if len(marks) - marks.count(0) > ONE_BY_ONE:
@@ -109,6 +114,7 @@ def _identity(desk: Desk) -> tuple[str, str]:
 def _update(desk: Desk, run: Run, totals: RunFigures, kept: _Snapshot) -> bool:
     """Update the kept figures; return False if they are not those of this run and log."""
     from reviewdesk.desk.figures.label_rows import labelled_now
+    from reviewdesk.domain.labels.strip import LiveFigures
 
     if (kept.desk, kept.run) != (_identity(desk), run.hash) or kept.live.figures != totals:
         return False
@@ -116,5 +122,7 @@ def _update(desk: Desk, run: Run, totals: RunFigures, kept: _Snapshot) -> bool:
     if items is None:
         return False
     for changes in labelled_now(desk, run, items):
+        if run.by_verdict and len(changes) > 1 and isinstance(kept.live, LiveFigures):
+            return False
         kept.live.apply(changes)
     return True

@@ -33,10 +33,11 @@ def panel_comparison(desk: Desk, first: Run, second: Run) -> PanelComparison:
         )
         sides = _common_items(desk, first, here), _common_items(desk, second, there)
         waiting = desk.apart.waiting(first)
-    cells = Counter(
-        (row.here, row.there, None if row.key in waiting else row.truth) for row in here
+    cells, labels = (
+        Counter((row.here, row.there, None if row.key in waiting else row.truth) for row in rows)
+        for rows in (here, {row.item: row for row in reversed(here)}.values())
     )
-    return compare_panels(*sides, cells)
+    return compare_panels(*sides, cells, labels)
 
 
 def _common_items(desk: Desk, run: Run, found: Sequence[Counterpart]) -> CommonItems:
@@ -47,7 +48,12 @@ def _common_items(desk: Desk, run: Run, found: Sequence[Counterpart]) -> CommonI
 
     strata = jurors.strata(desk.conn, run.key)
     first = verdicts.first_key(desk.conn, run.key)
-    placed = {one.key: one.place for one in labelled(desk, run)}
-    labels = Labels.of(range(first, first + len(strata)), strata, placed)
+    rows = labelled(desk, run)
+    labels = Labels.of(
+        range(first, first + len(strata)),
+        strata,
+        {one.key: one.place for one in rows},
+        {one.key: one.test for one in rows},
+    )
     decisions = {row.key - first: (row.here, row.there) for row in found}
     return CommonItems.of(run.name, run.hash, labels, decisions)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from reviewdesk.reports.suites.suite import CalibrationGate
 
 OTHER_SET = "reliability of another set"
+INDEPENDENCE = "independence unknown"
 BOTH = "Write the two together: reviewdesk labels export --format suite -o FOLDER."
 NO_SET = "neither reliability nor the rows say what the judge decided and deserved to decide"
 UNEVEN = "the rows weigh differently and are no draw of a run: give reliability"
@@ -67,6 +68,8 @@ class _Labels(Frozen):
     passed: float = 0
     decided: float | None = None
     joined: JoinedReport | None = None
+    independent: bool = True
+    """Whether it is known which rows share a label."""
 
     @property
     def line(self) -> Metrics:
@@ -140,22 +143,25 @@ def _short(found: _Labels | None, tally: FindingTally) -> tuple[str, ...]:
 
 def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
     from reviewdesk.desk.figures.labels_file import file_page, file_rows
-    from reviewdesk.domain.gates.such_items import as_run, share
+    from reviewdesk.domain.gates.such_items import as_run, pass_rate
     from reviewdesk.domain.stats.panel_intervals import panel_intervals
     from reviewdesk.reports.bytes.source import Source
 
     file = file_rows(Source.from_path(folder / named(gate.labels or "")))
-    page, drawn = file_page(file), as_run(file.rows, file.strata) if file.drawn else None
+    page, drawn = file_page(file), None
+    if file.drawn:
+        drawn = as_run(file.rows, file.strata, file.tests)
     return _Labels(
         page.calibration,
         page.fit,
         file.rows,
         None if drawn is None else panel_intervals(drawn, Target.ITEMS),
         page.representative,
-        None if drawn is None else share(drawn.pass_parts),
+        None if drawn is None else pass_rate(drawn),
         gate.rate,
         gate.expect,
         *_observed_counts(gate),
+        independent=file.independent,
     )
 
 
@@ -199,7 +205,7 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
     A ``reliability`` block in the suite replaces the confusion of the labels, and an observed rate
     in the suite replaces the run's.
     """
-    from reviewdesk.domain.gates.such_items import share
+    from reviewdesk.domain.gates.such_items import pass_rate
     from reviewdesk.domain.labels.summary import both_lines, described
     from reviewdesk.domain.stats.fit import fit
     from reviewdesk.domain.stats.panel_intervals import panel_intervals
@@ -218,7 +224,7 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
         made.headline,
         panel_intervals(made, Target.ITEMS) if found.design.stands else None,
         found.design.stands,
-        share(made.pass_parts, described(made)),
+        pass_rate(made, described(made)),
         rate,
         default_expectations(observed if rate else None) if gate.by_default else gate.expect,
         passed,
@@ -321,6 +327,7 @@ def _doubts(
     return (
         *(() if found.representative else (found.calibration.design.value,)),
         *(found.joined.doubts if found.joined else ()),
+        *(() if found.independent else (INDEPENDENCE,)),
         *((OTHER_SET,) if other else ()),
         *(() if gate.by_default else unproven),
     )
@@ -333,9 +340,11 @@ def _notes(found: _Labels, honest: Ranged, *, other: bool) -> tuple[str, ...]:
         by = "lang-reiczigel" if other or found.own is None else "stratified"
         ends = f"{honest.low:.3f} to {honest.high:.3f} for such items by {by}"
         rate = (f"true pass rate {honest.value:.3f}, {ends}",)
+    related = found.intervals is not None and found.intervals.tests < found.intervals.counted
+    tests = f" on {found.intervals.tests} tests" if found.intervals and related else ""
     return (
         *(found.joined.notes if found.joined else ()),
-        f"{found.line.n} labels",
+        f"{found.line.n} labels{tests}",
         *design,
         *((OTHER_SET,) if other else ()),
         *rate,

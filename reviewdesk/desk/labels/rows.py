@@ -185,6 +185,12 @@ def _row_places(made: LabelledRows, drawn: Resample | None) -> tuple[list[int], 
     """Choose the rows for a file without weights, and warn about what it cannot express."""
     kept = _counted_places(made)
     warnings = _omission_warnings(made, kept)
+    contents = len({made.verdicts[at].item for at in kept})
+    if contents < len(kept):
+        warnings.append(
+            f"{len(kept)} rows rest on {contents} labels, because verdicts on one content share "
+            "one, and this format cannot say so; use --format full"
+        )
     if drawn is not None:
         return _resampled_places(made, kept, drawn, warnings)
     weighted = made.weighing.design.stands
@@ -289,6 +295,7 @@ def _full_row(
         "correct": correct,
         "confidence_source": made.source,
         "id": verdict.id,
+        "test": verdict.test,
         "run": run.name,
         "item_hash": verdict.item.hex(),
         "decision": verdict.decision,
@@ -296,7 +303,7 @@ def _full_row(
         "tentative": bool(label["tentative"]),
         "adjudicated": label["adjudicated"],
         "stratum": STRATA[verdict.place.stratum],
-        "pi": made.weighing.inclusion.get(verdict.place.stratum),
+        "pi": made.inclusion[verdict.key],
         "weight": weight,
         "selection": "draw" if made.drawn[verdict.key] else "ad hoc",
         "blind": detail.get("blind"),

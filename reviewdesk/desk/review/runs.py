@@ -65,11 +65,11 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
 
 
 def _truths(desk: Desk, run: Run) -> Mapping[tuple[Truth, bool], int]:
-    """Count the labelled verdicts of a run without those that wait for a second opinion."""
+    """Count the labelled contents of a run without those that wait for a second opinion."""
     found = Counter(runs.truths(desk.conn, run.key))
     keys = verdicts.keys_of_items(desk.conn, run.key, withheld(desk).waiting)
     for item, mark in queue.marks(desk.conn, list(keys)).items():
-        found[mark.truth, mark.tentative] -= len(keys[item])
+        found[mark.truth, mark.tentative] -= len(keys[item]) if run.by_verdict else 1
     return found
 
 

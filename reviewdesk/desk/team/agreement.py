@@ -63,8 +63,10 @@ def _strata(
     They stand for the decided verdicts of the run if each of its strata has an item with two labels
     in the labelled part of its draw.
     """
-    weighing = weigh([row.place for row in rows], totals.sizes)
-    held: dict[int, dict[bytes, Labels]] = {h: {} for h in decided_strata(totals.sizes)}
+    weighing = weigh([row.place for row in rows], totals.sizes, totals.decided)
+    held: dict[int, dict[bytes, Labels]] = {
+        h: {} for h in decided_strata(totals.sizes, totals.decided)
+    }
     every: dict[bytes, Labels] = {}
     for row, inside in zip(rows, weighing.drawn, strict=True):
         found = every[row.item] = tuple(given[row.key].get(name) for name in names)

@@ -56,7 +56,7 @@ def travels(desk: Desk, run: Run) -> bool:
 
 def write_run(desk: Desk, run: Run, out: BinaryIO) -> str:
     """Write a run to a file that is open for reading too, and return the name that it gets."""
-    rest = run.verdicts - run.flagged
+    rest = run.contents - run.flagged
     about = {
         "schema": SCHEMA,
         "hash": run.hash,
@@ -68,6 +68,7 @@ def write_run(desk: Desk, run: Run, out: BinaryIO) -> str:
         "audit_share": run.audit / rest if rest else 0.0,
         "skipped": run.skipped,
         "notes": run.notes,
+        **({} if run.by_verdict else {"drawn": "contents"}),
     }
     header = {"schema": "reviewdesk.report/1", **run.header}
     with gzip.GzipFile("", "wb", _LEVEL, out, mtime=0) as packed:
@@ -194,4 +195,5 @@ def _new_run(desk: Desk, about: Mapping[str, Any], report: Report) -> NewRun:
         header=report.header,
         seed=about["seed"],
         audit_share=about["audit_share"],
+        by_verdict="drawn" not in about,
     )

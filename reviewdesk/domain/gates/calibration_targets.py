@@ -10,6 +10,7 @@ from reviewdesk.domain.gates.expect import Span, TargetValue, is_number
 from reviewdesk.domain.gates.limits import ece_note
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import Cells, Corrected, CorrectionStatus
+from reviewdesk.domain.stats.counters import whole
 from reviewdesk.domain.stats.figures import Fit, Ranged
 from reviewdesk.domain.verdict import SLACK
 
@@ -65,14 +66,14 @@ class Reliability(Cells):
     """
 
     @staticmethod
-    def of(counts: Sequence[int], mass: Cells) -> Reliability:
+    def of(counts: Sequence[float], mass: Cells) -> Reliability:
         """Return the counts; if rows differ in weight, the weights scaled to the number of rows."""
-        n, whole = sum(counts), mass.n
-        scaled = [cell * n / whole if whole else cell for cell in astuple(mass)]
+        n, total = sum(counts), mass.n
+        scaled = [cell * n / total if total else cell for cell in astuple(mass)]
         even = all(
             abs(one - count) <= SLACK * max(n, 1) for one, count in zip(scaled, counts, strict=True)
         )
-        return Reliability(*(counts if even else scaled))
+        return Reliability(*map(whole, counts if even else scaled))
 
 
 _NO_LABELS = "there are no labels"

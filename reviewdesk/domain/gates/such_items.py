@@ -7,8 +7,9 @@ labelled run has an interval as wide as that of the same number of labels drawn 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, stratum, 
 from reviewdesk.domain.labels.weighed_rows import LabelledRows
 from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Bools, Floats, Rows
-from reviewdesk.domain.stats.correction import rate_or_zero
+from reviewdesk.domain.stats.correction import Z, rate_or_zero
 from reviewdesk.domain.stats.figures import (
     Estimate,
     Fit,
@@ -29,7 +30,7 @@ from reviewdesk.domain.stats.figures import (
 )
 from reviewdesk.domain.stats.fit import CHUNK, RESAMPLES, SEED, TAIL, share_ends
 from reviewdesk.domain.stats.rates import wilson
-from reviewdesk.domain.stats.stratified import stratified_rate
+from reviewdesk.domain.stats.stratified import pass_part, stratified_rate
 from reviewdesk.domain.verdict import SLACK, Decision
 
 UNDECIDED = "not every row says what the judge decided"
@@ -37,35 +38,52 @@ NO_KAPPA = "chance alone would agree on every row"
 NO_LABEL = "no label that counts says pass or fail"
 
 
-def as_run(rows: Rows, strata: Sequence[str] | None) -> LabelledRows | None:
+def as_run(
+    rows: Rows, strata: Sequence[str] | None, tests: Sequence[str] = ()
+) -> LabelledRows | None:
     """Return the run that drawn rows stand for: the size of a stratum is the sum of its weights.
 
-    Return ``None`` unless every row names a stratum that fits its decision, and all rows of a
-    stratum have the same weight.
+    Rows on one content are one label, and ``tests`` names the case of each row. Return ``None``
+    unless every row names a stratum that fits its decision, if its content has one row, and all
+    contents of a stratum have the same weight, if none has several rows.
     """
     if rows.passed is None or strata is None or not set(strata) <= set(STRATA):
         return None
+    contents = np.arange(len(strata)) if rows.content is None else rows.content
+    times = Counter(contents.tolist())
+    units: dict[tuple[int, int], int] = {}
     mass = Counter[int]()
+    sizes, decided = defaultdict[int, float](float), defaultdict[tuple[int, bool], float](float)
     labelled: list[LabelledRow] = []
     for at, (name, right) in enumerate(zip(strata, rows.correct.tolist(), strict=True)):
-        passed = bool(rows.passed[at])
+        passed, content = bool(rows.passed[at]), int(contents[at])
         decision = Decision.PASS if passed else Decision.FAIL
-        h = stratum(decision, flagged=name.startswith("flagged"))
-        if STRATA[h] != name:
+        h, weight = STRATA.index(name), float(rows.weight[at])
+        own = stratum(decision, flagged=name.startswith("flagged"))
+        if times[content] == 1 and own != h:
             return None
+        if (h, content) not in units:
+            units[h, content] = mass[h]
+            mass[h] += 1
+            sizes[h] += weight
+        decided[h, passed] += weight
         truth = Truth.PASS if passed is right else Truth.FAIL
-        place = LabelledVerdict(h, mass[h], truth)
-        mass[h] += 1
-        labelled.append(LabelledRow(at, str(at), b"", decision, None, None, None, 0, 0, place))
-    sizes = {}
-    for h, count in mass.items():
+        place = LabelledVerdict(h, units[h, content], truth, content=b"%d" % content)
+        test = tests[at] if tests else ""
+        labelled.append(
+            LabelledRow(at, str(at), b"", decision, None, None, None, 0, 0, place, test)
+        )
+    for h in mass if rows.content is None else ():
         mine = rows.weight[[one.place.stratum == h for one in labelled]]
         if float(np.ptp(mine)) > SLACK * float(mine.max()):
             return None
-        sizes[h] = max(round(float(mine.sum())), count)
-    weighing = weigh([one.place for one in labelled], sizes)
-    figures = RunFigures(0, 0, "file", scores_stated=False, sizes=sizes)
-    return LabelledRows(labelled, figures, labelled, rows, weighing.weights, weighing, "file")
+    whole = {h: max(round(sizes[h]), count) for h, count in mass.items()}
+    counts = {h: (round(decided[h, True]), round(decided[h, False])) for h in mass}
+    weighing = weigh([one.place for one in labelled], whole, counts)
+    weights = weighing.weights if rows.content is None else rows.weight.tolist()
+    weighing = replace(weighing, weights=weights)
+    figures = RunFigures(0, 0, "file", scores_stated=False, sizes=whole, decided=counts)
+    return LabelledRows(labelled, figures, labelled, rows, weights, weighing, "file")
 
 
 def such_items(
@@ -79,7 +97,7 @@ def such_items(
     """
     if not line.n:
         return {}
-    right = _ends(found.accuracy) if found else share_ends(rows.correct, rows.weight)
+    right = _ends(found.accuracy) if found else share_ends(rows, rows.correct)
     brier, gap = (found.brier, found.gap) if found else (fit.brier, fit.gap)
     made = {
         "accuracy": Ranged(line.accuracy, *right),
@@ -94,8 +112,8 @@ def such_items(
         (_ends(found.sensitivity), _ends(found.specificity))
         if found
         else (
-            share_ends(rows.correct[deserved], rows.weight[deserved]),
-            share_ends(rows.correct[~deserved], rows.weight[~deserved]),
+            share_ends(rows.weighted(rows.weight * deserved), rows.correct[deserved]),
+            share_ends(rows.weighted(rows.weight * ~deserved), rows.correct[~deserved]),
         )
     )
     return made | {
@@ -118,14 +136,20 @@ def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Ranged]:
     }
 
 
-def share(parts: Sequence[Part], lacking: str | None = None) -> Ranged:
+def pass_rate(made: LabelledRows, lacking: str | None = None) -> Ranged:
+    """Return the share of such items that should pass; see ``share``."""
+    effect = made.pass_effect(Target.ITEMS)
+    return share([pass_part(one, effect.deff) for one in made.voted], lacking, effect.z)
+
+
+def share(parts: Sequence[Part], lacking: str | None = None, z: float = Z) -> Ranged:
     """Return a share over the strata of a run, or its bounds with the reason.
 
     ``lacking`` is the reason, if it is given.
     """
     if not any(part.labelled for part in parts):
         return Ranged(None, reason=lacking or NO_LABEL)
-    found = stratified_rate(parts, Target.ITEMS)
+    found = stratified_rate(parts, Target.ITEMS, z=z)
     reason = "" if found.estimate is not None else lacking or found.reason or ""
     return Ranged(found.estimate, found.low, found.high, reason)
 

@@ -43,7 +43,7 @@ class Leniency(Frozen):
 
 
 class _Item(Frozen):
-    """A labelled verdict: its stratum, and (passes, votes) of the own and of other families.
+    """A labelled content: its stratum, and (passes, votes) of the own and of other families.
 
     Both are (0, 0) if the response should pass, or if its generator's family is unknown.
     """
@@ -62,7 +62,8 @@ class LeniencyCounter:
 
     def __init__(self) -> None:
         """Start without any vote."""
-        self._items: list[_Item] = []
+        self._items: dict[tuple[int, int], _Item] = {}
+        """By stratum and place in the draw, which verdicts on one content share."""
         self._unknown = 0
 
     def add(
@@ -70,17 +71,17 @@ class LeniencyCounter:
         panel: LabelledPanel,
         generator: Generator,
         votes: Iterable[bool | None],
-        stratum: int,
+        unit: tuple[int, int],
         *,
         counts: bool,
     ) -> None:
         """Count one labelled verdict, with its ``votes`` in seat order.
 
-        ``counts`` says whether its label counts for the draw.
+        ``unit`` is its stratum and its place in the draw; ``counts`` says whether its label counts.
         """
         own = family(generator.model, generator.vendor)
+        before = self._items.setdefault(unit, _Item(unit[0], counts))
         if panel.deserved or own is None:
-            self._items.append(_Item(stratum, counts))
             return
         sides = {True: [0, 0], False: [0, 0], None: [0, 0]}
         for juror, vote in zip(panel.body["jurors"], votes, strict=True):
@@ -90,14 +91,20 @@ class LeniencyCounter:
                 side[0] += vote
                 side[1] += 1
         self._unknown += sides[None][1]
-        kin, far = sides[True], sides[False]
-        self._items.append(_Item(stratum, counts, (kin[0], kin[1]), (far[0], far[1])))
+        kin, far = (
+            (passes + sides[side][0], votes + sides[side][1])
+            for side, (passes, votes) in ((True, before.own), (False, before.others))
+        )
+        self._items[unit] = _Item(unit[0], counts, kin, far)
 
     def leniency(self, sizes: Mapping[int, int]) -> Leniency:
         """Return both sides' rates and their difference; ``sizes`` is the size of each stratum."""
         (k1, n1), (k2, n2) = (
             (sum(side[0] for side in found), sum(side[1] for side in found))
-            for found in ([one.own for one in self._items], [one.others for one in self._items])
+            for found in (
+                [one.own for one in self._items.values()],
+                [one.others for one in self._items.values()],
+            )
         )
         reason = None
         if not (n1 or n2 or self._unknown):
@@ -119,7 +126,7 @@ class LeniencyCounter:
         """Return each stratum's size and counted labels; a fully labelled one counts them all."""
         made = []
         for h, size in sorted(sizes.items()):
-            mine = [one for one in self._items if one.stratum == h]
+            mine = [one for one in self._items.values() if one.stratum == h]
             if size:
                 made.append((size, mine if len(mine) == size else [i for i in mine if i.counts]))
         return made

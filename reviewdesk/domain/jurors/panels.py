@@ -43,6 +43,8 @@ class PanelComparison(Frozen):
     drawn: str
     design: Design
     difference: Difference
+    labels: Mapping[Cell, int]
+    """As ``cells``, with one verdict for each content, since they share a label."""
 
     def count(self, wanted: Callable[[Cell], bool]) -> int:
         """Return the number of common items in the cells that are ``wanted``."""
@@ -90,12 +92,16 @@ class PanelComparison(Frozen):
 
     @property
     def p(self) -> float | None:
-        """The p value of the sign test over the labelled items on which one panel alone is right.
+        """The p value of the sign test over the labels on which one panel alone is right.
 
         It is the two-sided mid-p: how likely panels that are right equally often would split these
-        items at least as unevenly; ``None`` without such an item.
+        labels at least as unevenly; ``None`` without such a label.
         """
-        return sign_test(self.first_alone, self.second_alone)
+        first, second = (
+            sum(n for cell, n in self.labels.items() if _known(cell) and _right(cell) == alone)
+            for alone in ((True, False), (False, True))
+        )
+        return sign_test(first, second)
 
 
 def flipped(cell: Cell) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
 from reviewdesk.domain.records import Design
@@ -17,6 +18,9 @@ from reviewdesk.domain.stats.stratified import (
     stratified_rates,
 )
 from reviewdesk.frozen import Frozen
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.stats.clusters import Clusters
 
 ENOUGH = 20
 """The fewest labelled votes for which a juror's kappa, and a weight from it, is given."""
@@ -82,9 +86,14 @@ def design(found: Sequence[Voted]) -> Design:
     return design_of(int(labelled(found).n), sizes, counted)
 
 
-def rates(found: Sequence[Voted], target: Target = Target.RUN) -> Rates:
-    """Estimate a juror's rates over all its votes, the accuracy with mid-p intervals."""
-    return stratified_rates(found, target, midp_interval)
+def rates(
+    found: Sequence[Voted], target: Target = Target.RUN, clusters: Clusters | None = None
+) -> Rates:
+    """Estimate a juror's rates over all its votes, the accuracy with mid-p intervals.
+
+    ``clusters`` are the labels by content and case, if some are alike.
+    """
+    return stratified_rates(found, target, midp_interval, clusters)
 
 
 def weighted(found: Sequence[Voted]) -> Cells:
@@ -109,23 +118,34 @@ def quoted_kappa(found: Sequence[Voted]) -> tuple[float | None, float]:
     It is taken through the draw if the labels represent the run, else over the unweighted labels.
     """
     drawn = design(found).stands
-    votes = sum((one.counted if drawn else one.labelled).n for one in found)
+    votes = sum(one.labels if drawn else one.labelled.n for one in found)
     cells = weighted(found) if drawn else labelled(found)
     return (cells.kappa if votes >= ENOUGH else None), votes
 
 
 class Apart(Frozen):
-    """The ``size`` items of one stratum on which two raters differ.
+    """The ``size`` verdicts of one stratum on which two raters differ.
 
-    ``labelled`` of them have a label that counts, and on ``right`` of these the first rater is
-    right. ``rate`` is the share of the whole stratum that has a label that counts.
+    There are ``labelled`` labels on them that count, and on ``right`` of these the first rater is
+    right. ``rate`` is the share of the whole stratum that has a label that counts. If contents have
+    several verdicts, ``contents`` is how many the verdicts are on, and the labels are worth as much
+    as ``worth`` contents of one size.
     """
 
     stratum: int
     size: int
     labelled: int
-    right: int
+    right: float
     rate: float
+    contents: float | None = None
+    worth: float | None = None
+
+    @property
+    def part(self) -> Part:
+        """The labels for the share on which the first rater is right."""
+        each = 1.0 if self.worth is None else self.worth / self.labelled
+        size = self.size if self.contents is None else self.contents
+        return Part(size * each, self.labelled * each, self.right * each)
 
 
 def paired(to: str, items: int, apart: Sequence[Apart], z: float = Z) -> Difference:
@@ -144,7 +164,7 @@ def paired(to: str, items: int, apart: Sequence[Apart], z: float = Z) -> Differe
             open_ += share
             continue
         rate = cell.right / cell.labelled
-        low, high = part_interval(Part(cell.size, cell.labelled, cell.right), z)
+        low, high = part_interval(cell.part, z)
         middle += share * (2 * rate - 1)
         below += (2 * share * (rate - low)) ** 2
         above += (2 * share * (high - rate)) ** 2
@@ -161,7 +181,12 @@ def paired(to: str, items: int, apart: Sequence[Apart], z: float = Z) -> Differe
 
 
 def _merge_cells(cells: Sequence[Apart]) -> list[Apart]:
-    """Merge the cells of flagged strata, and those of the rest, if sampled at one rate."""
+    """Merge the cells of flagged strata, and those of the rest, if sampled at one rate.
+
+    Cells in which contents have several verdicts stay apart.
+    """
+    if any(one.worth is not None for one in cells):
+        return list(cells)
     made = []
     for side in (False, True):
         mine = [one for one in cells if (one.stratum >= FIRST_REST) is side]

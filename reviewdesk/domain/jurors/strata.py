@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from statistics import NormalDist
+from types import MappingProxyType
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from reviewdesk.domain.run.columns import (
     Ints,
     Small,
 )
+from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.dense import cases, counted
 from reviewdesk.domain.stats.figures import Target
@@ -47,16 +49,22 @@ class Labels(Frozen):
     """People's labels of n verdicts, ``[n]`` in file order.
 
     ``truth`` is 1 for a pass, 0 for a fail, -1 for neither; ``counted`` marks the pass and fail
-    labels inside the completed prefix of their stratum.
+    labels inside the completed prefix of their stratum. ``content`` and ``test`` number what was
+    judged and its case, for labelled verdicts.
     """
 
     stratum: Ints
     truth: Small
     counted: Bools
+    content: Ints
+    test: Ints
 
     @staticmethod
     def of(
-        keys: Sequence[int], strata: Sequence[int], placed: Mapping[int, LabelledVerdict]
+        keys: Sequence[int],
+        strata: Sequence[int],
+        placed: Mapping[int, LabelledVerdict],
+        tests: Mapping[int, str] = MappingProxyType({}),
     ) -> Labels:
         """Arrange the labels ``placed`` by key into columns over all ``keys`` and ``strata``.
 
@@ -65,12 +73,16 @@ class Labels(Frozen):
         ends = prefix_ends(placed.values())
         truth = np.full(len(keys), NOTHING, np.int8)
         counted = np.zeros(len(keys), np.bool_)
+        content, test = np.arange(2 * len(keys)).reshape(2, -1)
+        known: dict[object, int] = {}
         for row, key in enumerate(keys):
             mine = placed.get(key)
             if mine is not None and mine.seen and mine.truth in {Truth.PASS, Truth.FAIL}:
                 truth[row] = mine.truth is Truth.PASS
                 counted[row] = mine.rank < ends[mine.stratum]
-        return Labels(np.asarray(strata, np.int64), truth, counted)
+                content[row] = known.setdefault(mine.content or row, row)
+                test[row] = known.setdefault(tests.get(key) or (row,), content[row])
+        return Labels(np.asarray(strata, np.int64), truth, counted, content, test)
 
     def among(self, kept: Bools) -> Labels:
         """Return the labels of the ``kept`` verdicts; all others become unlabelled."""
@@ -78,6 +90,8 @@ class Labels(Frozen):
             self.stratum,
             np.where(kept, self.truth, np.int8(NOTHING)),
             self.counted & kept,
+            self.content,
+            self.test,
         )
 
 
@@ -114,19 +128,47 @@ def voted(votes: Small, labels: Labels) -> list[Voted]:
     """Count a rater's votes in each stratum; a fully labelled one counts beyond its prefix too."""
     cast = votes >= 0
     sizes = np.bincount(2 * labels.stratum[cast] + votes[cast], minlength=2 * len(STRATA))
-    every = _cells(votes, labels, cast & (labels.truth >= 0))
-    juror_rates = _cells(votes, labels, cast & labels.counted)
+    every = _cells(votes, labels, cast & (labels.truth >= 0), by_label=True)
+    counted, found = _cells(votes, labels, _counting(votes, labels)), clusters(votes, labels)
     made = []
     for h in range(len(STRATA)):
         fails, passes = int(sizes[2 * h]), int(sizes[2 * h + 1])
-        whole = every[h].n == fails + passes
-        made.append(Voted(h, passes, fails, every[h] if whole else juror_rates[h], every[h]))
+        spread = None
+        if found is not None and found.repeated:
+            spread = found.of_stratum(h, fails + passes)[1]
+        made.append(Voted(h, passes, fails, counted[h], every[h], spread))
     return made
 
 
-def _cells(votes: Small, labels: Labels, kept: Bools) -> list[Cells]:
+def _counting(votes: Small, labels: Labels) -> Bools:
+    """Mark the votes whose label counts: all of them in a stratum where each vote has a label."""
+    cast, strata = votes >= 0, len(STRATA)
+    known = cast & (labels.truth >= 0)
+    every = np.bincount(labels.stratum[cast], minlength=strata)
+    whole = np.bincount(labels.stratum[known], minlength=strata) == every
+    found: Bools = known & (labels.counted | whole[labels.stratum])
+    return found
+
+
+def clusters(votes: Small, labels: Labels) -> Clusters | None:
+    """Gather a rater's labels that count by content and case; ``None`` if none are alike."""
+    kept, cast = _counting(votes, labels), votes >= 0
+    stratum, content, test = labels.stratum[kept], labels.content[kept], labels.test[kept]
+    if len(np.unique(test)) == len(test):
+        return None
+    size = np.bincount(labels.stratum[cast], minlength=len(STRATA))
+    seen = np.bincount(stratum, minlength=len(STRATA))
+    # Two bits, vote then truth: 0 is tn, 1 fn, 2 fp, 3 tp.
+    cell = np.array([2, 1, 3, 0])[2 * votes[kept] + labels.truth[kept]]
+    return Clusters.of(stratum, content, test, (size / np.maximum(seen, 1))[stratum], cell)
+
+
+def _cells(votes: Small, labels: Labels, kept: Bools, *, by_label: bool = False) -> list[Cells]:
+    """Count votes by stratum and cell; ``by_label`` shares a label out to the votes on it."""
     code = 4 * labels.stratum[kept] + 2 * votes[kept] + labels.truth[kept]
-    counts = np.bincount(code, minlength=4 * len(STRATA)).reshape(-1, 4).tolist()
+    _, place, times = np.unique(labels.content[kept], return_inverse=True, return_counts=True)
+    share = 1 / times[place] if by_label and len(times) < len(code) else None
+    counts = np.bincount(code, share, minlength=4 * len(STRATA)).reshape(-1, 4).tolist()
     # Two bits, vote then truth: 0 is tn, 1 fn, 2 fp, 3 tp.
     return [Cells(tp=both, fn=fn, tn=tn, fp=fp) for tn, fn, fp, both in counts]
 
@@ -144,10 +186,19 @@ def compare(to: str, one: Small, two: Small, labels: Labels, z: float = Z) -> Di
         if known.sum() < mine.sum():
             known = mine & labels.counted
         right = known & (one == labels.truth)
-        cells.append(
-            Apart(h, int(mine.sum()), int(known.sum()), int(right.sum()), float(seen[h] / size[h]))
-        )
+        sampled = float(seen[h] / size[h])
+        cells.append(_apart(h, int(mine.sum()), labels.content[known], right[known], sampled))
     return paired(to, int(both.sum()), cells, z)
+
+
+def _apart(h: int, size: int, content: Ints, right: Bools, sampled: float) -> Apart:
+    """Return the verdicts of one stratum on which two raters differ, with labels as contents."""
+    rows, (_, times) = len(content), np.unique(content, return_counts=True)
+    m = len(times)
+    if m == rows:
+        return Apart(h, size, m, int(right.sum()), sampled)
+    worth = rows**2 / float((times**2).sum())
+    return Apart(h, size, m, float(right.mean()) * m, sampled, size * m / rows, worth)
 
 
 def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dict[str, Bools]:
@@ -196,15 +247,16 @@ def juror_rates(
     votes, panel = votes_of(found), panel_votes(found)
     made = {}
     for name, cast in votes.items():
-        mine = voted(cast, labels)
-        alone = voted(np.where(lone[name], cast, np.int8(NOTHING)), labels)
+        mine, groups = voted(cast, labels), clusters(cast, labels)
+        dissent = np.where(lone[name], cast, np.int8(NOTHING))
+        alone = voted(dissent, labels)
         word = design(mine)
         made[name] = JurorRates(
             design=word,
-            run=rates(mine),
-            such=rates(mine, Target.ITEMS),
+            run=rates(mine, clusters=groups),
+            such=rates(mine, Target.ITEMS, groups),
             kappa=quoted_kappa(mine)[0] if word.stands else None,
-            dissent=rates(alone).accuracy,
+            dissent=rates(alone, clusters=clusters(dissent, labels)).accuracy,
             dissent_design=design(alone),
             difference=compare(PANEL, cast, panel, labels) if len(votes) > 1 else None,
         )

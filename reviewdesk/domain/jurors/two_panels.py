@@ -9,7 +9,7 @@ import numpy as np
 
 from reviewdesk.domain.jurors.panels import Cell, ComparedRun, PanelComparison
 from reviewdesk.domain.jurors.rates import design, rates
-from reviewdesk.domain.jurors.strata import Labels, compare, voted
+from reviewdesk.domain.jurors.strata import Labels, clusters, compare, voted
 from reviewdesk.domain.run.columns import NOTHING, Small
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.frozen import Frozen
@@ -50,7 +50,10 @@ class CommonItems(Frozen):
 
 
 def compare_panels(
-    first: CommonItems, second: CommonItems, cells: Mapping[Cell, int]
+    first: CommonItems,
+    second: CommonItems,
+    cells: Mapping[Cell, int],
+    labels: Mapping[Cell, int],
 ) -> PanelComparison:
     """Compare two panels, paired on the items that both decided.
 
@@ -61,11 +64,13 @@ def compare_panels(
     base = second if swapped else first
     one, two = (base.others, base.votes) if swapped else (base.votes, base.others)
     mine, theirs = (voted(votes, base.labels) for votes in (one, two))
+    groups = [clusters(votes, base.labels) for votes in (one, two)]
     return PanelComparison(
-        ComparedRun(first.name, first.hash, rates(mine).accuracy),
-        ComparedRun(second.name, second.hash, rates(theirs).accuracy),
+        ComparedRun(first.name, first.hash, rates(mine, clusters=groups[0]).accuracy),
+        ComparedRun(second.name, second.hash, rates(theirs, clusters=groups[1]).accuracy),
         cells,
         base.name,
         design(mine),
         compare(second.name, one, two, base.labels),
+        labels,
     )

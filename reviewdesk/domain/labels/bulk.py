@@ -6,16 +6,14 @@ from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from reviewdesk.domain.labels.label_columns import LabelColumns
+from reviewdesk.domain.labels.label_columns import Column, LabelColumns
 from reviewdesk.domain.labels.marks import TRUTH, TRUTHS
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, chosen_source
 from reviewdesk.domain.labels.run_counters import RunCounters
-from reviewdesk.domain.labels.sampling import Overlay, Prefix
-from reviewdesk.domain.labels.strip import BlindCounters, LiveFigures, StratumLabels
+from reviewdesk.domain.labels.sampling import Overlay, Prefix, decided_strata
+from reviewdesk.domain.labels.strip import BlindCounters, ContentRows, LiveFigures, StratumLabels
 from reviewdesk.domain.stats.calibration import counters_of
-from reviewdesk.domain.stats.counters import CalibrationRow
 
 
 def live_figures(
@@ -26,35 +24,46 @@ def live_figures(
     A verdict is looked up in the columns when its label changes, or enters or leaves a prefix.
     """
     live = LiveFigures(figures, source)
-    live.held = Overlay(_finder(found, found.key, np.arange(len(found))))
-    live.run = _run_counters(figures, chosen_source(figures, source), found)
+    leads = found.contents.order[found.contents.bounds[:-1]]
+    every = np.arange(len(leads))
+    live.held = Overlay(_finder(found, found.key[leads], every))
+    live.run = _run_counters(figures, chosen_source(figures, source), found, leads)
     live.alone_counters = _blind_counters(found)
-    live.strata = {int(h): _stratum(live, found, int(h)) for h in np.unique(found.stratum)}
+    for h in np.unique(found.stratum).tolist():
+        live.strata[h] = _stratum(live, found, leads, h)
     return live
 
 
 def _finder(
-    found: LabelColumns, wanted: npt.NDArray[np.int64], places: npt.NDArray[np.int64]
-) -> Callable[[int], LabelledRow | None]:
-    """Return a look-up of rows: ``wanted`` are the ascending numbers of the entries ``places``."""
+    found: LabelColumns, wanted: Column, contents: Column
+) -> Callable[[int], list[LabelledRow] | None]:
+    """Return a look-up of verdicts: ``wanted`` are the ascending numbers of the ``contents``."""
+    order, bounds = found.contents.order, found.contents.bounds
 
-    def find(number: int) -> LabelledRow | None:
+    def find(number: int) -> list[LabelledRow] | None:
         at = int(np.searchsorted(wanted, number))
-        return found.row(int(places[at])) if at < len(wanted) and wanted[at] == number else None
+        if at >= len(wanted) or wanted[at] != number:
+            return None
+        content = int(contents[at])
+        return [found.row(int(place)) for place in order[bounds[content] : bounds[content + 1]]]
 
     return find
 
 
-def _run_counters(figures: RunFigures, source: str, found: LabelColumns) -> RunCounters:
-    codes = np.bincount(found.mark & TRUTH, minlength=len(TRUTHS)).tolist()
+def _run_counters(
+    figures: RunFigures, source: str, found: LabelColumns, leads: Column
+) -> RunCounters:
+    codes = np.bincount(found.mark[leads] & TRUTH, minlength=len(TRUTHS)).tolist()
+    held = np.isin(found.stratum, decided_strata(figures.sizes, figures.decided))
+    contents = len(leads)
     return RunCounters(
         figures,
         source,
         every=counters_of(found.rows(source, scores_stated=figures.scores_stated)),
-        labelled=len(found),
-        usable=int(found.usable.sum()),
-        decided=int(found.decided.sum()),
-        no_verdict=int((~found.judged).sum()),
+        labelled=contents,
+        usable=int(found.contents.any_of(found.decided & held).sum()),
+        decided=int(found.contents.any_of(found.decided).sum()),
+        no_verdict=contents - int(found.contents.any_of(found.judged).sum()),
         truths=Counter({truth: n for truth, n in zip(TRUTHS, codes, strict=True) if truth and n}),
     )
 
@@ -70,23 +79,24 @@ def _blind_counters(found: LabelColumns) -> BlindCounters:
     return made
 
 
-def _stratum(live: LiveFigures, found: LabelColumns, stratum: int) -> StratumLabels:
+def _stratum(live: LiveFigures, found: LabelColumns, leads: Column, stratum: int) -> StratumLabels:
     """Return one stratum's labels: the prefix is counted, and all are held by rank."""
-    places = np.flatnonzero((found.stratum == stratum) & found.seen)
-    places = places[np.argsort(found.rank[places])]
-    ranks = found.rank[places].astype(np.int64)
+    contents = np.flatnonzero((found.stratum[leads] == stratum) & found.seen[leads])
+    contents = contents[np.argsort(found.rank[leads[contents]])]
+    ranks = found.rank[leads[contents]].astype(np.int64)
     end = int(np.argmin(np.append(ranks, -1) == np.arange(len(ranks) + 1)))
-    inside = np.zeros(len(found), dtype=np.bool_)
-    inside[places[:end]] = True
-    find = _finder(found, ranks, places)
+    inside = np.zeros(len(leads), dtype=np.bool_)
+    inside[contents[:end]] = True
+    find = _finder(found, ranks, contents)
 
-    def label(rank: int) -> tuple[bool, CalibrationRow | None] | None:
-        row = find(rank)
-        return None if row is None else live.label_in_stratum(row)
+    def label(rank: int) -> tuple[bool, ContentRows] | None:
+        verdicts = find(rank)
+        return None if verdicts is None else live.label_in_stratum(verdicts)
 
-    rows = found.rows(live.run.source, scores_stated=live.figures.scores_stated, where=inside)
+    where = inside[found.contents.number]
+    rows = found.rows(live.run.source, scores_stated=live.figures.scores_stated, where=where)
     return StratumLabels(
         Prefix(Overlay(label), end),
-        int((found.counts & inside).sum()),
+        int((found.contents.any_of(found.counts) & inside).sum()),
         counters_of(rows),
     )

@@ -1,10 +1,10 @@
-"""Draws a run: every stratum's permanent order, the audit, and the order of the queue."""
+"""Draws the contents of a run: the order in each stratum, the audit, and that of the queue."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -18,65 +18,126 @@ Ints: TypeAlias = npt.NDArray[np.int32]
 
 _SOME = 4096
 _KEY = 16
-"""Bytes of a verdict's sha256 that are compared: equal ones of two ids are not to be found."""
+"""Bytes of a sha256 that are compared: nobody finds two contents with equal ones."""
 
 
 class Draw(Frozen):
-    """The draw of a run, one entry per verdict in file order."""
+    """The draw of a run, one entry per verdict in file order.
 
+    Contents are drawn. Each verdict on a content has its stratum, rank and audit; the first of them
+    in the order of the queue stands for it, and the others are its ``copies``.
+    """
+
+    stratum: npt.NDArray[np.int8]
+    """The stratum of each verdict's content: that of its first flagged verdict, else its first."""
     rank: Ints
-    """Each verdict's position within its stratum."""
+    """The position of each verdict's content within its stratum."""
     audit: npt.NDArray[np.bool_]
+    copies: npt.NDArray[np.bool_]
     order: Ints
     """Each verdict's position in the queue: flagged and audit interleaved, then the rest."""
     mixed: Ints
     """Each verdict's position in the blind queue, which reveals nothing of the strata."""
     sizes: dict[int, int]
+    """The number of contents in each stratum."""
     audited: dict[int, int]
+    decided: dict[int, tuple[int, int]]
+    """How many verdicts of each stratum were decided as a pass, and as a fail."""
 
 
-def draw(ids: Iterable[str], strata: npt.ArrayLike, seed: str, share: float = AUDIT_SHARE) -> Draw:
+def draw(
+    names: Iterable[str], strata: npt.ArrayLike, seed: str, share: float = AUDIT_SHARE
+) -> Draw:
     """Permute every stratum by the seed and order the queue; ``share`` of the rest is audited.
 
-    The permutation sorts by the sha256 of the seed followed by the id. One covers all verdicts, and
-    each stratum takes its order from it, so that a blind queue in that order extends every
-    stratum's labelled prefix as it goes.
+    ``names`` holds the content of each verdict, and ``strata`` the stratum of the verdict by
+    itself. The permutation sorts contents by the sha256 of the seed followed by the name. One
+    covers all contents, and each stratum takes its order from it, so that a blind queue in that
+    order extends every stratum's labelled prefix as it goes. Given ids in the place of contents, it
+    draws verdicts, as reviewdesk did before it drew contents.
     """
-    strata = np.asarray(strata, np.int8)
-    mixed = _permutation(ids, len(strata), seed)
-    drawn = strata[mixed]
-    rank = np.zeros(len(strata), np.int32)
+    own = np.asarray(strata, np.int8)
+    mixed, first, stratum = _contents(names, own, seed)
+    drawn = stratum[mixed]
+    rank = np.zeros(len(own), np.int32)
     sizes: dict[int, int] = {}
-    for h in np.unique(strata).tolist():
-        members = mixed[drawn == h]
-        rank[members] = np.arange(len(members), dtype=np.int32)
-        sizes[h] = len(members)
+    for h in np.unique(stratum).tolist():
+        inside = drawn == h
+        ranks = np.cumsum(first[inside], dtype=np.int32)
+        rank[mixed[inside]] = ranks - 1
+        sizes[h] = int(ranks[-1])
     audited = audit_shares(sizes, share)
     most = np.array([audited.get(h, 0) for h in range(max(sizes, default=0) + 1)], np.int32)
-    audit = rank < most[strata]
-    checked = audit[mixed]
-    flagged = drawn < FIRST_REST
-    queue = _interleave(mixed[flagged], mixed[checked])
-    queue = np.concatenate([queue, mixed[~flagged & ~checked]])
-    return Draw(rank, audit, places(queue), places(mixed), sizes, audited)
+    audit = rank < most[stratum]
+    copies = np.zeros(len(own), np.bool_)
+    copies[mixed] = ~first
+    queue = _queue(mixed, first, drawn < FIRST_REST, audit[mixed])
+    decided = _decided(stratum, own, sizes)
+    return Draw(stratum, rank, audit, copies, places(queue), places(mixed), sizes, audited, decided)
 
 
-def _permutation(ids: Iterable[str], count: int, seed: str) -> Ints:
-    """Return the verdicts' places in file order, in the order of the draw."""
+def _contents(
+    names: Iterable[str], own: npt.NDArray[np.int8], seed: str
+) -> tuple[Ints, npt.NDArray[np.bool_], npt.NDArray[np.int8]]:
+    """Return the verdicts' places in the order of the draw, and the strata in file order.
+
+    Verdicts on one content are adjacent: the first flagged one, or else the first, leads them, and
+    the second column marks these leaders in the order of the draw.
+    """
     # Sorted as texts, which takes the room of neither a column for each half nor a copy.
-    keys = np.frombuffer(_keys(ids, count, seed), f"S{_KEY}")
-    return np.argsort(keys).astype(np.int32)
+    keys = np.frombuffer(_keys(names, len(own), seed), f"S{_KEY}")
+    order = np.argsort(keys).astype(np.int32)
+    first = np.ones(len(own), np.bool_)
+    for at in range(1, len(own), _SOME):
+        some = keys[order[at - 1 : at + _SOME]]
+        first[at : at + _SOME] = some[1:] != some[:-1]
+    if first.all():
+        return order, first, own
+    content = np.cumsum(first, dtype=np.int32)
+    order = order[np.lexsort((order, own[order] >= FIRST_REST, content))]
+    stratum = np.empty_like(own)
+    stratum[order] = own[order[np.flatnonzero(first)]][content - 1]
+    return order, first, stratum
 
 
-def draw_keys(ids: Sequence[str], seed: str) -> npt.NDArray[np.uint64]:
-    """Return what the draw sorts verdicts by, as two numbers each: ``[n, 2]``."""
-    made = np.frombuffer(_keys(ids, len(ids), seed), np.uint64).reshape(-1, 2)
+def _queue(
+    mixed: Ints,
+    first: npt.NDArray[np.bool_],
+    flagged: npt.NDArray[np.bool_],
+    checked: npt.NDArray[np.bool_],
+) -> Ints:
+    """Return the verdicts' places in the order of the queue; all but ``mixed`` are in its order."""
+    content = np.arange(len(mixed)) if first.all() else np.cumsum(first) - 1
+    leads = np.flatnonzero(first).astype(np.int32)
+    here, asked = flagged[leads], checked[leads]
+    every = np.arange(len(leads), dtype=np.int32)
+    queue = _interleave(every[here], every[asked])
+    queue = np.concatenate([queue, every[~here & ~asked]])
+    if len(queue) == len(mixed):
+        return mixed[queue]
+    return mixed[np.argsort(places(queue)[content], kind="stable")]
+
+
+def _decided(
+    stratum: npt.NDArray[np.int8], own: npt.NDArray[np.int8], sizes: Mapping[int, int]
+) -> dict[int, tuple[int, int]]:
+    """Return how many verdicts of each stratum were decided as a pass, and as a fail."""
+    made = {}
+    for h in sizes:
+        sides = own[stratum == h] % FIRST_REST
+        made[h] = int((sides == 0).sum()), int((sides == 1).sum())
+    return made
+
+
+def draw_keys(names: Sequence[str], seed: str) -> npt.NDArray[np.uint64]:
+    """Return what the draw sorts contents by, as two numbers each: ``[n, 2]``."""
+    made = np.frombuffer(_keys(names, len(names), seed), np.uint64).reshape(-1, 2)
     # In their place, as a copy would take as much room again.
     return made.byteswap(inplace=True) if sys.byteorder == "little" else made
 
 
-def _keys(ids: Iterable[str], count: int, seed: str) -> bytearray:
-    """Return the first bytes of the hash of each of ``count`` verdicts, joined."""
+def _keys(names: Iterable[str], count: int, seed: str) -> bytearray:
+    """Return the first bytes of the hash of each of ``count`` names, joined."""
     start = hashlib.sha256(seed.encode())
 
     def key(name: str) -> bytes:
@@ -85,7 +146,7 @@ def _keys(ids: Iterable[str], count: int, seed: str) -> bytearray:
         return digest.digest()[:_KEY]
 
     # A few at a time, because a million of them as objects take four times the room.
-    keys, given = bytearray(_KEY * count), iter(ids)
+    keys, given = bytearray(_KEY * count), iter(names)
     for at in range(0, len(keys), _KEY * _SOME):
         keys[at : at + _KEY * _SOME] = b"".join(map(key, islice(given, _SOME)))
     return keys

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,10 @@ import numpy.typing as npt
 
 from reviewdesk.domain.labels.marks import TRUTH, TRUTHS, UNSEEN
 from reviewdesk.domain.labels.rows import LabelledRow
-from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict
+from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA, LabelledVerdict
 from reviewdesk.domain.query.columns import CODES
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.stats.calibration import Rows
+from reviewdesk.domain.stats.calibration import Ints, Rows
 from reviewdesk.domain.stats.dense import Bools, Floats
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.frozen import Frozen
@@ -23,7 +25,27 @@ _DECISIONS = CODES["decision"]
 _PASS, _FAIL = _DECISIONS.index("pass"), _DECISIONS.index("fail")
 
 
-class LabelColumns(Frozen):
+class Contents(Frozen):
+    """The entries of columns by content.
+
+    ``number`` is the content of each entry, in the order of first entries; the entries of content i
+    are ``order[bounds[i] : bounds[i + 1]]``.
+    """
+
+    number: Ints
+    order: Ints
+    bounds: Ints
+
+    def any_of(self, found: Bools) -> Bools:
+        """Return for each content whether something holds for one of its entries."""
+        if not len(found):
+            return found
+        made: Bools = np.logical_or.reduceat(found[self.order], self.bounds[:-1])
+        return made
+
+
+@dataclass(frozen=True)
+class LabelColumns:
     """One entry for each labelled verdict, by ascending ``key``; a missing number is NaN.
 
     ``mark`` is the byte of its label, ``decision`` an index into ``CODES``, -1 for none. The
@@ -87,12 +109,6 @@ class LabelColumns(Frozen):
         found: Bools = self.is_truth(Truth.PASS, Truth.FAIL) & (self.judged | apart)
         return found
 
-    @property
-    def usable(self) -> Bools:
-        """Where the label counts and the verdict was drawn as a pass or a fail."""
-        found: Bools = self.counts & (self.stratum % FIRST_REST != 2)
-        return found
-
     def confidences(self, source: str, *, scores_stated: bool) -> Floats:
         """Return the panel's confidence in its decision, NaN for none; see ``rows.confidence``."""
         score = self.stated_score if scores_stated else self.score
@@ -106,13 +122,25 @@ class LabelColumns(Frozen):
             )
         return np.where(self.passed, score, 1 - score)
 
+    @cached_property
+    def contents(self) -> Contents:
+        """The entries by content, which are those with one place in the draw."""
+        codes = self.rank.astype(np.int64) * len(STRATA) + self.stratum
+        _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+        # In the order of the file, in which the entries are.
+        number = np.argsort(np.argsort(first))[place.reshape(-1)]
+        order = np.argsort(number, kind="stable")
+        return Contents(number, order, np.searchsorted(number[order], np.arange(len(first) + 1)))
+
     def rows(self, source: str, *, scores_stated: bool, where: Bools | None = None) -> Rows:
         """Return the rows of those that give one, each at weight 1; see ``rows.row_of``."""
         sure = self.confidences(source, scores_stated=scores_stated)
         kept = self.decided & ~np.isnan(sure)
         kept = kept if where is None else kept & where
         right = self.passed == self.is_truth(Truth.PASS)
-        return Rows(sure[kept], right[kept], np.ones(int(kept.sum())), self.passed[kept])
+        several = len(self.contents.bounds) <= len(self)
+        content = self.contents.number[kept] if several else None
+        return Rows(sure[kept], right[kept], np.ones(int(kept.sum())), self.passed[kept], content)
 
     def row(self, at: int) -> LabelledRow:
         """Return one entry without its id and its item, which no count needs."""

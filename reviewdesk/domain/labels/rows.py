@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from reviewdesk.domain.labels.sampling import NOT_STATED, Decided, LabelledVerdict
 from reviewdesk.domain.records import Truth
@@ -27,6 +28,8 @@ class LabelledRow(Frozen):
     passes: int
     answered: int
     place: LabelledVerdict
+    test: str = ""
+    """The case, which several contents may share: one for each epoch."""
 
     @property
     def decided(self) -> bool:
@@ -57,7 +60,7 @@ class RunFigures(Frozen):
     scores_stated: bool
     sizes: Mapping[int, int]
     audits: Mapping[int, int] = field(default_factory=dict)
-    """The number of verdicts in the audit, by stratum."""
+    """The number of contents in the audit, by stratum."""
     decided: Decided = NOT_STATED
 
     @property
@@ -65,6 +68,14 @@ class RunFigures(Frozen):
         """The share of passes among the decided verdicts; ``None`` if none is decided."""
         decided = self.passed + self.failed
         return self.passed / decided if decided else None
+
+
+def by_content(rows: Iterable[LabelledRow]) -> list[list[LabelledRow]]:
+    """Return the verdicts on each content together, in the order in which contents come first."""
+    found: dict[object, list[LabelledRow]] = {}
+    for row in rows:
+        found.setdefault(row.place.content or row.place.unit, []).append(row)
+    return list(found.values())
 
 
 def confidence(verdict: LabelledRow, source: str, *, scores_stated: bool) -> float | None:
@@ -92,6 +103,17 @@ def chosen_source(figures: RunFigures, source: str | None) -> str:
     if source not in SOURCES:
         raise UsageError(f"no confidence source {source!r}", f"One of {', '.join(SOURCES)}.")
     return source
+
+
+def rows_of(
+    verdicts: Sequence[LabelledRow], source: str, *, scores_stated: bool
+) -> tuple[CalibrationRow, ...]:
+    """Return the rows of the labelled verdicts on one content, each an equal share of its label."""
+    found = [row_of(one, source, scores_stated=scores_stated) for one in verdicts]
+    rows = [row for row in found if row is not None]
+    if len(rows) < 2:
+        return tuple(rows)
+    return tuple(replace(row, share=1 / len(rows)) for row in rows)
 
 
 def row_of(verdict: LabelledRow, source: str, *, scores_stated: bool) -> CalibrationRow | None:

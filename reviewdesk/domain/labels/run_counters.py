@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA, empty_strata, run_design
+from reviewdesk.domain.labels.sampling import (
+    FIRST_REST,
+    STRATA,
+    decided_strata,
+    empty_strata,
+    run_design,
+)
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.counters import Counters
@@ -18,7 +24,7 @@ ESCALATED_ONLY = "describes escalated verdicts only"
 
 @dataclass(slots=True)
 class RunCounters:
-    """What is counted over the labelled verdicts of a run, whatever their draw."""
+    """What is counted over the labelled contents of a run, whatever their draw."""
 
     figures: RunFigures
     source: str
@@ -30,13 +36,21 @@ class RunCounters:
     no_verdict: int = 0
     truths: Counter[Truth] = field(default_factory=Counter)
 
-    def move(self, verdict: LabelledRow, sign: int = 1) -> None:
-        """Count a labelled verdict, or take it away with ``sign`` -1; its row is not moved."""
+    def move(self, verdicts: Sequence[LabelledRow], sign: int = 1) -> None:
+        """Count the verdicts on one content, or take them away with ``sign`` -1, but not its rows.
+
+        The content is decided if one of them is.
+        """
         self.labelled += sign
-        self.usable += sign * verdict.place.usable
-        self.decided += sign * verdict.decided
-        self.no_verdict += sign * (verdict.decision not in {Decision.PASS, Decision.FAIL})
-        self.truths[verdict.place.truth] += sign
+        held = decided_strata(self.figures.sizes, self.figures.decided)
+        self.usable += sign * any(
+            one.place.usable and one.place.stratum in held for one in verdicts
+        )
+        self.decided += sign * any(one.decided for one in verdicts)
+        self.no_verdict += sign * all(
+            one.decision not in {Decision.PASS, Decision.FAIL} for one in verdicts
+        )
+        self.truths[verdicts[0].place.truth] += sign
 
     def calibration(
         self, counted: Mapping[int, int], weighted: Callable[[], Counters]
@@ -61,19 +75,19 @@ class RunCounters:
             no_verdict=self.no_verdict,
             rowless=self.labelled - line.n,
             waiting=line.n - population.n if population else 0,
-            warnings=warnings_of(population or line, design, empty, figures.sizes, left_out),
+            warnings=warnings_of(population or line, design, empty, figures, left_out),
         )
 
 
 def warnings_of(
-    line: Metrics, design: Design, empty: Sequence[int], sizes: Mapping[int, int], left_out: int
+    line: Metrics, design: Design, empty: Sequence[int], figures: RunFigures, left_out: int
 ) -> tuple[str, ...]:
     """Return the warnings about the headline's figures; ``empty`` strata lack a label."""
     found = []
     if line.n == 0:
         found.append("no labels yet: ECE is 0 by definition, not by merit")
     if design is Design.ESCALATED_ONLY:
-        found.append(coverage_text(empty, sizes))
+        found.append(coverage_text(empty, figures))
     if design is Design.AD_HOC:
         found.append("labels outside the draw: they describe themselves only")
     found += left_out_warnings(left_out) + one_class_warnings(line)
@@ -86,7 +100,7 @@ def warnings_of(
 
 
 def left_out_warnings(count: int) -> list[str]:
-    """Return a warning about labelled verdicts that give no row for want of a confidence."""
+    """Return a warning about labels that give no row for want of a confidence."""
     if not count:
         return []
     return [f"{count} labelled verdicts have no confidence of this kind and are left out"]
@@ -104,10 +118,10 @@ def one_class_warnings(line: Metrics) -> list[str]:
     return found
 
 
-def coverage_text(empty: Sequence[int], sizes: Mapping[int, int]) -> str:
+def coverage_text(empty: Sequence[int], figures: RunFigures) -> str:
     """Return what the figures describe while the ``empty`` strata have no label that counts."""
-    rest = [h for h, n in sizes.items() if n and h >= FIRST_REST and h % FIRST_REST != 2]
-    flagged = [h for h, n in sizes.items() if n and h < FIRST_REST and h % FIRST_REST != 2]
+    held = decided_strata(figures.sizes, figures.decided)
+    rest, flagged = ([h for h in held if (h >= FIRST_REST) is side] for side in (True, False))
     if set(rest) <= set(empty) and not set(flagged) <= set(empty):
         return ESCALATED_ONLY
     names = ", ".join(STRATA[h] for h in empty)

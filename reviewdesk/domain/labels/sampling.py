@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Generic, Protocol, TypeAlias, TypeVar
@@ -48,11 +48,19 @@ class LabelledVerdict(Frozen):
 
     stratum: int
     rank: int
+    """The place in the draw, which all verdicts on a content share where contents were drawn."""
     truth: Truth
     decided: bool = True
     seen: bool = True
     """False if every label of the item says that the response was not on screen: the verdict then
     stops its stratum's prefix as if it had no label."""
+    content: bytes = b""
+    """What was judged. Verdicts on one content have one label; empty if no other has it."""
+
+    @property
+    def unit(self) -> tuple[int, int]:
+        """What was drawn: a content, or a verdict in a run that an older version drew."""
+        return self.stratum, self.rank
 
     @property
     def counts(self) -> bool:
@@ -71,8 +79,9 @@ class Weighing(Frozen):
 
     weights: list[float]
     drawn: list[bool]
-    """Whether each verdict lies in its stratum's labelled prefix; the others are ad hoc."""
-    inclusion: dict[int, float]
+    """Whether each verdict's content lies in a labelled prefix; the others are ad hoc."""
+    inclusion: list[float]
+    """The chance with which each verdict's content is among the labels that count."""
     ends: dict[int, int]
     """The length of each stratum's labelled prefix."""
     counted: Counter[int]
@@ -117,26 +126,54 @@ def weigh(
 ) -> Weighing:
     """Weigh the pass and fail labels in each stratum's labelled prefix by ``N_h / m_h``, others 0.
 
-    ``m_h`` counts the pass and fail labels in the prefix. Unsure and disputed labels, and those of
-    undecided verdicts in decided strata, extend the prefix without counting. ``sizes`` is N_h.
+    ``m_h`` counts the contents in the prefix with a pass or fail label. Unsure and disputed labels,
+    and those of undecided verdicts in decided strata, extend the prefix without counting.
+    ``sizes`` is N_h. Where an older version drew verdicts, a content with several weighs
+    ``1/(1 - Π_h C(N_h - n_h, k_h)/C(N_h, k_h))``, k_h the length of the prefix and n_h the number
+    of its verdicts in the stratum, times ``k_h/m_h`` for the non-responses.
     """
     ends = prefix_ends(labelled)
-    drawn = [row.rank < ends[row.stratum] for row in labelled]
-    counting = {
-        (row.stratum, row.rank)
-        for row, inside in zip(labelled, drawn, strict=True)
-        if inside and row.counts
-    }
-    m = Counter(h for h, _ in counting)
-    weights = [
-        sizes[row.stratum] / m[row.stratum] if inside and row.counts else 0.0
-        for row, inside in zip(labelled, drawn, strict=True)
-    ]
+    units: dict[object, set[tuple[int, int]]] = {}
+    counting = set[tuple[int, int]]()
+    for row in labelled:
+        units.setdefault(row.content or row.unit, set()).add(row.unit)
+        if row.counts:
+            counting.add(row.unit)
+    m = Counter(h for h, rank in counting if rank < ends[h])
+    weights, drawn, inclusion = [], [], []
+    for row in labelled:
+        mine = units[row.content or row.unit]
+        inside = any(rank < ends[h] for h, rank in mine)
+        weight = _weight(mine, sizes, ends, m)
+        drawn.append(inside)
+        weights.append(weight if inside and row.counts else 0.0)
+        inclusion.append(1 / weight if weight else 0.0)
     empty = empty_strata(sizes, m, decided)
-    usable = sum(row.usable for row in labelled)
-    inclusion = {h: m[h] / n for h, n in sizes.items() if n}
+    held = decided_strata(sizes, decided)
+    usable = len({row.unit for row in labelled if row.usable and row.stratum in held})
     design = run_design(usable, sizes, m, decided)
     return Weighing(weights, drawn, inclusion, ends, m, empty, design)
+
+
+def _weight(
+    units: Collection[tuple[int, int]],
+    sizes: Mapping[int, int],
+    ends: Mapping[int, int],
+    counted: Mapping[int, int],
+) -> float:
+    """Return how many contents one stands for, given its units; 0 if no label counts there."""
+    inside = Counter(h for h, _ in units)
+    if len(units) == 1:
+        (h,) = inside
+        return sizes[h] / counted[h] if counted[h] else 0.0
+    missed = math.prod(
+        (sizes[h] - ends[h] - i) / (sizes[h] - i) for h, n in inside.items() for i in range(n)
+    )
+    answered = sum(n for h, n in inside.items() if counted[h])
+    if not answered or missed >= 1:
+        return 0.0
+    asked = sum(n * ends[h] / counted[h] for h, n in inside.items() if counted[h])
+    return asked / answered / (1 - missed)
 
 
 def decided_strata(sizes: Mapping[int, int], decided: Decided = NOT_STATED) -> list[int]:

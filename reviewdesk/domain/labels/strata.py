@@ -6,7 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA, LabelledVerdict, weigh
+from reviewdesk.domain.labels.sampling import (
+    NOT_STATED,
+    STRATA,
+    Decided,
+    LabelledVerdict,
+    decided_strata,
+    weigh,
+)
 from reviewdesk.frozen import Frozen
 
 FEW_ERRORS = 5
@@ -17,9 +24,9 @@ RISK = 0.05
 class Stratum(Frozen):
     """One stratum of a run's draw and its labels.
 
-    ``prefix`` is how many verdicts from the start of its draw all have a label, ``counted`` the
-    number of pass and fail labels among them, and ``weight`` the number of verdicts that each of
-    these stands for.
+    The counts are of contents. ``prefix`` is how many from the start of its draw all have a label,
+    ``counted`` the number of pass and fail labels among them, and ``weight`` the number of contents
+    that each of these stands for.
     """
 
     name: str
@@ -30,11 +37,8 @@ class Stratum(Frozen):
     weight: float | None
     audit: int
     audit_done: int
-
-    @property
-    def decided(self) -> bool:
-        """Whether its verdicts were drawn as a pass or a fail, so that their labels give rows."""
-        return not self.name.endswith("/none")
+    decided: bool = True
+    """Whether verdicts in it were decided as a pass or a fail, so that their labels give rows."""
 
     @property
     def unanswered(self) -> int:
@@ -67,12 +71,16 @@ class AuditSample(Frozen):
 
 
 def strata(
-    labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int], audits: Mapping[int, int]
+    labelled: Sequence[LabelledVerdict],
+    sizes: Mapping[int, int],
+    audits: Mapping[int, int],
+    decided: Decided = NOT_STATED,
 ) -> tuple[Stratum, ...]:
     """Return every non-empty stratum; ``sizes`` is N_h, ``audits`` the size of its audit."""
-    weighing = weigh(labelled, sizes)
-    every = Counter(row.stratum for row in labelled)
-    audited = Counter(row.stratum for row in labelled if row.rank < audits.get(row.stratum, 0))
+    weighing, units = weigh(labelled, sizes), {row.unit for row in labelled}
+    every = Counter(h for h, _ in units)
+    audited = Counter(h for h, rank in units if rank < audits.get(h, 0))
+    held = decided_strata(sizes, decided)
     made = []
     for h in sorted(h for h, size in sizes.items() if size):
         counted = weighing.counted[h]
@@ -83,9 +91,10 @@ def strata(
                 labelled=every[h],
                 prefix=weighing.ends.get(h, 0),
                 counted=counted,
-                weight=sizes[h] / counted if counted and h % FIRST_REST != 2 else None,
+                weight=sizes[h] / counted if counted and h in held else None,
                 audit=audits.get(h, 0),
                 audit_done=audited[h],
+                decided=h in held,
             )
         )
     return tuple(made)

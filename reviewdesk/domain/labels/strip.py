@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, chosen_source, row_of
+from reviewdesk.domain.labels.rows import (
+    LabelledRow,
+    RunFigures,
+    by_content,
+    chosen_source,
+    rows_of,
+)
 from reviewdesk.domain.labels.run_counters import RunCounters
 from reviewdesk.domain.labels.sampling import Held, Prefix
 from reviewdesk.domain.records import Calibration, Metrics
@@ -13,24 +20,29 @@ from reviewdesk.domain.stats.counters import CalibrationRow, Counters
 from reviewdesk.domain.verdict import Decision
 
 Changes = Mapping[int, LabelledRow | None]
-"""Labelled verdicts by key; ``None`` if a verdict has lost its label."""
+"""Verdicts by key; ``None`` if one has lost its label."""
+
+
+ContentRows: TypeAlias = tuple[CalibrationRow, ...]
+"""The rows of the verdicts on one content, each a share of its label."""
 
 
 @dataclass(slots=True)
 class StratumLabels:
     """One stratum's labels with their rows, and the counters of those in its labelled prefix."""
 
-    prefix: Prefix[tuple[bool, CalibrationRow | None]] = field(default_factory=Prefix)
-    """Whether the label counts, and its row, by rank."""
+    prefix: Prefix[tuple[bool, ContentRows]] = field(default_factory=Prefix)
+    """Whether the label counts, and its rows, by rank."""
     counted: int = 0
     """The number of pass and fail labels in the prefix."""
     inside: Counters = field(default_factory=Counters)
 
-    def follow(self, moved: list[tuple[tuple[bool, CalibrationRow | None], int]]) -> None:
+    def follow(self, moved: list[tuple[tuple[bool, ContentRows], int]]) -> None:
         """Count the labels that enter the prefix (1) and those that leave it (-1)."""
-        for (counts, row), sign in moved:
+        for (counts, rows), sign in moved:
             self.counted += sign * counts
-            self.inside.move(row, sign)
+            for row in rows:
+                self.inside.move(row, sign)
 
 
 class BlindCounters:
@@ -48,14 +60,16 @@ class BlindCounters:
             ("vote_share", False): Counters(),
         }
 
-    def move(self, verdict: LabelledRow, sign: int) -> None:
-        """Add a labelled verdict, or remove it with ``sign`` -1."""
-        self.stated += sign * (verdict.stated_score is not None)
-        if verdict.decision in {Decision.PASS, Decision.FAIL}:
-            self.scoreless[True] += sign * (verdict.stated_score is None)
-            self.scoreless[False] += sign * (verdict.score is None)
+    def move(self, verdicts: Sequence[LabelledRow], sign: int) -> None:
+        """Add the labelled verdicts on one content, or remove them with ``sign`` -1."""
+        for verdict in verdicts:
+            self.stated += sign * (verdict.stated_score is not None)
+            if verdict.decision in {Decision.PASS, Decision.FAIL}:
+                self.scoreless[True] += sign * (verdict.stated_score is None)
+                self.scoreless[False] += sign * (verdict.score is None)
         for (source, stated), counters in self.counters.items():
-            counters.move(row_of(verdict, source, scores_stated=stated), sign)
+            for row in rows_of(verdicts, source, scores_stated=stated):
+                counters.move(row, sign)
 
     def metrics(self) -> Metrics:
         """Return the figures that ``summary.alone`` gives."""
@@ -65,7 +79,7 @@ class BlindCounters:
 
 
 class LiveFigures:
-    """The labelled verdicts of one run, and their figures at any moment.
+    """The labelled contents of one run, and their figures at any moment.
 
     ``calibration`` equals ``summary.summarise`` of the same verdicts: words and counts exactly,
     floats to 1e-12. A change and the figures cost no pass over the other labels; see ``Prefix``.
@@ -74,45 +88,53 @@ class LiveFigures:
     def __init__(self, figures: RunFigures, source: str | None = None) -> None:
         """Start without any label; ``source`` replaces the run's own confidence mapping."""
         self.figures = figures
-        self.held: Held[LabelledRow] = dict[int, LabelledRow]()
+        self.held: Held[list[LabelledRow]] = dict[int, list[LabelledRow]]()
+        """The verdicts on a content, by the key of the first of them."""
         self.run = RunCounters(figures, chosen_source(figures, source))
         self.strata: dict[int, StratumLabels] = {}
         self.alone_counters = BlindCounters()
 
     def __len__(self) -> int:
-        """Return how many verdicts have a label."""
+        """Return how many contents have a label."""
         return self.run.labelled
 
     def apply(self, changes: Changes) -> None:
-        """Update the labels of some verdicts; old labels are removed before new ones are added."""
-        for key, new in changes.items():
+        """Update the labels of some contents; old labels are removed before new ones are added.
+
+        Of a content, all verdicts are given.
+        """
+        rows = [row for row in changes.values() if row is not None]
+        new = {min(one.key for one in same): same for same in by_content(rows)}
+        for key in changes:
             if key in self.held:
                 old = self.held[key]
                 del self.held[key]
                 self._move(old, -1)
-                if old.place.seen and not (new is not None and new.place.seen):
-                    stratum = self.strata[old.place.stratum]
-                    stratum.follow(stratum.prefix.take(old.place.rank))
-        for key, new in changes.items():
-            if new is not None:
-                self.held[key] = new
-                self._move(new, 1)
-                if new.place.seen:
-                    stratum = self.strata.setdefault(new.place.stratum, StratumLabels())
-                    stratum.follow(stratum.prefix.give(new.place.rank, self.label_in_stratum(new)))
+                place, after = old[0].place, new.get(key)
+                if place.seen and not (after is not None and after[0].place.seen):
+                    stratum = self.strata[place.stratum]
+                    stratum.follow(stratum.prefix.take(place.rank))
+        for key, same in new.items():
+            self.held[key] = same
+            self._move(same, 1)
+            place = same[0].place
+            if place.seen:
+                stratum = self.strata.setdefault(place.stratum, StratumLabels())
+                stratum.follow(stratum.prefix.give(place.rank, self.label_in_stratum(same)))
 
-    def _row(self, verdict: LabelledRow) -> CalibrationRow | None:
-        return row_of(verdict, self.run.source, scores_stated=self.figures.scores_stated)
+    def _rows(self, verdicts: Sequence[LabelledRow]) -> ContentRows:
+        return rows_of(verdicts, self.run.source, scores_stated=self.figures.scores_stated)
 
-    def label_in_stratum(self, verdict: LabelledRow) -> tuple[bool, CalibrationRow | None]:
-        """Return what a stratum holds of a verdict: whether its label counts, and its row."""
-        return verdict.place.counts, self._row(verdict)
+    def label_in_stratum(self, verdicts: Sequence[LabelledRow]) -> tuple[bool, ContentRows]:
+        """Return what a stratum holds of a content: whether its label counts, and its rows."""
+        return any(one.place.counts for one in verdicts), self._rows(verdicts)
 
-    def _move(self, verdict: LabelledRow, sign: int) -> None:
-        """Add or remove a verdict in all counters that ignore the draw."""
-        self.run.every.move(self._row(verdict), sign)
-        self.run.move(verdict, sign)
-        self.alone_counters.move(verdict, sign)
+    def _move(self, verdicts: Sequence[LabelledRow], sign: int) -> None:
+        """Add or remove a content in all counters that ignore the draw."""
+        for row in self._rows(verdicts):
+            self.run.every.move(row, sign)
+        self.run.move(verdicts, sign)
+        self.alone_counters.move(verdicts, sign)
 
     def calibration(self) -> Calibration:
         """Return both lines of the strip: the labels alone, and the population if it stands."""
@@ -128,3 +150,40 @@ class LiveFigures:
     def alone(self) -> Metrics:
         """Return the figures for a blind session, which depend on the labelled verdicts alone."""
         return self.alone_counters.metrics()
+
+
+class RecountedFigures:
+    """The figures of a run whose verdicts were drawn, and in which several are on one content.
+
+    The weight of such a content depends on every stratum that has one of them, so all labels are
+    counted again after a change. It is used as ``LiveFigures`` is.
+    """
+
+    def __init__(self, figures: RunFigures, rows: Iterable[LabelledRow]) -> None:
+        """Start with the labelled verdicts ``rows``."""
+        self.figures = figures
+        self.held = {row.key: row for row in rows}
+
+    def apply(self, changes: Changes) -> None:
+        """Update the labels of some verdicts."""
+        for key, new in changes.items():
+            if new is not None:
+                self.held[key] = new
+            elif key in self.held:
+                del self.held[key]
+
+    def calibration(self) -> Calibration:
+        """Return both lines of the strip: the labels alone, and the population if it stands."""
+        # Imported here because it loads numpy, which the strip of other runs does not need.
+        from reviewdesk.domain.labels.summary import summarise
+
+        return summarise(self._rows(), self.figures)
+
+    def alone(self) -> Metrics:
+        """Return the figures for a blind session, which depend on the labelled verdicts alone."""
+        from reviewdesk.domain.labels.summary import alone
+
+        return alone(self._rows(), {}).metrics
+
+    def _rows(self) -> list[LabelledRow]:
+        return sorted(self.held.values(), key=lambda row: row.key)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from reviewdesk.domain.gates.limits import default_checks
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, by_content
 from reviewdesk.domain.labels.run_counters import (
     RunCounters,
     coverage_text,
@@ -34,8 +34,8 @@ def summarise(
 def both_lines(made: LabelledRows) -> Calibration:
     """Compute both lines, as ``summarise`` does, from rows that are already built."""
     counters = RunCounters(made.figures, made.source, counters_of(made.rows))
-    for verdict in made.labelled:
-        counters.move(verdict)
+    for verdicts in by_content(made.labelled):
+        counters.move(verdicts)
     return counters.calibration(made.weighing.counted, lambda: counters_of(made.headline))
 
 
@@ -78,7 +78,7 @@ def alone(
         failed=0,
         confidence_source="vote_share" if None in scores else "support",
         scores_stated=stated,
-        sizes=Counter(row.place.stratum for row in rows),
+        sizes=Counter(h for h, _ in {row.place.unit for row in rows}),
     )
     made = make_rows(rows, figures, source)
     line, fitted = measure(made.rows, None), fit(made.rows) if fits else None
@@ -99,14 +99,18 @@ def described(made: LabelledRows) -> str | None:
     """
     if made.weighing.design in {Design.NONE, Design.AD_HOC} or not made.weighing.empty:
         return None
-    return coverage_text(made.weighing.empty, made.figures.sizes)
+    return coverage_text(made.weighing.empty, made.figures)
 
 
 def audited(made: LabelledRows) -> list[bool]:
-    """Return, for each audit label that counts (confidence or not), if the panel was right."""
+    """Return, for each audit label that counts (confidence or not), if the panel was right.
+
+    It was right on a content if it was on each of its verdicts.
+    """
     audits = made.figures.audits
-    return [
-        verdict.correct
-        for verdict, inside in zip(made.labelled, made.weighing.drawn, strict=True)
-        if inside and verdict.decided and verdict.place.rank < audits.get(verdict.place.stratum, 0)
-    ]
+    found: dict[tuple[int, int], bool] = {}
+    for verdict, inside in zip(made.labelled, made.weighing.drawn, strict=True):
+        h, rank = unit = verdict.place.unit
+        if inside and verdict.decided and rank < audits.get(h, 0):
+            found[unit] = found.get(unit, True) and verdict.correct
+    return list(found.values())

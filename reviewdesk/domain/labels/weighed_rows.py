@@ -10,8 +10,9 @@ from functools import cached_property
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, chosen_source, row_of
 from reviewdesk.domain.labels.sampling import Weighing, decided_strata, decided_verdicts, weigh
 from reviewdesk.domain.stats.calibration import Rows
-from reviewdesk.domain.stats.correction import CELLS, Cells
-from reviewdesk.domain.stats.figures import Part
+from reviewdesk.domain.stats.clusters import Clusters
+from reviewdesk.domain.stats.correction import CELLS, RIGHT, WRONG, Cells
+from reviewdesk.domain.stats.figures import ALONE, Effect, LabelSpread, Part, Target
 from reviewdesk.domain.stats.stratified import Voted, pass_part, right_part
 
 
@@ -41,29 +42,64 @@ class LabelledRows:
         return {v.key: at for v, at in zip(self.labelled, self.weighing.drawn, strict=True)}
 
     @cached_property
+    def inclusion(self) -> dict[int, float]:
+        """The chance with which each label counts, by verdict key."""
+        return {v.key: pi for v, pi in zip(self.labelled, self.weighing.inclusion, strict=True)}
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """The labels that count by content and case; ``None`` if each is of a case of its own."""
+        rows = [
+            (verdict, weight)
+            for verdict, weight in zip(self.labelled, self.weighing.weights, strict=True)
+            if weight and verdict.place.usable
+        ]
+        contents = [one.place.content or one.place.unit for one, _ in rows]
+        tests = [one.test or content for (one, _), content in zip(rows, contents, strict=True)]
+        return Clusters.gathered(
+            [one.place.stratum for one, _ in rows],
+            contents,
+            tests,
+            [weight for _, weight in rows],
+            [CELLS.index(one.cell) for one, _ in rows],
+        )
+
+    @cached_property
     def voted(self) -> tuple[Voted, ...]:
         """The panel's decisions per decided stratum, with the labels that count."""
+        sizes, decided, clusters = self.figures.sizes, self.figures.decided, self.clusters
         cells = Counter(
             (verdict.place.stratum, verdict.cell)
             for verdict, inside in zip(self.labelled, self.weighing.drawn, strict=True)
             if inside and verdict.place.usable
         )
         made = []
-        sizes, decided = self.figures.sizes, self.figures.decided
         for h in sorted(decided_strata(sizes, decided)):
-            found = Cells(**{name: cells[h, name] for name in CELLS})
-            made.append(Voted(h, *decided_verdicts(h, sizes[h], decided), found, found))
+            found, spread = Cells(**{name: cells[h, name] for name in CELLS}), None
+            if clusters is not None and clusters.repeated:
+                found, spread = clusters.of_stratum(h)
+            passes, fails = decided_verdicts(h, sizes[h], decided)
+            if not found.n and passes + fails != sizes[h]:
+                spread = LabelSpread(sizes[h], 0, 0, passes + fails)
+            made.append(Voted(h, passes, fails, found, found, spread))
         return tuple(made)
 
     @cached_property
     def pass_parts(self) -> tuple[Part, ...]:
-        """Per decided stratum, how many of the labels that count say pass."""
-        return tuple(map(pass_part, self.voted))
+        """Per decided stratum, how many of the labels that count say pass, for this run."""
+        deff = self.pass_effect(Target.RUN).deff
+        return tuple(pass_part(one, deff) for one in self.voted)
 
     @cached_property
     def right_parts(self) -> tuple[Part, ...]:
         """Per decided stratum, how many of the labels that count agree with the panel."""
-        return tuple(map(right_part, self.voted))
+        deff = ALONE if self.clusters is None else self.clusters.effect(RIGHT, WRONG, Target.RUN)
+        return tuple(right_part(one, deff.deff) for one in self.voted)
+
+    def pass_effect(self, target: Target) -> Effect:
+        """Return the design effect of the share of verdicts that should pass."""
+        found = self.clusters
+        return ALONE if found is None else found.effect((0, 1), (2, 3), target)
 
     @cached_property
     def headline(self) -> Rows:
@@ -88,6 +124,7 @@ def make_rows(
             [row.confidence for row in rows],
             [row.correct for row in rows],
             passed=[row.passed for row in rows],
+            content=[labelled[place].place.content or labelled[place].place.unit for place in kept],
         ),
         weights=[weighing.weights[place] for place in kept],
         weighing=weighing,

@@ -57,18 +57,27 @@ def moved(keys: array[int], moves: Sequence[tuple[int, int]]) -> array[int]:
     return made
 
 
-def members(keys: Sequence[int], first: int, marks: bytearray) -> tuple[bytearray, int]:
-    """Return which verdicts of a run are in a queue, and how many of those have no mark.
+def members(
+    keys: Sequence[int], first: int, marks: bytearray, contents: Sequence[int] | None = None
+) -> tuple[bytearray, int]:
+    """Return which verdicts stand for the contents of a queue, and how many have no mark.
 
-    ``marks`` has a byte for each verdict of the run, whose first key is ``first``.
+    ``marks`` has a byte for each verdict of the run, whose first key is ``first``, and ``contents``
+    a number for each: the first verdict of the queue on a content stands for it. Without
+    ``contents`` no two verdicts share one.
     """
     found = bytearray(len(marks))
     if len(keys) <= _FEW:
-        for key in keys:
-            found[key - first] = 1
-        return found, sum(not marks[key - first] for key in keys)
+        places = [key - first for key in keys]
+        if contents is not None:
+            places = list({contents[place]: place for place in reversed(places)}.values())
+        for place in places:
+            found[place] = 1
+        return found, sum(not marks[place] for place in places)
     import numpy as np
 
-    places = np.asarray(keys) - first
-    np.frombuffer(found, np.uint8)[places] = 1
-    return found, int(np.count_nonzero(np.frombuffer(marks, np.uint8)[places] == 0))
+    chosen = np.asarray(keys) - first
+    if contents is not None:
+        chosen = chosen[np.unique(np.asarray(contents)[chosen], return_index=True)[1]]
+    np.frombuffer(found, np.uint8)[chosen] = 1
+    return found, int(np.count_nonzero(np.frombuffer(marks, np.uint8)[chosen] == 0))

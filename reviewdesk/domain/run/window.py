@@ -10,7 +10,7 @@ from typing import Any
 from reviewdesk.domain.assessment.assess import Assessment, assess
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.canonical import CanonicalVerdict, Written
-from reviewdesk.domain.content import content_digest, item_digest
+from reviewdesk.domain.content import content_digest, drawn_name, item_digest
 from reviewdesk.domain.run.measures import Measures
 from reviewdesk.domain.run.packing import Bar, Packer, failed_ballots
 from reviewdesk.domain.run.policies import Policies
@@ -32,10 +32,22 @@ class VerdictWindow(Frozen):
     """Id, test, item and those of ``DERIVED``."""
     flags: Sequence[int]
     """The flags of each verdict with ``DERIVED_ESCALATION``; ``tally.final_flags`` settles them."""
+    contents: Sequence[bytes]
+    """The content digest of each verdict."""
+    outputless: Sequence[int]
+    """The places in the window of the verdicts without an output."""
     tags: Sequence[tuple[int, str]]
     """The tags of its cases, each with the place of its verdict in file order."""
     packed: Mapping[str, bytes]
     """The ballots as the columns of ``packing.COLUMNS``."""
+
+    def names(self) -> list[str]:
+        """Return the name under which the content of each verdict is drawn."""
+        ids, alone = self.columns["id"], frozenset(self.outputless)
+        return [
+            drawn_name(content, ids[at] if at in alone else None)
+            for at, content in enumerate(self.contents)
+        ]
 
 
 class WindowReader:
@@ -105,6 +117,8 @@ class WindowReader:
                 **window.found.derived,
             },
             window.found.flags,
+            digests,
+            [at for at, body in enumerate(bodies) if not body.get("output")],
             [
                 (pos, tag)
                 for pos, body in enumerate(bodies, first)

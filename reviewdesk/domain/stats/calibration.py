@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +16,22 @@ from reviewdesk.frozen import Frozen
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.integer[Any]]
 
 
 class Rows(Frozen):
     """Labelled verdicts as columns of equal length.
 
     ``correct`` is whether the judge agrees with the label, and ``passed`` whether it passed the
-    response: ``None`` for a labels file without the judge's decisions.
+    response: ``None`` for a labels file without the judge's decisions. ``content`` numbers what was
+    judged, and rows with one number have one label; ``None`` if no two share a label.
     """
 
     confidence: Floats
     correct: Bools
     weight: Floats
     passed: Bools | None = None
+    content: Ints | None = None
 
     @staticmethod
     def of(
@@ -35,6 +39,7 @@ class Rows(Frozen):
         correct: Sequence[bool],
         weight: Sequence[float] | None = None,
         passed: Sequence[bool] | None = None,
+        content: Sequence[Hashable] | None = None,
     ) -> Rows:
         """Build the columns; without weights every row weighs 1.
 
@@ -43,7 +48,7 @@ class Rows(Frozen):
         """
         sure = np.asarray(confidence, dtype=np.float64)
         mass = np.ones(len(sure)) if weight is None else np.asarray(weight, dtype=np.float64)
-        given = {"correct": correct, "weight": mass, "passed": passed}
+        given = {"correct": correct, "weight": mass, "passed": passed, "content": content}
         for name, column in given.items():
             if column is not None and len(column) != len(sure):
                 text = f"{name} has {len(column)} rows and confidence {len(sure)}"
@@ -57,6 +62,47 @@ class Rows(Frozen):
             np.asarray(correct, dtype=np.bool_),
             mass,
             None if passed is None else np.asarray(passed, dtype=np.bool_),
+            None if content is None else numbered(content),
+        )
+
+    @property
+    def labels(self) -> int:
+        """The number of labels: rows on one content have one."""
+        return len(self.weight) if self.content is None else len(np.unique(self.content))
+
+    @property
+    def share(self) -> Floats:
+        """How much of a label each row is: 1, or the reciprocal of the rows on its content."""
+        if self.content is None:
+            return np.ones(len(self.weight))
+        _, place, times = np.unique(self.content, return_inverse=True, return_counts=True)
+        return np.asarray(1 / times[place], np.float64)
+
+    def masses(self) -> Floats:
+        """Return the weight of each label: the sum over the rows on its content."""
+        if self.content is None:
+            return self.weight
+        place = np.unique(self.content, return_inverse=True)[1]
+        return np.bincount(place, weights=self.weight).astype(np.float64)
+
+    def by_label(self) -> Rows:
+        """Return the rows with those of one content and outcome as one, whose weights are added.
+
+        Tests that take rows as independent take these. The confidence is their weighted mean.
+        """
+        if self.content is None:
+            return self
+        passed = self.correct if self.passed is None else self.passed
+        code = self.content * 4 + passed * 2 + self.correct
+        _, first, place = np.unique(code, return_index=True, return_inverse=True)
+        weight = np.bincount(place, weights=self.weight).astype(np.float64)
+        sure = np.bincount(place, weights=self.weight * self.confidence)
+        even = np.bincount(place, weights=self.confidence) / np.bincount(place)
+        return Rows(
+            np.clip(np.divide(sure, weight, out=even, where=weight > 0), 0, 1),
+            self.correct[first],
+            weight,
+            None if self.passed is None else self.passed[first],
         )
 
     def weighted(self, weight: Sequence[float] | Floats) -> Rows:
@@ -68,7 +114,15 @@ class Rows(Frozen):
             self.correct[kept],
             heavy[kept],
             None if self.passed is None else self.passed[kept],
+            None if self.content is None else self.content[kept],
         )
+
+
+def numbered(contents: Sequence[Hashable]) -> Ints | None:
+    """Number contents in the order in which they come; return ``None`` if all of them differ."""
+    known: dict[Hashable, int] = {}
+    found = [known.setdefault(content, len(known)) for content in contents]
+    return None if len(known) == len(found) else np.array(found, np.int64)
 
 
 def _check_bounds(name: str, column: Floats, fine: Bools, hint: str) -> None:
@@ -86,14 +140,14 @@ def bin_index(confidence: Floats) -> npt.NDArray[np.int64]:
 def counters_of(rows: Rows) -> Counters:
     """Count columns; rows of weight 0 are counted in ``n`` alone."""
     off, weight, right = rows.confidence - rows.correct, rows.weight, rows.correct
-    made = Counters(decided=rows.passed is not None)
-    counts, masses = [0] * len(CELLS), [0.0] * len(CELLS)
+    made, share = Counters(decided=rows.passed is not None), rows.share
+    counts, masses = [0.0] * len(CELLS), [0.0] * len(CELLS)
     if (passed := rows.passed) is not None:
         cells = (passed & right, ~passed & ~right, ~passed & right, passed & ~right)
-        counts = [int(cell.sum()) for cell in cells]
+        counts = [float(share[cell].sum()) for cell in cells]
         masses = [float(weight[cell].sum()) for cell in cells]
-    made.counts = [len(weight), *counts]
-    totals = (weight, weight**2, off * weight, right * weight, off**2 * weight)
+    made.counts = [rows.labels, *counts]
+    totals = (weight, weight**2 / share, off * weight, right * weight, off**2 * weight)
     bins = np.bincount(bin_index(rows.confidence), weights=weight * off, minlength=BINS)
     made.sums = [*(float(total.sum()) for total in totals), *masses, *bins.tolist()]
     return made

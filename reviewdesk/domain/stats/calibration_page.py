@@ -84,7 +84,7 @@ class CalibrationPage(Frozen):
     tags: tuple[TagCount, ...] = ()
     pace: Pace = _NO_PACE
     undone: int = 0
-    """The number of verdicts without a label, as progress counts them."""
+    """The number of contents without a label, as progress counts them."""
 
     def ends(self, figure: str, target: Target = Target.RUN) -> Interval | Estimate | None:
         """Return the interval of one headline figure, or ``None`` if there is none.

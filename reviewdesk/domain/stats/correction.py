@@ -11,6 +11,9 @@ from reviewdesk.frozen import Frozen
 CELLS = ("tp", "fn", "tn", "fp")
 """The cells of decisions against labels; a positive should pass."""
 
+RIGHT, WRONG = (0, 2), (1, 3)
+"""The cells of decisions that match the label, and of those that contradict it."""
+
 Z = 1.959963984540054
 """The two-sided 95% point of the normal distribution."""
 

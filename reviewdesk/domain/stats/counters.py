@@ -15,11 +15,15 @@ BINS, EDGE = 10, 1e-9
 
 
 class CalibrationRow(Frozen):
-    """One labelled verdict: the judge's confidence, whether it was right, whether it passed."""
+    """One labelled verdict: the judge's confidence, whether it was right, whether it passed.
+
+    ``share`` is how much of a label it is: the reciprocal of the rows on its content.
+    """
 
     confidence: float
     correct: bool
     passed: bool
+    share: float = 1.0
 
     @property
     def cell(self) -> int:
@@ -49,8 +53,11 @@ class Counters:
 
     decided: bool = True
     """Whether the rows say what the judge decided; without it there is no confusion."""
-    counts: list[int] = field(default_factory=lambda: [0] * (1 + len(CELLS)))
-    """The number of all rows, then of the rows in each cell."""
+    counts: list[float] = field(default_factory=lambda: [0.0] * (1 + len(CELLS)))
+    """The number of all labels, then of those in each cell.
+
+    A label of a content on which the judge decided differently is shared between cells.
+    """
     sums: list[float] = field(default_factory=lambda: [0.0] * _PLACES)
     """Weights, squared weights, confidence less right, right, squared error, cells, bins.
 
@@ -76,8 +83,8 @@ class Counters:
         if row is None:
             return
         off, cell = row.confidence - row.correct, row.cell
-        self.counts[0] += sign
-        self.counts[1 + cell] += sign
+        self.counts[0] += sign * row.share
+        self.counts[1 + cell] += sign * row.share
         for place, value in (
             (_OFF, sign * off),
             (_LOSS, sign * off * off),
@@ -88,18 +95,22 @@ class Counters:
             self.sums[place] = after = before + value
             large, small = (before, value) if abs(before) >= abs(value) else (value, before)
             self.errors[place] += (large - after) + small
-        for place in (_MASS, _SQUARES, _CELLS + cell):
+        for place in (_MASS, _CELLS + cell):
             self.sums[place] += sign
+        self.sums[_SQUARES] += sign / row.share
         self.sums[_RIGHT] += sign * row.correct
 
     @property
     def n(self) -> int:
-        """The number of rows, whatever their weights."""
-        return self.counts[0]
+        """The number of labels, whatever their weights."""
+        return round(self.counts[0])
 
     @property
     def ess(self) -> float | None:
-        """Kish's effective sample size ``(Σw)² / Σw²``; ``None`` if no row has weight."""
+        """Kish's effective sample size ``(Σw)² / Σw²`` over labels; ``None`` without weight.
+
+        The weight of a label is the sum of those of its rows.
+        """
         squares = self._total(_SQUARES)
         return self._mass**2 / squares if squares > 0 else None
 
@@ -142,7 +153,7 @@ class Counters:
         cells, fixed = self.cells if self.decided else None, None
         if cells and observed is not None:
             fixed = cells.correct(observed, self.n)
-        tp, fn, tn, fp = self.counts[1:] if self.decided else (None,) * len(CELLS)
+        tp, fn, tn, fp = map(whole, self.counts[1:]) if self.decided else (None,) * len(CELLS)
         return Metrics(
             n=self.n,
             ess=self.ess,
@@ -173,3 +184,8 @@ class Counters:
 
     def _mean(self, place: int) -> float | None:
         return self._total(place) / self._mass if self._mass > 0 else None
+
+
+def whole(count: float) -> float:
+    """Return a count of labels as a whole number, if it is one but for rounding errors."""
+    return round(count) if abs(count - round(count)) < 1e-9 * max(count, 1) else count

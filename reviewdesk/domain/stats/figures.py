@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from reviewdesk.domain.stats.correction import Z
 from reviewdesk.frozen import Frozen, field
 
 
@@ -120,15 +121,48 @@ class Suggestion(Frozen):
     reason: str | None = None
 
 
-class Part(Frozen):
-    """One stratum's counts for a rate: its verdicts, those with a label, and the hits among them.
+class LabelSpread(Frozen):
+    """How the labels of one stratum lie in contents of different sizes.
 
-    ``labelled`` and ``hits`` may be fractions, if a rate is extended to another sample size.
+    ``labels`` of its ``contents`` are labelled, which are worth as much as ``effective`` contents
+    of one size (Kish's number); the stratum stands for ``mass`` verdicts.
     """
 
-    size: int
+    contents: float
+    labels: float
+    effective: float
+    mass: float
+
+
+class Effect(Frozen):
+    """The design effect of a rate, and the point of the distribution that its interval uses."""
+
+    deff: float = 1.0
+    z: float = Z
+
+
+ALONE = Effect()
+"""The effect where each label is of one verdict, and no two are of one case."""
+
+
+class Part(Frozen):
+    """One stratum's counts for a rate: its contents, those with a label, and the hits among them.
+
+    ``labelled`` and ``hits`` may be fractions, if a rate is extended to another sample size or its
+    labels are worth less than as many single verdicts: a label then counts as ``each``. The stratum
+    stands for ``mass`` verdicts, by default as many as it has contents.
+    """
+
+    size: float
     labelled: float
     hits: float
+    mass: float | None = None
+    each: float = 1.0
+
+    @property
+    def share(self) -> float:
+        """What the stratum weighs in a rate."""
+        return self.size if self.mass is None else self.mass
 
 
 class Pair(Frozen):
@@ -138,12 +172,14 @@ class Pair(Frozen):
     ``size`` verdicts could be of each kind, which bounds a stratum without labels.
     """
 
-    size: int
+    size: float
     labelled: float
     hits: float
     misses: float
     most_hits: int
     most_misses: int
+    mass: float | None = None
+    """The verdicts that the stratum stands for, by default ``size``."""
 
 
 class Target(StrEnum):
@@ -172,11 +208,12 @@ class PanelIntervals(Frozen):
 
     If a stratum has no label, a rate is ``None`` between bounds. Brier, gap and kappa are ``None``
     unless the design is weighted or a census. ``counted`` is the number of labels behind the rates;
-    at 0 their bounds hold no information.
+    at 0 their bounds hold no information. They are on ``tests`` cases.
     """
 
     target: Target
     counted: int
+    tests: int
     accuracy: Estimate
     sensitivity: Estimate
     specificity: Estimate

@@ -6,13 +6,7 @@ import math
 
 import numpy as np
 
-from reviewdesk.domain.stats.calibration import (
-    Bools,
-    Floats,
-    Rows,
-    counters_of,
-    effective_sample_size,
-)
+from reviewdesk.domain.stats.calibration import Bools, Rows, counters_of, effective_sample_size
 from reviewdesk.domain.stats.chance_ece import null_ece
 from reviewdesk.domain.stats.corp import corp, murphy
 from reviewdesk.domain.stats.correction import Z
@@ -44,20 +38,21 @@ def fit(rows: Rows) -> Fit:
     least 500 times. The more rows there are, the fewer redraws a stable interval needs.
     """
     resamples = min(RESAMPLES, max(FEWEST, REDRAWN // max(len(rows.confidence), 1)))
+    labels = rows.by_label()
     return Fit(
-        n=len(rows.confidence),
+        n=rows.labels,
         ece=counters_of(rows).ece,
-        null=null_ece(rows),
+        null=null_ece(labels),
         bins=reliability_bins(rows),
         corp=corp(rows),
         murphy=murphy(rows),
-        spiegelhalter=spiegelhalter(rows),
+        spiegelhalter=spiegelhalter(labels),
         auroc=auroc(rows),
         log_loss=log_loss(rows),
         brier=brier_interval(rows, resamples),
         gap=gap_interval(rows),
         accuracy=accuracy_interval(rows),
-        suggestions=suggestions(rows),
+        suggestions=suggestions(labels),
     )
 
 
@@ -104,14 +99,14 @@ def accuracy_interval(rows: Rows) -> Interval | None:
     With a draw's weights it ignores the strata, which ``stratified.stratified_rate`` uses.
     """
     rows = weighted_rows(rows)
-    return Interval(*share_ends(rows.correct, rows.weight)) if len(rows.weight) else None
+    return Interval(*share_ends(rows, rows.correct)) if len(rows.weight) else None
 
 
-def share_ends(hit: Bools, weight: Floats) -> tuple[float, float]:
-    """Return Wilson's interval of a weighted share, at Kish's effective number; 0..1 if empty.
+def share_ends(rows: Rows, hit: Bools) -> tuple[float, float]:
+    """Return Wilson's interval of the share of rows that ``hit``; 0..1 if there are none.
 
-    With equal weights it is the plain Wilson interval.
+    It takes Kish's effective number of labels. With equal weights it is the plain Wilson interval.
     """
-    ess = effective_sample_size(weight) or 0.0
-    part = float((weight * hit).sum() / weight.sum()) if ess else 0.0
+    ess = effective_sample_size(rows.masses()) or 0.0
+    part = float((rows.weight * hit).sum() / rows.weight.sum()) if ess else 0.0
     return wilson(min(part, 1.0) * ess, ess)

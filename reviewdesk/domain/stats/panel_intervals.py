@@ -22,12 +22,14 @@ _MAX_ROWS_DRAWN = 10_000_000
 
 def panel_intervals(made: LabelledRows, target: Target = Target.RUN) -> PanelIntervals:
     """Compute the panel's intervals: rates by ``stratified``, others by bootstrap within strata."""
-    of, found = (_brier, _gap, _kappa), stratified_rates(made.voted, target)
+    of, found = (_brier, _gap, _kappa), stratified_rates(made.voted, target, clusters=made.clusters)
     drawn = made.weighing.design.stands
     brier, gap, kappa = _bootstrap(made, target, of) if drawn else [None] * len(of)
+    counted = round(sum(one.labels for one in made.voted))
     return PanelIntervals(
         target=target,
-        counted=int(sum(one.counted.n for one in made.voted)),
+        counted=counted,
+        tests=counted if made.clusters is None else made.clusters.tests,
         accuracy=found.accuracy,
         sensitivity=found.sensitivity,
         specificity=found.specificity,

@@ -44,16 +44,15 @@ def reliability_bins(rows: Rows) -> tuple[Bin, ...]:
     rows = weighted_rows(rows)
     index = bin_index(rows.confidence)
 
-    n = np.bincount(index, minlength=BINS)
-    mass, squares, sure, right = (
+    mass, sure, right = (
         np.bincount(index, weights=values, minlength=BINS)
-        for values in (
-            rows.weight,
-            rows.weight**2,
-            rows.weight * rows.confidence,
-            rows.weight * rows.correct,
-        )
+        for values in (rows.weight, rows.weight * rows.confidence, rows.weight * rows.correct)
     )
+    label = np.arange(len(index)) if rows.content is None else rows.content
+    _, first, place = np.unique(label * BINS + index, return_index=True, return_inverse=True)
+    weight_of_label = np.bincount(place, weights=rows.weight)
+    n = np.bincount(index[first], minlength=BINS)
+    squares = np.bincount(index[first], weights=weight_of_label**2, minlength=BINS)
     made = []
     for place in map(int, np.flatnonzero(n)):
         weight, ess = float(mass[place]), float(mass[place] ** 2 / squares[place])

@@ -6,13 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from reviewdesk.domain.stats.correction import Cells, Z, rate_or_zero
-from reviewdesk.domain.stats.figures import Estimate, Pair, Part, Target
+from reviewdesk.domain.stats.correction import RIGHT, WRONG, Cells, Z, rate_or_zero
+from reviewdesk.domain.stats.figures import ALONE, Estimate, LabelSpread, Pair, Part, Target
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.frozen import Frozen
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.stats.clusters import Clusters
 
 PartInterval: TypeAlias = Callable[[Part], tuple[float, float]]
 TAIL = 0.025
@@ -23,35 +26,37 @@ def stratified_rate(
     parts: Sequence[Part],
     target: Target = Target.RUN,
     interval: PartInterval | None = None,
+    z: float = Z,
 ) -> Estimate:
     """Estimate ``Σ W_h·k_h/n_h``, ``W_h = N_h/N``, with a 95% MOVER interval over the strata.
 
-    ``low = estimate - √Σ(W_h(p_h - l_h))²`` and the upper end likewise; a stratum's ``interval`` is
-    Wilson's at ``n(N-1)/(N-n)`` by default, and a point if it is fully labelled. For ``such items``
-    the estimate's Wilson interval at N, which takes the run as a sample, is combined in by squares.
-    If a stratum has no label, the estimate is ``None`` and the ends are bounds: its rate set to 0
-    and to 1, the others at their ends. Raise ValueError for impossible counts. Source: Zou and
-    Donner 2008; Imbens and Manski 2004.
+    N_h is in verdicts. ``low = estimate - √Σ(W_h(p_h - l_h))²`` and the upper end likewise; a
+    stratum's ``interval`` is Wilson's at ``n(N-1)/(N-n)`` by default, and a point if it is fully
+    labelled. For ``such items`` the estimate's Wilson interval at N, which takes the run as a
+    sample, is combined in by squares. If a stratum has no label, the estimate is ``None`` and the
+    ends are bounds: its rate set to 0 and to 1, the others at their ends. Raise ValueError for
+    impossible counts. Source: Zou and Donner 2008; Imbens and Manski 2004.
     """
     held = [part for part in parts if part.size]
     for part in parts:
         if not (0 <= part.hits <= part.labelled <= part.size):
             raise ValueError(f"impossible counts: {part}")
-    total = sum(part.size for part in held)
+    total = sum(part.share for part in held)
     if not total:
         return Estimate(None, 0.0, 1.0, UNLABELLED)
     known = [part for part in held if part.labelled]
-    share = sum(part.size / total * _rate(part) for part in known)
-    unknown = sum(part.size / total for part in held if not part.labelled)
+    share = sum(part.share / total * _rate(part) for part in known)
+    unknown = sum(part.share / total for part in held if not part.labelled)
     below = above = 0.0
     for part in known:
-        low, high = (interval or part_interval)(part)
-        below += (part.size / total * (_rate(part) - low)) ** 2
-        above += (part.size / total * (high - _rate(part))) ** 2
+        low, high = interval(part) if interval else part_interval(part, z)
+        below += (part.share / total * (_rate(part) - low)) ** 2
+        above += (part.share / total * (high - _rate(part))) ** 2
     least, most = share, min(share + unknown, 1.0)
     if target is Target.ITEMS:
-        below += (least - wilson(least * total, total)[0]) ** 2
-        above += (wilson(most * total, total)[1] - most) ** 2
+        size = sum(part.size for part in held)
+        below += (least - wilson(least * size, size, z)[0]) ** 2
+        above += (wilson(most * size, size, z)[1] - most) ** 2
     ends = max(least - math.sqrt(below), 0.0), min(most + math.sqrt(above), 1.0)
     return Estimate(None, *ends, UNLABELLED) if unknown else Estimate(share, *ends)
 
@@ -59,7 +64,8 @@ def stratified_rate(
 class Voted(Frozen):
     """A rater's decisions in one stratum; the rater is the panel or a juror.
 
-    ``counted`` are those whose label counts for the draw, ``labelled`` all with a label.
+    ``counted`` are those whose label counts for the draw, ``labelled`` all with a label. ``spread``
+    says how these lie in contents, if some contents have several verdicts.
     """
 
     stratum: int
@@ -67,11 +73,17 @@ class Voted(Frozen):
     fails: int
     counted: Cells
     labelled: Cells
+    spread: LabelSpread | None = None
 
     @property
     def size(self) -> int:
         """The number of verdicts of the stratum that the rater decided."""
         return self.passes + self.fails
+
+    @property
+    def labels(self) -> float:
+        """The number of labels that count: one for each content."""
+        return self.counted.n if self.spread is None else self.spread.labels
 
 
 class Rates(Frozen):
@@ -83,36 +95,71 @@ class Rates(Frozen):
 
 
 def stratified_rates(
-    found: Sequence[Voted], target: Target, interval: PartInterval | None = None
+    found: Sequence[Voted],
+    target: Target,
+    interval: PartInterval | None = None,
+    clusters: Clusters | None = None,
 ) -> Rates:
     """Estimate a rater's rates over all verdicts that it decided, from the labels that count.
 
-    ``interval`` is that of a stratum for the accuracy, Wilson's by default.
+    ``interval`` is that of a stratum for the accuracy, Wilson's by default. ``clusters`` are the
+    labels by content and case, if some have several verdicts: Wilson's interval then takes the
+    number of labels divided by the design effect.
     """
+    if clusters is None:
+        right = sensitive = specific = ALONE
+    else:
+        right = clusters.effect(RIGHT, WRONG, target)
+        sensitive, specific = (
+            clusters.effect((0,), (1,), target),
+            clusters.effect((2,), (3,), target),
+        )
+        interval = None
     held = [one for one in found if one.size]
     passes, fails = [], []
     for one in held:
         cells = one.counted
-        passes.append(Pair(one.size, cells.n, cells.tp, cells.fn, one.passes, one.fails))
-        fails.append(Pair(one.size, cells.n, cells.tn, cells.fp, one.fails, one.passes))
+        passes.append(_pair(one, cells.tp, cells.fn, (one.passes, one.fails), sensitive.deff))
+        fails.append(_pair(one, cells.tn, cells.fp, (one.fails, one.passes), specific.deff))
+    parts = [right_part(one, right.deff) for one in held]
     return Rates(
-        accuracy=stratified_rate([right_part(one) for one in held], target, interval),
-        sensitivity=stratified_ratio(passes, target),
-        specificity=stratified_ratio(fails, target),
+        accuracy=stratified_rate(parts, target, interval, right.z),
+        sensitivity=stratified_ratio(passes, target, sensitive.z),
+        specificity=stratified_ratio(fails, target, specific.z),
     )
 
 
-def right_part(found: Voted) -> Part:
+def right_part(found: Voted, deff: float = 1.0) -> Part:
     """Return how many of a stratum's labels that count agree with the rater."""
-    return Part(found.size, found.counted.n, found.counted.right)
+    return _part(found, found.counted.right, deff)
 
 
-def pass_part(found: Voted) -> Part:
+def pass_part(found: Voted, deff: float = 1.0) -> Part:
     """Return how many of a stratum's labels that count say pass."""
-    return Part(found.size, found.counted.n, found.counted.deserved)
+    return _part(found, found.counted.deserved, deff)
 
 
-def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN) -> Estimate:
+def _part(found: Voted, hits: float, deff: float) -> Part:
+    """Return a stratum's counts in labels, each worth what contents and cases leave of it."""
+    spread, n = found.spread, found.counted.n
+    if spread is None and deff == 1:
+        return Part(found.size, n, hits)
+    if spread is None:
+        return Part(found.size / deff, n / deff, hits / deff, found.size, 1 / deff)
+    each = (spread.effective / spread.labels if spread.labels else 1.0) / deff
+    labelled = spread.labels * each
+    share = min(hits / n, 1.0) if n else 0.0
+    return Part(spread.contents * each, labelled, share * labelled, spread.mass, each)
+
+
+def _pair(found: Voted, hits: float, misses: float, most: tuple[int, int], deff: float) -> Pair:
+    """Return a stratum's counts of two kinds in labels, as ``_part`` does; ``most`` bounds them."""
+    part, n = _part(found, hits, deff), found.counted.n
+    rest = misses / n * part.labelled if n else 0.0
+    return Pair(part.size, part.labelled, part.hits, rest, *most, part.mass)
+
+
+def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN, z: float = Z) -> Estimate:
     """Estimate ``A/(A+B)`` with 95% ends: totals ``A = Σ N_h·a_h/n_h`` of hits, B of misses.
 
     The lower end is the ratio R at which MOVER's lower end of ``(1-R)A - RB`` is 0: ``t = R/(1-R)``
@@ -127,14 +174,16 @@ def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN) -> Esti
     hits, misses = _Total(), _Total()
     upper = lower = 0.0
     more_hits = more_misses = 0
+    size = mass = 0.0
     for pair in pairs:
+        size, mass = size + pair.size, mass + (pair.size if pair.mass is None else pair.mass)
         if not pair.labelled:
             more_hits += pair.most_hits
             more_misses += pair.most_misses
             continue
         p, q = pair.hits / pair.labelled, pair.misses / pair.labelled
-        one = hits.add(Part(pair.size, pair.labelled, pair.hits))
-        two = misses.add(Part(pair.size, pair.labelled, pair.misses))
+        one = hits.add(Part(pair.size, pair.labelled, pair.hits, pair.mass), z)
+        two = misses.add(Part(pair.size, pair.labelled, pair.misses, pair.mass), z)
         # All labels are one or the other kind: the two shares are one share.
         r = 1.0 if p + q >= 1 else math.sqrt(p * q / ((1 - p) * (1 - q)))
         lower += r * one[0] * two[1]
@@ -147,15 +196,16 @@ def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN) -> Esti
     least = rate_or_zero(hits.value, total + more_misses)
     most = 1 - rate_or_zero(misses.value, total + more_hits)
     if target is Target.ITEMS:
-        low -= _extra_distance(least - low, least, total + more_misses, 0)
-        high += _extra_distance(high - most, most, total + more_hits, 1)
+        each = size / mass
+        low -= _extra_distance(least - low, least, (total + more_misses) * each, z, 0)
+        high += _extra_distance(high - most, most, (total + more_hits) * each, z, 1)
     ends = max(min(low, least), 0.0), min(max(high, most), 1.0)
     return Estimate(None, *ends, UNLABELLED) if more_hits or more_misses else Estimate(least, *ends)
 
 
-def _extra_distance(off: float, rate: float, n: float, end: int) -> float:
+def _extra_distance(off: float, rate: float, n: float, z: float, end: int) -> float:
     """Return how much farther than ``off`` an end lies from its rate, for such items."""
-    return math.hypot(off, rate - wilson(rate * n, n)[end]) - off
+    return math.hypot(off, rate - wilson(rate * n, n, z)[end]) - off
 
 
 class _Total:
@@ -164,11 +214,11 @@ class _Total:
     def __init__(self) -> None:
         self.value = self.below = self.above = 0.0
 
-    def add(self, part: Part) -> tuple[float, float]:
+    def add(self, part: Part, z: float) -> tuple[float, float]:
         """Add a stratum; return how far its interval ends below and above its own total."""
-        low, high = part_interval(part)
-        below, above = (part.size * max(d, 0.0) for d in (_rate(part) - low, high - _rate(part)))
-        self.value += part.size * _rate(part)
+        low, high = part_interval(part, z)
+        below, above = (part.share * max(d, 0.0) for d in (_rate(part) - low, high - _rate(part)))
+        self.value += part.share * _rate(part)
         self.below += below**2
         self.above += above**2
         return below, above
@@ -252,7 +302,7 @@ def more_audits(parts: Sequence[Part], limit: float, op: Literal["<=", ">="]) ->
     estimate = stratified_rate(parts).estimate
     if estimate is None or not _within(estimate, estimate, limit, op):
         return None
-    low, high = -1, math.ceil(sum(part.size - part.labelled for part in parts))
+    low, high = -1, math.ceil(sum((part.size - part.labelled) / part.each for part in parts))
     # The interval narrows with every label and is a point once all are labelled.
     while high - low > 1:
         middle = (low + high) // 2
@@ -267,7 +317,7 @@ def _within(low: float, high: float, limit: float, op: Literal["<=", ">="]) -> b
 
 def _with_more(parts: Sequence[Part], more: int) -> list[Part]:
     """Return the strata after ``more`` labels at the present rates; their counts are fractions."""
-    left = sum(part.size - part.labelled for part in parts)
+    left = sum((part.size - part.labelled) / part.each for part in parts)
     made = []
     for part in parts:
         if not part.size or not left:

@@ -24,7 +24,7 @@ from reviewdesk.domain.run.columns import (
     Ints,
     Small,
 )
-from reviewdesk.domain.stats.calibration import Rows, counters_of
+from reviewdesk.domain.stats.calibration import Rows, counters_of, numbered
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.domain.whatif.bulk import Panels
 from reviewdesk.domain.whatif.policies import PolicyCounts, Result, Variant, most_seated
@@ -44,24 +44,27 @@ class Truths(Frozen):
     good: Bools
     weight: Floats
     design: Design
+    content: Ints | None = None
+    """A number for what was judged; ``None`` if no two verdicts share a label."""
 
 
 def truths(columns: Columns, labelled: Sequence[LabelledRow], figures: RunFigures) -> Truths:
     """Return the labels of a run, weighted like the headline of its calibration page."""
-    weighing = weigh([verdict.place for verdict in labelled], figures.sizes)
+    weighing = weigh([verdict.place for verdict in labelled], figures.sizes, figures.decided)
     drawn = weighing.design is Design.WEIGHTED
     first = int(columns.key[0]) if len(columns) else 0
     kept = [
         # The verdicts of a run have consecutive keys.
-        (verdict.key - first, verdict.place.truth is Truth.PASS, weight if drawn else 1.0)
+        (verdict, weight if drawn else 1.0)
         for verdict, weight in zip(labelled, weighing.weights, strict=True)
         if verdict.place.truth in {Truth.PASS, Truth.FAIL} and (weight or not drawn)
     ]
     return Truths(
-        row=np.array([row for row, _, _ in kept], np.int64),
-        good=np.array([good for _, good, _ in kept], np.bool_),
-        weight=np.array([weight for _, _, weight in kept], np.float64),
+        row=np.array([one.key - first for one, _ in kept], np.int64),
+        good=np.array([one.place.truth is Truth.PASS for one, _ in kept], np.bool_),
+        weight=np.array([weight for _, weight in kept], np.float64),
         design=weighing.design,
+        content=numbered([one.place.content or one.place.unit for one, _ in kept]),
     )
 
 
@@ -188,6 +191,7 @@ def _rows(panels: Panels, variant: Variant, made: Small, source: str, labels: Tr
         passed == labels.good[kept],
         labels.weight[kept],
         passed,
+        None if labels.content is None else labels.content[kept],
     )
 
 

@@ -42,6 +42,7 @@ class RunFactsModel(Strict):
     audit_share: Annotated[float, Field(ge=0, le=1)]
     skipped: Annotated[int, Field(ge=0, lt=1 << 53)]
     notes: Annotated[list[str], Field(max_length=1000)]
+    drawn: Literal["contents"] | None = None
 
 
 def run_facts_problem(value: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ Row: TypeAlias = dict[str, Any]
 _Model = TypeVar("_Model", bound=Strict)
 
 _PAIR = frozenset({"confidence", "correct"})
-_FACTS = ("run", "decision", "pi", "selection", "stratum")
+_FACTS = ("run", "decision", "pi", "selection", "stratum", "item_hash", "test")
 _KEPT = ("pi", "weight", "selection", "stratum")
 
 MAX_YAML = 1 << 19
@@ -102,7 +102,7 @@ class _Label(Strict):
 
 _KNOWN = {
     *(*_Score.model_fields, *_Label.model_fields),
-    *("decision", "stratum", "pi", "selection", "head"),
+    *("decision", "stratum", "pi", "selection", "head", "test"),
 }
 
 

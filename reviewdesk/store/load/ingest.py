@@ -53,6 +53,9 @@ class NewRun(Frozen):
     audit_share: float
     name: str = ""
     """A name for a run whose header states none and whose file gives none."""
+    by_verdict: bool = False
+    """Whether verdicts are drawn and not contents: a run that an older version drew is loaded
+    again, or comes from a desk that drew it so."""
 
 
 class ReadReport(Frozen):
@@ -86,6 +89,7 @@ class Ingest:
 
         self._hold, self._conn, self._new, self._progress = hold, hold.conn, new, progress
         self.digest, self.tags = RunDigest(), TagDigest()
+        self.by_verdict = new.by_verdict
 
     def read(
         self,
@@ -140,12 +144,13 @@ class Ingest:
 
     def _stage(self, window: VerdictWindow) -> None:
         ids, *columns = (list(column) for column in window.columns.values())
-        row = (window.first, marshal.dumps(ids), marshal.dumps(columns))
+        names = ids if self.by_verdict else window.names()
+        row = (window.first, *map(marshal.dumps, (ids, names, columns)))
         with staging_transaction(self._conn) as put:
-            put("INSERT INTO staged_windows VALUES (?, ?, ?)", [row])
+            put("INSERT INTO staged_windows VALUES (?, ?, ?, ?)", [row])
 
-    def _staged_ids(self) -> Iterator[str]:
-        for row in self._conn.execute("SELECT ids FROM staged_windows ORDER BY first"):
+    def _staged_names(self) -> Iterator[str]:
+        for row in self._conn.execute("SELECT names FROM staged_windows ORDER BY first"):
             yield from marshal.loads(row[0])  # noqa: S302 - written above
 
     def _draw(self, reader: WindowReader, notes: list[str], skipped: int) -> ReadReport:
@@ -164,8 +169,9 @@ class Ingest:
         """Draw the verdicts that were kept, and return the draw with the columns ``_DRAWN``."""
         from reviewdesk.domain.labels.draw import draw
 
-        drawn = draw(self._staged_ids(), strata, seed, share)
-        columns = [flags, strata, drawn.rank, drawn.order, drawn.mixed, drawn.audit]
+        drawn = draw(self._staged_names(), strata, seed, share)
+        audit = drawn.audit + 2 * drawn.copies
+        columns = [flags, drawn.stratum, drawn.rank, drawn.order, drawn.mixed, audit]
         for name, column in zip(_DRAWN, columns, strict=True):
             for start in range(0, len(column), MOST):
                 self.digest.add(name, column[start : start + MOST].tolist())
@@ -224,7 +230,9 @@ class Ingest:
 
 def staging(conn: sqlite3.Connection) -> AbstractContextManager[None]:
     """Create the temporary table for one report, and drop it on exit, also after an error."""
-    return waiting(conn, {"staged_windows": "(first INTEGER PRIMARY KEY, ids BLOB, columns BLOB)"})
+    return waiting(
+        conn, {"staged_windows": "(first INTEGER PRIMARY KEY, ids BLOB, names BLOB, columns BLOB)"}
+    )
 
 
 def _slices(window: VerdictWindow, start: int) -> Iterator[tuple[int, int]]:
@@ -262,9 +270,13 @@ def show(hold: Hold, ingest: Ingest, read: ReadReport, at: str) -> int:
     conn, run = hold.conn, hold.hidden.run
     _insert_run(conn, run, read)
     sizes, audited = read.drawn.sizes, read.drawn.audited
+    decided = {} if ingest.by_verdict else read.drawn.decided
     conn.executemany(
-        "INSERT INTO strata VALUES (?, ?, ?, ?)",
-        [(run, h, sizes[h], audited.get(h, 0)) for h in sorted(sizes)],
+        "INSERT INTO strata VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (run, h, sizes[h], audited.get(h, 0), *decided.get(h, (None, None)))
+            for h in sorted(sizes)
+        ],
     )
     measures.enter(conn, run, read.measures)
     content = ingest.digest.hexdigest(runs.facts(conn, run))
@@ -278,8 +290,10 @@ def show(hold: Hold, ingest: Ingest, read: ReadReport, at: str) -> int:
 
 def _insert_run(conn: sqlite3.Connection, key: int, read: ReadReport) -> None:
     new, counts = read.new, read.counts
+    contents = None if new.by_verdict else int((~read.drawn.copies).sum())
     row = {
         "key": key,
+        "contents": contents,
         "hash": new.hash,
         "name": runs.unique_name(conn, str(new.header.get("report_id") or new.name), new.file),
         "file": new.file,

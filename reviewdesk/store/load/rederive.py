@@ -57,6 +57,7 @@ def _derive_run(conn: sqlite3.Connection, run: int) -> None:
     if archives.text(conn, run) is None:
         measures.enter(conn, run, measures.figures(conn, run, reader))
         _update_counts(conn, run, reader.tally)
+        runs.count_decided(conn, run)
     else:
         measures.rename(conn, run, reader)
     runs.cover_again(conn, run)

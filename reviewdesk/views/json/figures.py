@@ -89,7 +89,7 @@ def _intervals(page: CalibrationPage) -> dict[str, Any]:
     # Without a draw, Brier and gap take the intervals of the labels alone.
     ends = {name: page.ends(name) for name in ("brier", "gap")}
     made = _drawn(page.intervals) | shape(ends, _ends(*ends))
-    return {**made, "target": Target.RUN, "such_items": _drawn(page.such)}
+    return {**made, "target": Target.RUN, "such_items": _such(page.such)}
 
 
 def _drawn(found: PanelIntervals | None) -> dict[str, Any]:
@@ -97,6 +97,10 @@ def _drawn(found: PanelIntervals | None) -> dict[str, Any]:
         return {}
     made = shape(found, _DRAWN)
     return made if found.counted else dict.fromkeys(made)
+
+
+def _such(found: PanelIntervals | None) -> dict[str, Any]:
+    return {} if found is None else _drawn(found) | shape(found, "labels=counted tests")
 
 
 def _side(line: Metrics) -> dict[str, Any]:

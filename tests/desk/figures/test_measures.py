@@ -24,6 +24,7 @@ from tests.domain.bodies import columns
 from tests.helpers import (
     SAMPLES,
     contents,
+    drawn_by_verdict,
     drop_label_state,
     load,
     numbered,
@@ -117,6 +118,7 @@ def older(path: Path) -> Iterator[tuple[Desk, dict[str, list[Any]]]]:
         other = load(desk, numbered(7, report_id="two", generator={"model": "gpt-4o"}))
         load(desk, report(report_id="three"))
         desk.label(desk.find(other, "v1"), Truth.PASS)
+        drawn_by_verdict(desk.conn)
         whole = contents(desk)
         unmeasure(desk.conn)
     with closing(open_desk(path)) as desk:
@@ -146,6 +148,7 @@ def test_a_run_that_the_migration_before_left_unmeasured(path: Path) -> None:
     with closing(open_desk(path)) as desk:
         load(desk, RAGGED, threshold=0.5)
         other = load(desk, numbered(7, report_id="two"))
+        drawn_by_verdict(desk.conn)
         whole = contents(desk)
         for table in ("packed", "measures"):
             desk.conn.execute(f"DELETE FROM {table} WHERE run = ?", (other.key,))

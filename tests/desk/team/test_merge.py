@@ -35,7 +35,7 @@ from tests.desk.team.sharekit import (
     state,
     take,
 )
-from tests.helpers import load, numbered, open_desk
+from tests.helpers import drawn_by_verdict, load, numbered, open_desk, undraw_contents
 
 PASS, FAIL, UNSURE = Truth.PASS, Truth.FAIL, Truth.UNSURE
 Act = tuple[str, str, str, str, Truth]
@@ -351,6 +351,8 @@ def without_counters(path: Path) -> None:
     """Take a desk back to the version before counters, of which no event had one."""
     with closing(open_desk(path)) as desk:
         conn = desk.conn
+        drawn_by_verdict(conn)
+        hashes = dict(map(tuple, conn.execute("SELECT hash, content FROM runs")))
         rows = [dict(row) for row in conn.execute("SELECT * FROM label_events ORDER BY key")]
         guards = conn.execute("SELECT name, sql FROM sqlite_master WHERE type='trigger'").fetchall()
         for guard in guards:
@@ -359,6 +361,8 @@ def without_counters(path: Path) -> None:
         for row in rows:
             detail = json.loads(row["detail"])
             del detail["counter"]
+            if detail.pop("drawn", None):
+                detail["content"] = hashes[row["run"]]
             row |= {"detail": json.dumps(detail), "prev_hash": ends.get(row["reviewer"], "")}
             row["hash"] = ends[row["reviewer"]] = event_hash(row)
             query = "UPDATE label_events SET detail = ?, prev_hash = ?, hash = ? WHERE key = ?"
@@ -368,6 +372,7 @@ def without_counters(path: Path) -> None:
         conn.execute("DROP TABLE event_places")
         conn.execute("DROP VIEW replayed_events")
         conn.execute(label_state._REPLAYED + label_state._SETTLED)
+        undraw_contents(conn)
         place = [one.__name__ for one in schema.MIGRATIONS].index("add_counters")
         later = [(one.__name__,) for one in schema.MIGRATIONS[place:]]
         conn.executemany("DELETE FROM migrations WHERE name = ?", later)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from reviewdesk.domain.gates.such_items import as_run, of_counts, share, such_items
+from reviewdesk.domain.gates.such_items import as_run, of_counts, pass_rate, share, such_items
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.figures import Pair, Part, Ranged, Target
 from reviewdesk.domain.stats.fit import fit
@@ -26,10 +26,10 @@ def figures(rows: Rows, strata: Sequence[str] | None = None) -> dict[str, Ranged
     return such_items(rows, measure(rows, None), fit(rows), found)
 
 
-def pass_rate(rows: Rows, strata: Sequence[str]) -> Ranged:
+def pass_rate_of(rows: Rows, strata: Sequence[str]) -> Ranged:
     drawn = as_run(rows, strata)
     assert drawn is not None
-    return share(drawn.pass_parts)
+    return pass_rate(drawn)
 
 
 def ends(found: Ranged) -> tuple[float, float]:
@@ -108,7 +108,7 @@ def test_a_file_of_a_draw_has_the_intervals_of_its_run() -> None:
     right = stratified_rate(PARTS[0], Target.ITEMS)
     assert ends(found["accuracy"]) == pytest.approx((right.low, right.high))
     should = stratified_rate(PARTS[1], Target.ITEMS)
-    rate = pass_rate(weighted(), STRATA)
+    rate = pass_rate_of(weighted(), STRATA)
     # 6 + 40 + 12 · 1/3 of 70.
     assert rate.value == pytest.approx(50 / 70)
     assert ends(rate) == pytest.approx((should.low, should.high))
@@ -136,7 +136,7 @@ def test_rows_of_one_weight_are_as_good_as_drawn_at_random() -> None:
         # Seven of eight that should pass passed; two of four that should fail failed.
         assert ends(found["sensitivity"]) == pytest.approx(wilson(7, 8))
         assert ends(found["specificity"]) == pytest.approx(wilson(2, 4))
-    assert ends(pass_rate(rows, STRATA)) == pytest.approx(wilson(8, 12))
+    assert ends(pass_rate_of(rows, STRATA)) == pytest.approx(wilson(8, 12))
 
 
 def test_a_stratum_without_a_label_leaves_bounds() -> None:
@@ -185,6 +185,6 @@ def test_the_interval_of_a_draw_covers_the_process() -> None:
         weights = [1.0] * flagged + [(200 - flagged) / 30] * 30
         strata = ["flagged/pass"] * flagged + ["rest/pass"] * 30
         rows = Rows.of([0.9] * len(right), right, weights, [True] * len(right))
-        low, high = ends(pass_rate(rows, strata))
+        low, high = ends(pass_rate_of(rows, strata))
         held += low <= 0.3 * 0.65 + 0.7 * 0.97 <= high
     assert held / draws >= 0.93

@@ -24,8 +24,8 @@ def panel(deserved: bool, *said: tuple[str, bool | None]) -> LabelledPanel:
 
 def leniency(times: int, panel_: LabelledPanel, model: str | None = CLAUDE) -> LeniencyCounter:
     counter = LeniencyCounter()
-    for _ in range(times):
-        counter.add(panel_, Generator(model), Counter().add(panel_), 0, counts=True)
+    for rank in range(times):
+        counter.add(panel_, Generator(model), Counter().add(panel_), (0, rank), counts=True)
     return counter
 
 
@@ -78,8 +78,9 @@ def test_labels_stand_for_the_verdicts_of_their_stratum() -> None:
     # 10 flagged, where both pass everything; 12 of 120 others, where only its own family does.
     for stratum, times, far in ((0, 10, True), (3, 12, False)):
         said = panel(False, (CLAUDE, True), (GPT, far))
-        for _ in range(times):
-            counter.add(said, Generator(CLAUDE), Counter().add(said), stratum, counts=True)
+        for rank in range(times):
+            votes = Counter().add(said)
+            counter.add(said, Generator(CLAUDE), votes, (stratum, rank), counts=True)
     found = counter.leniency({0: 10, 3: 120})
     # Each label once says 1 less 10/22; the run is 1 less 10/130.
     assert found.difference.diff == pytest.approx(1 - 10 / 130)

@@ -40,7 +40,8 @@ def compared(
     )
     here = CommonItems.of("a", "aaaa", labels, dict(enumerate(decisions)))
     there = [(two, one) for one, two in decisions]
-    return compare_panels(here, CommonItems.of("b", "bbbb", nothing, dict(enumerate(there))), cells)
+    other = CommonItems.of("b", "bbbb", nothing, dict(enumerate(there)))
+    return compare_panels(here, other, cells, cells)
 
 
 def test_who_is_right_by_hand() -> None:
@@ -69,10 +70,11 @@ def test_the_draw_of_the_run_with_more_labels_that_count_is_used() -> None:
     cells: Counter[Cell] = Counter({(P, F, PASS): 1, (P, P, None): 1})
     a = CommonItems.of("a", "aaaa", bare, {0: (P, F), 1: (P, P)})
     b = CommonItems.of("b", "bbbb", full, {0: (F, P), 1: (P, P)})
-    found = compare_panels(a, b, cells)
+    found = compare_panels(a, b, cells, cells)
     # a is right where they differ, whichever run's draw says how much the label counts.
     assert (found.drawn, found.difference.estimate) == ("b", 0.5)
-    turned = compare_panels(b, a, Counter({(F, P, PASS): 1, (P, P, None): 1}))
+    swapped: Counter[Cell] = Counter({(F, P, PASS): 1, (P, P, None): 1})
+    turned = compare_panels(b, a, swapped, swapped)
     assert (turned.drawn, turned.difference.estimate) == ("b", -0.5)
 
 
