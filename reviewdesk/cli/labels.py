@@ -64,14 +64,19 @@ def label(
 
 @click.command(epilog="Example: reviewdesk defer refund-after-30-days")
 @click.argument("verdict", shell_complete=completion.verdicts)
+@click.option("--close", is_flag=True, help="Close what you deferred twice, without an answer.")
 @run_option
 @json_option
 @shared_options
-def defer(*, verdict: str, run_name: str | None, as_json: bool) -> None:
-    """Put VERDICT off to the end of your queue, still undecided."""
+def defer(*, verdict: str, close: bool, run_name: str | None, as_json: bool) -> None:
+    """Move VERDICT to the end of your queue.
+
+    With --close nothing waits for it any more: it counts as wrong in the lower end of each interval
+    that gates use, and as right in the upper one.
+    """
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
-        report_event(desk, desk.defer(key), as_json=as_json)
+        report_event(desk, desk.close_item(key) if close else desk.defer(key), as_json=as_json)
 
 
 @click.command(epilog="Example: reviewdesk undo")

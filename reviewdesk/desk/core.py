@@ -27,7 +27,7 @@ from reviewdesk.domain.records import (
     Truth,
     View,
 )
-from reviewdesk.errors import DeskError
+from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.store import audit, events, queue, reviewer, runs, verdicts
 from reviewdesk.store.audit import CheckedCall, Verification
 from reviewdesk.store.connect import connect, fold, is_read_only, still_there, writing
@@ -197,6 +197,13 @@ class Desk:
         waiting = dict.fromkeys(self.apart.waiting(run), False)
         return self._labels_of(run).next_undecided(keys, after, {**waiting, **again})
 
+    def first_gap(self, run: Run) -> tuple[int, int] | None:
+        """Return the first undecided verdict of a blind queue that labels lie behind, and how many.
+
+        ``None`` if there is none. The verdict is told by its key.
+        """
+        return self._labels_of(run).first_gap(self.conn, self.apart.waiting(run))
+
     def _labels_of(self, run: Run) -> RunLabels:
         """Return which verdicts of a run are labelled, up to date with the last write."""
         state = self.conn.total_changes, data_version(self.conn)
@@ -242,6 +249,19 @@ class Desk:
     def defer(self, key: int) -> Event:
         """Move an item to the end of the reviewer's queue; it stays undecided."""
         return _save(self, Edit("defer", key))
+
+    def close_item(self, key: int) -> Event:
+        """Label an item as not answered, so that no label waits for it any more.
+
+        Raises:
+            UsageError: the reviewer has not deferred it twice.
+        """
+        item = self.item(key)
+        if not edits.may_close(self, item):
+            raise UsageError(
+                f"{item.verdict.id}: you have not deferred it twice", "Label it, or defer it again."
+            )
+        return _save(self, edits.closing(key))
 
     def reveal(self, key: int) -> Event:
         """Record that the reviewer saw the panel's answer."""

@@ -252,6 +252,26 @@ class Metrics(Frozen):
     corrected_status: str | None
 
 
+class DrawGap(Frozen):
+    """A place of the draw without a label, and how many labels of its stratum wait behind it."""
+
+    stratum: int
+    rank: int
+    waiting: int
+
+
+class Blocker(Frozen):
+    """An undecided item of the draw, and how many labels wait behind it.
+
+    A blind session knows only how many labels it is ``before``, of which some may wait.
+    """
+
+    key: int
+    id: str
+    waiting: int
+    before: bool = False
+
+
 class Calibration(Frozen):
     """The calibration of a run: with every label at weight 1, and weighted to the population."""
 
@@ -267,6 +287,8 @@ class Calibration(Frozen):
     waiting: int
     """In a weighted design, labels without weight until an earlier item of the draw has one."""
     warnings: tuple[str, ...]
+    gaps: tuple[DrawGap, ...] = ()
+    """The places that labels wait behind, those with the most labels first."""
 
     @property
     def headline(self) -> Metrics:

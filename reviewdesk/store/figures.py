@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from array import array
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from reviewdesk.domain.canonical import stored_body
@@ -27,6 +27,23 @@ def labelled(conn: sqlite3.Connection, run: int) -> list[LabelledRow]:
         (run,),
     )
     return [_to_labelled_row(row, Truth(row["truth"]), seen=bool(row["seen"])) for row in rows]
+
+
+def at_places(
+    conn: sqlite3.Connection, run: int, places: Collection[tuple[int, int]]
+) -> dict[tuple[int, int], tuple[int, str]]:
+    """Return the key and the id of the first verdict at each place of the draw.
+
+    A place is a stratum and a rank.
+    """
+    rows = conn.execute(
+        """SELECT stratum, rank, min(key) AS key, id FROM verdicts
+           WHERE run = ? AND (stratum, rank) IN (
+               SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?))
+           GROUP BY stratum, rank""",
+        (run, json.dumps([*places])),
+    )
+    return {(row["stratum"], row["rank"]): (row["key"], row["id"]) for row in rows}
 
 
 _COLUMNS = {

@@ -9,11 +9,12 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Self
 
-from reviewdesk.domain.labels.marks import AUDIT, COPY, FLAGGED, TRUTH, TRUTHS
+from reviewdesk.domain.labels.marks import AUDIT, COPY, FLAGGED, TRUTH, TRUTHS, UNSEEN
 from reviewdesk.domain.query.places import members
 from reviewdesk.domain.records import Progress, Run, Truth
 from reviewdesk.frozen import Frozen
 from reviewdesk.store.label_state import WINDOW
+from reviewdesk.store.load import orders
 from reviewdesk.store.verdicts import first_key
 
 _FEW = 8
@@ -126,6 +127,25 @@ class RunLabels:
             if keys is None or len(keys) == run.verdicts
             else self._left_of(keys, waiting),
         )
+
+    def first_gap(
+        self, conn: sqlite3.Connection, waiting: Collection[int] = ()
+    ) -> tuple[int, int] | None:
+        """Return the first verdict without a label in the order of a blind queue, by key.
+
+        With it comes how many labels lie behind it; ``None`` if none does. Labels of responses
+        that nobody saw, and those ``waiting`` for a second opinion, count as none.
+        """
+        apart = {key - self._first for key in waiting}
+        given = {byte: n for byte, n in self._counts.items() if byte and not byte & UNSEEN}
+        count = sum(n for byte, n in given.items() if not byte & COPY)
+        count -= sum(self._marks[at] in given and not self._marks[at] & COPY for at in apart)
+        before = 0
+        for at in orders.read(conn, self.run.key, "mix", 0, sum(given.values()) + 1):
+            if self._marks[at] not in given or at in apart:
+                return (self._first + at, count - before) if count > before else None
+            before += not self._marks[at] & COPY
+        return None
 
     def _left_of(self, keys: Sequence[int], waiting: Collection[int]) -> int:
         """Count the contents of a queue without a label; the same queue is counted only once."""

@@ -12,14 +12,15 @@ from reviewdesk.domain.gates.limits import (
     GateStatus,
     LimitCheck,
 )
-from reviewdesk.domain.records import Design, Metrics, labels_missing
+from reviewdesk.domain.records import Blocker, Design, Metrics, labels_missing
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.figures import Estimate, Interval, NullEce
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.frozen import Frozen
-from reviewdesk.views.document import Block, Paragraph, Section, Tone
+from reviewdesk.views.document import Block, Paragraph, Section, Tone, outside
 from reviewdesk.views.labels import MEANS
+from reviewdesk.views.progress import waits
 from reviewdesk.views.words import SIDES, chance, labels, number, plural
 
 _ASKS = "May this judge gate?"
@@ -44,6 +45,21 @@ class _Evidence(Frozen):
 
 
 def run_conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
+    """Say whether the judge of a run may gate, and which items labels wait behind, if any do."""
+    found = _answer(page, blind=blind)
+    named = page.skipped if blind else page.blockers
+    return Section(found.title, (*found.blocks, *waiting(named)))
+
+
+def waiting(found: Sequence[Blocker]) -> tuple[Block, ...]:
+    """Return a line for each undecided item that labels wait behind."""
+    return tuple(
+        Paragraph((before.capitalize(), outside(name, 200), f"{after}."), Tone.WARN)
+        for before, name, after in waits(found)
+    )
+
+
+def _answer(page: CalibrationPage, *, blind: bool) -> Section:
     """Say whether the judge of a run may gate by the default limits, and what to do if not.
 
     It may not while labels are missing: without a label in every stratum of the draw they do not

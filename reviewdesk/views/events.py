@@ -38,7 +38,9 @@ def event(one: Event, result: RerunResult | None = None) -> tuple[str | Text, ..
         imported = ", imported" if detail.get("imported") else ""
         many = detail.get("together")
         imported += f", with {many - 1:,} more" if isinstance(many, int) and many > 1 else ""
-        words.append(f" {one.label.value}{'?' if one.tentative else ''}{imported}{sight}")
+        closed = ", closed without an answer" if detail.get("closed") else ""
+        mark = "?" if one.tentative else ""
+        words.append(f" {one.label.value}{mark}{closed}{imported}{sight}")
     if one.kind in {"undo", "redo"}:
         words += [": ", outside(detail.get("was") or "", 60)]
     if one.kind == "tags":

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from reviewdesk.domain.panel.turnout import LiveProgress, ModelPause
-from reviewdesk.domain.records import Pace, Progress
+from reviewdesk.domain.records import Blocker, Pace, Progress
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.views.words import money, plural
 
@@ -53,6 +53,17 @@ def strata_text(progress: Progress) -> str:
         "audit": (progress.audit_done, progress.audit),
     }
     return ", ".join(f"{name} {done:,} of {all_:,}" for name, (done, all_) in parts.items() if all_)
+
+
+def waits(found: Sequence[Blocker]) -> list[tuple[str, str, str]]:
+    """Return what to decide so that labels count: words, an item's id from outside, and words."""
+    return [("decide ", one.id, f": {_waiting(one)}") for one in found]
+
+
+def _waiting(one: Blocker) -> str:
+    if one.before:
+        return f"it comes before {plural(one.waiting, 'label')}, which may wait for it"
+    return f"{plural(one.waiting, 'label waits', 'labels wait')} behind it"
 
 
 def figures_wait(progress: Progress, n: int) -> str:

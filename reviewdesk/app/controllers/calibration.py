@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from reviewdesk.app.controllers.core import CALIBRATION, Core
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.requests import ChoiceForm
 from reviewdesk.app.controllers.view import CalibrationState
+from reviewdesk.desk.figures.blockers import skipped
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.whatif import what_if
@@ -54,13 +56,18 @@ def _figure_drills(found: CalibrationPage, *, blind: bool) -> tuple[DrillDown, .
     return drill(found)
 
 
+def _page(desk: Desk, run: Run) -> CalibrationPage:
+    """Return the page with what a session tells of it that may turn blind."""
+    return replace(calibration_page(desk, run), skipped=skipped(desk, run))
+
+
 PAGES = (
     CalibrationPageKind(
-        "figures", calibration_page, "reading the labels …", drills=_figure_drills, targets=True
+        "figures", _page, "reading the labels …", drills=_figure_drills, targets=True
     ),
     CalibrationPageKind(
         "reliability",
-        calibration_page,
+        _page,
         "reading the labels …",
         drills=bin_drills,
         table=True,

@@ -20,6 +20,7 @@ from reviewdesk.app.controllers.work.outbox import Outbox
 from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.app.later import Later
 from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.desk.figures import blockers
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.domain.records import Item, Run, View
 from reviewdesk.errors import ReviewDeskError
@@ -276,8 +277,10 @@ def opening_text(session: Session, view: View, notice: str) -> str:
 
 def _read_figures(strip: LiveStrip, session: Session, desk: Desk, _report: Report) -> Figures:
     found = strip.read(desk, session.run)
-    alone = found.alone if session.view.blind else None
-    return Figures(found.calibration, alone, found.pace, found.given)
+    if session.view.blind:
+        skipped = blockers.skipped(desk, session.run)
+        return Figures(found.calibration, found.alone, found.pace, found.given, skipped)
+    return Figures(found.calibration, None, found.pace, found.given, found.blockers)
 
 
 def _index(run: Run, desk: Desk, report: Report) -> object:

@@ -17,7 +17,7 @@ from reviewdesk.app.controllers.work.on_screen import Unseen
 from reviewdesk.app.controllers.work.outbox import Write
 from reviewdesk.app.controllers.work.undo import UndoController
 from reviewdesk.desk.review import exposure, repeats
-from reviewdesk.desk.review.edits import Edit
+from reviewdesk.desk.review.edits import Edit, closing, may_close
 from reviewdesk.domain.records import Item, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.settings import Feedback
@@ -25,6 +25,11 @@ from reviewdesk.views.document import Tone
 
 TRUTHS = {"pass": Truth.PASS, "fail": Truth.FAIL, "unsure": Truth.UNSURE}
 """The labels by the last word of their actions."""
+CLOSING = (
+    "It then counts as wrong in the lower end of each interval that gates use, and as right in "
+    "the upper one."
+)
+"""What becomes of an item that is closed."""
 _WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
 
 
@@ -172,6 +177,42 @@ class LabelController:
         core, item = self._core, item_to_change(self._core, "defer")
         if item is None:
             return
+        if not may_close(core.desk, item):
+            self._put_off(item)
+            return
+
+        def answered(close: bool | None) -> None:
+            now = core.session.item
+            if close is not None and now is not None and now.row.key == item.row.key:
+                self._close(now) if close else self._put_off(now)
+
+        name = show_line(item.verdict.id, 80)
+        question = f"{name} was deferred twice. Close it without an answer?"
+        core.ask(QuestionForm(question, f"{CLOSING} With n it is deferred again."), answered)
+
+    def _close(self, item: Item) -> None:
+        """Label an item as not answered, so that nothing waits for it any more, and go on."""
+        core = self._core
+        blind = core.review.exposure.is_blind(core.session, item)
+        blind = blind and not exposure.was_seen(core.desk, item.row.key)
+        act = closing(item.row.key, blind=blind, view=core.review.view())
+
+        def saved(_event: object) -> None:
+            core.review.session = replace(core.session, progress=core.review.progress())
+            core.mark(f"saved ✓ close {item.verdict.id}")
+
+        name = f"close {item.verdict.id}"
+        on_disk = core.outbox.put(
+            Write(act, saved, name=name, item=item, labels=True, decides=True)
+        )
+        core.say(f"closed {show_line(item.verdict.id)} without an answer")
+        core.review.go_on()
+        if on_disk:
+            core.recalibrate()
+        core.show(rows=True)
+
+    def _put_off(self, item: Item) -> None:
+        core = self._core
 
         def saved(_event: object) -> None:
             core.saved = "saved ✓ defer"

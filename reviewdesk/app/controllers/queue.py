@@ -21,6 +21,7 @@ from reviewdesk.domain.records import View
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import NotFoundError, ReviewDeskError
 from reviewdesk.views.document import Tone
+from reviewdesk.views.progress import waits
 
 if TYPE_CHECKING:
     from reviewdesk.app.keys import completion
@@ -52,6 +53,7 @@ class QueueController:
             "filter": self._filter,
             "order": self._order,
             "blind": self._blind,
+            "blocker": self._blocker,
             "search": self._search,
             "search.next": partial(self._turn, 1),
             "search.previous": partial(self._turn, -1),
@@ -73,6 +75,22 @@ class QueueController:
             self._core.show()
         else:
             self._core.say_here("No item was seen before this one.")
+
+    def _blocker(self) -> None:
+        """Go to the item that most labels wait behind; from there, to the next such item."""
+        core, item = self._core, self._core.session.item
+        found = core.figures.blockers
+        if not found:
+            core.say_here("No labels wait behind an undecided item.")
+            return
+        keys = [one.key for one in found]
+        here = None if item is None else item.row.key
+        at = keys.index(here) + 1 if here in keys else 0
+        one = found[at % len(found)]
+        core.review.goto(one.key)
+        core.show()
+        (before, name, after) = waits([one])[0]
+        core.say_here(f"{before}{show_line(name, 80)}{after}", Tone.NOTE)
 
     def step(self, by: int) -> None:
         """Move by rows of the queue, decided ones included."""

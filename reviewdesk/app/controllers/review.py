@@ -112,7 +112,8 @@ class ReviewController:
     def _hints(self) -> Mapping[str, object]:
         session = self.core.session
         pages = 0 if session.item is None else self._pages(session.item)
-        return _hints(session, self.core.panes, pages=pages)
+        blocked = bool(self.core.figures.blockers)
+        return _hints(session, self.core.panes, pages=pages, blocked=blocked)
 
     def take(self) -> tuple[Request, ...]:
         """Return the requests since the last call, in order; read the queue that is wanted."""
@@ -263,7 +264,7 @@ def _label_hints(many: int, readable: bool) -> dict[str, object]:
     return {name: f"{ACTIONS[name].hint} {many:,}" for name in names}
 
 
-def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object]:
+def _hints(session: Session, panes: Panes, *, pages: int, blocked: bool) -> Mapping[str, object]:
     """Return the review screen's actions for the footer, as ``keys.actions.hints`` takes."""
     item, found = session.item, session.found
     has_item, open_item = item is not None, item is not None and not session.hidden
@@ -295,6 +296,7 @@ def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object
             "blind": "open" if session.view.blind else True,
             **dict.fromkeys(("explain", "screen.calibration", "screen.runs"), True),
             "mark": has_item,
+            "blocker": blocked,
             "order": True,
             "history": has_item,
             **dict.fromkeys(("diff", "rerun"), open_item),

@@ -11,7 +11,7 @@ from reviewdesk.app.controllers.widths import LEAST, SMALLEST, WIDE, columns
 from reviewdesk.app.texts.layout import ItemScroll
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.domain.panel.rerun_result import OpenRerun, RerunHistory
-from reviewdesk.domain.records import Calibration, Metrics, Pace
+from reviewdesk.domain.records import Blocker, Calibration, Metrics, Pace
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Tone
@@ -127,6 +127,8 @@ class Figures(Frozen, eq=False):
     alone: Metrics | None = None
     pace: Pace | None = None
     given: int | None = None
+    blockers: tuple[Blocker, ...] = ()
+    """What labels wait behind, as far as the session may tell."""
 
 
 class CalibrationState(Frozen, eq=False):

@@ -114,6 +114,7 @@ _QUEUE = (
     Action("filter.save", QUEUE, "Save the filter under a name", why=_TYPED),
     Action("filter.forget", QUEUE, "Forget a saved filter", why=_TYPED),
     Action("order", QUEUE, "Order the queue", "o", REVIEW, "order"),
+    Action("blocker", QUEUE, "Go to the item that labels wait behind", "B", REVIEW, "skipped"),
     Action("blind", QUEUE, "Blind review on or off", "b", REVIEW, "blind"),
 )
 _SCREENS = (

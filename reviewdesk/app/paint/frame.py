@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.controllers.view import Figures
 from reviewdesk.app.keys.actions import Hint
 from reviewdesk.app.paint.styled import (
     Lines,
@@ -25,12 +26,20 @@ from reviewdesk.app.paint.styled import (
 )
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.panel.rerun_result import OpenRerun
-from reviewdesk.domain.records import Calibration, Design, Metrics, Pace
+from reviewdesk.domain.records import Blocker, Calibration, Design, Metrics, Pace
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.frozen import Frozen
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
-from reviewdesk.views.progress import done_texts, figures_wait, live_text, strata_text, time_texts
+from reviewdesk.views.progress import (
+    done_texts,
+    figures_wait,
+    live_text,
+    strata_text,
+    time_texts,
+    waits,
+)
+from reviewdesk.views.words import plural
 
 _NO_POPULATION = "until each stratum has a label"
 _SAVED = "saved ✓"
@@ -122,13 +131,29 @@ def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int
     return (([fact for fact in facts if fact[0]], spare) for facts, spare in forms)
 
 
-def strip_lines(
+def strip_lines(session: Session, found: Figures, key: str, width: int) -> Lines:
+    """Return the strip: the lines of figures and, if labels wait, what to decide and its ``key``.
+
+    A blind session uses ``alone``, as nothing there may depend on panels of unlabelled items.
+    """
+    lines = _figures_lines(session, found.calibration, found.alone, width)
+    return [*lines, _waits_line(found.blockers, key, width)] if found.blockers else lines
+
+
+def _waits_line(found: Sequence[Blocker], key: str, width: int) -> Content:
+    """Return the item that most labels wait behind, and how many other items there are."""
+    before, name, after = waits(found)[0]
+    more = f" · {plural(len(found) - 1, 'more item')}" if len(found) > 1 else ""
+    pieces = ((f" {key} " if key else " ", Ink.KEY), (before + inline(name, 40) + after, Ink.WARN))
+    return clickable(cut(line(*pieces, (more, Ink.MUTED)), width), "blocker")
+
+
+def _figures_lines(
     session: Session, figures: Calibration | None, alone: Metrics | None, width: int
 ) -> Lines:
-    """Return the strip: two lines of figures, each with its design, or one line of words.
+    """Return two lines of figures, each with its design, or one line of words.
 
     Until there are labels enough for figures to mean something, it says how many are missing.
-    A blind session uses ``alone``, as nothing there may depend on panels of unlabelled items.
     """
     if session.view.blind:
         return [_blind_strip(session, alone, width)]

@@ -10,8 +10,8 @@ from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.app.paint.styled import Lines, flow, heading, inline, line, paragraph
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.records import Calibration, Metrics, Pace, Progress
-from reviewdesk.views.progress import figures_wait, pace_text
+from reviewdesk.domain.records import Blocker, Calibration, Metrics, Pace, Progress
+from reviewdesk.views.progress import figures_wait, pace_text, waits
 from reviewdesk.views.words import number
 
 EXPORT = "reviewdesk labels export"
@@ -23,10 +23,11 @@ def done_lines(
     pace: Pace | None,
     keymap: Keymap,
     width: int,
+    blockers: Sequence[Blocker] = (),
 ) -> Lines:
     """Return the page of a finished queue: what is done, what is open, what to do next.
 
-    ``figures`` are bare metrics in a blind session.
+    ``figures`` are bare metrics in a blind session; labels wait behind ``blockers``.
     """
     what = "in this filter" if session.view.filter else "in this queue"
     lines = paragraph(f"Everything {what} is decided.", width, Ink.STRONG)
@@ -34,7 +35,9 @@ def done_lines(
     if figures is not None and not session.withheld:
         lines += _figures(figures, session.progress, width)
     lines += [Content(""), heading("NEXT", width)]
-    for key, text in _next(session, keymap):
+    steps = [(keymap.first("blocker"), before + inline(name, 200) + after)
+             for before, name, after in waits(blockers)]  # fmt: skip
+    for key, text in [*steps, *_next(session, keymap)]:
         lines += paragraph(text, width, Ink.MUTED, first=[(f"{key}  ", Ink.KEY)], indent=4)
     return lines
 

@@ -178,7 +178,8 @@ class ReviewScreen(PlacedScreen):
             title = partial(one_line, title_line, name.upper(), note, focused=focused)
             self.bar(f"{name}-title").paint(title)
         session, figures = state.session, state.figures
-        figures_painter = partial(strip_lines, session, figures.calibration, figures.alone)
+        key = self.front.keymap.first("blocker")
+        figures_painter = partial(strip_lines, session, figures, key)
         strip = self.bar("strip")
         strip.paint(figures_painter)
         strip.styles.height = len(figures_painter(state.panes.width))

@@ -103,7 +103,8 @@ def _item_painter(state: ViewState, keymap: Keymap) -> ItemPainter:
             return PaintedItem(nothing_lines(session, keymap, width))
         if session.item is None:
             found = figures.alone if session.view.blind else figures.calibration
-            return PaintedItem(done_lines(session, found, figures.pace, keymap, width))
+            painted = done_lines(session, found, figures.pace, keymap, width, figures.blockers)
+            return PaintedItem(painted)
         return painted_item(
             session.item,
             width,

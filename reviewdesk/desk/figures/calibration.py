@@ -8,6 +8,7 @@ from enum import Flag, auto
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.figures.ballots import juror_counts
+from reviewdesk.desk.figures.blockers import blockers
 from reviewdesk.desk.figures.label_rows import labelled
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.review.marks import tag_counts
@@ -74,6 +75,7 @@ def calibration_page(
         jurors=counted,
         tags=tags,
         pace=speed,
+        blockers=blockers(desk, run, found.gaps),
         undone=run.contents - sum(one.labelled for one in reached),
     )
     return _with_fit(page, made) if FitScope.HEADLINE in fits else page

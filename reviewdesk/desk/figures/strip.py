@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.figures.blockers import blockers
 from reviewdesk.desk.team.withheld import told_marks, withheld
 from reviewdesk.domain.labels.second_opinions import NOTHING
-from reviewdesk.domain.records import Calibration, Metrics, Pace, Run
+from reviewdesk.domain.records import Blocker, Calibration, DrawGap, Metrics, Pace, Run
 from reviewdesk.frozen import Frozen
 from reviewdesk.store import queue
 from reviewdesk.store.connect import reading
@@ -35,6 +38,8 @@ class Strip(Frozen):
     alone: Metrics
     pace: Pace
     given: int
+    blockers: tuple[Blocker, ...] = ()
+    """What labels wait behind, by the draw."""
 
 
 class _Snapshot(Frozen):
@@ -59,6 +64,8 @@ class LiveStrip:
         """Start without figures; the first call reads all labels."""
         self._lock = Lock()
         self._kept: _Snapshot | None = None
+        self._placed, self._places = "", dict[tuple[int, int], tuple[Blocker, ...]]()
+        """The items at the places of a run's draw that were looked up."""
         self.rebuilt = 0
         """How many times all labels were read."""
 
@@ -79,7 +86,20 @@ class LiveStrip:
                     live, work = self._build(desk, run, totals), PaceReader()
                 pace = work.pace(desk, run)
             self._kept = _Snapshot(_identity(desk), run.hash, newest, live, work)
-            return Strip(live.calibration(), live.alone(), pace, work.given)
+            found = live.calibration()
+            return Strip(found, live.alone(), pace, work.given, self._named(desk, run, found.gaps))
+
+    def _named(self, desk: Desk, run: Run, gaps: Sequence[DrawGap]) -> tuple[Blocker, ...]:
+        """Name what labels wait behind; each place is looked up once."""
+        if self._placed != run.hash:
+            self._placed, self._places = run.hash, {}
+        named = []
+        for gap in gaps:
+            place = gap.stratum, gap.rank
+            if place not in self._places:
+                self._places[place] = blockers(desk, run, [gap])
+            named += [replace(one, waiting=gap.waiting) for one in self._places[place]]
+        return tuple(named)
 
     def _build(self, desk: Desk, run: Run, totals: RunFigures) -> LiveFigures | RecountedFigures:
         from reviewdesk.desk.figures.label_rows import labelled

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reviewdesk.desk.review import items
-from reviewdesk.domain.records import Event, Truth, View
+from reviewdesk.domain.records import Event, Item, Truth, View
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import events, reviewer
@@ -99,6 +99,26 @@ def tags(key: int, wanted: Sequence[str], added: Sequence[str] | None = None) ->
     if added is not None:
         facts["added"] = list(normal_tags(added))
     return Edit("tags", key, facts)
+
+
+DEFERRED = 2
+"""How often a reviewer defers an item before closing it without an answer."""
+
+
+def may_close(desk: OpenFile, item: Item) -> bool:
+    """Return True if the reviewer has deferred an item often enough to close it."""
+    mine = (event for event in item.history if event.reviewer == desk.reviewer)
+    return sum(event.kind == "defer" and not event.undone for event in mine) >= DEFERRED
+
+
+def closing(key: int, **more: Any) -> Edit:
+    """Return the edit that closes an item without an answer.
+
+    It is the label "can't tell" with a fact that says so. ``more`` are fields of the edit, and
+    facts of a label.
+    """
+    view = more.pop("view", None)
+    return Edit("label", key, {"closed": True, **more}, Truth.UNSURE, view=view)
 
 
 def mark(key: int, on: bool) -> Edit:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from reviewdesk.domain.labels.non_response import as_fail_and_pass
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, stratum, weigh
 from reviewdesk.domain.labels.weighed_rows import LabelledRows
@@ -137,7 +138,17 @@ def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Ranged]:
 
 
 def pass_rate(made: LabelledRows, lacking: str | None = None) -> Ranged:
-    """Return the share of such items that should pass; see ``share``."""
+    """Return the share of such items that should pass; see ``share``.
+
+    Its ends cover what the items without an answer could have been.
+    """
+    found, *ends = (_pass_rate(one, lacking) for one in (made, *as_fail_and_pass(made)))
+    lows = [one.low for one in (found, *ends) if one.low is not None]
+    highs = [one.high for one in (found, *ends) if one.high is not None]
+    return replace(found, low=min(lows, default=None), high=max(highs, default=None))
+
+
+def _pass_rate(made: LabelledRows, lacking: str | None) -> Ranged:
     effect = made.pass_effect(Target.ITEMS)
     return share([pass_part(one, effect.deff) for one in made.voted], lacking, effect.z)
 

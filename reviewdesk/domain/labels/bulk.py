@@ -96,7 +96,7 @@ def _stratum(live: LiveFigures, found: LabelColumns, leads: Column, stratum: int
     where = inside[found.contents.number]
     rows = found.rows(live.run.source, scores_stated=live.figures.scores_stated, where=where)
     return StratumLabels(
-        Prefix(Overlay(label), end),
+        Prefix(Overlay(label), end, len(ranks)),
         int((found.contents.any_of(found.counts) & inside).sum()),
         counters_of(rows),
     )

@@ -184,7 +184,7 @@ _DETAIL: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("counter", "count", "together", "of", "calls", "answered", "done", "left",
                      "given_up", "first", "plan", "pid", "rules"), _WHOLE),
     **dict.fromkeys(("note", "once", "import", "was", "name", "content", "batch"), _TEXT),
-    **dict.fromkeys(("on", "imported", "seen", "unseen", "stopped", "masked"), (bool,)),
+    **dict.fromkeys(("on", "imported", "seen", "unseen", "stopped", "masked", "closed"), (bool,)),
     **dict.fromkeys(("blind", "told"), (bool, type(None))),
     **dict.fromkeys(("at", "revealed_at", "again"), (str, type(None))),
     **dict.fromkeys(("kept", "flips", "columns", "chains"), (dict,)),

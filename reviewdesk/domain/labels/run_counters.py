@@ -14,7 +14,7 @@ from reviewdesk.domain.labels.sampling import (
     empty_strata,
     run_design,
 )
-from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
+from reviewdesk.domain.records import Calibration, Design, DrawGap, Metrics, Truth
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.counters import Counters
 from reviewdesk.domain.verdict import Decision
@@ -53,11 +53,14 @@ class RunCounters:
         self.truths[verdicts[0].place.truth] += sign
 
     def calibration(
-        self, counted: Mapping[int, int], weighted: Callable[[], Counters]
+        self,
+        counted: Mapping[int, int],
+        weighted: Callable[[], Counters],
+        gaps: tuple[DrawGap, ...] = (),
     ) -> Calibration:
         """Compute both lines; ``weighted`` counts the rows by the draw, if the design stands.
 
-        ``counted`` is how many labels of each stratum count.
+        ``counted`` is how many labels of each stratum count, and others wait behind ``gaps``.
         """
         figures = self.figures
         design = run_design(self.usable, figures.sizes, counted, figures.decided)
@@ -76,6 +79,7 @@ class RunCounters:
             rowless=self.labelled - line.n,
             waiting=line.n - population.n if population else 0,
             warnings=warnings_of(population or line, design, empty, figures, left_out),
+            gaps=gaps,
         )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from reviewdesk.domain.records import Design, Truth
+from reviewdesk.domain.records import Design, DrawGap, Truth
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.frozen import Frozen
 
@@ -89,6 +89,8 @@ class Weighing(Frozen):
     empty: tuple[int, ...]
     """The decided strata without a label that counts."""
     design: Design
+    gaps: tuple[DrawGap, ...] = ()
+    """The places that labels wait behind."""
 
 
 def stratum(decision: Decision | None, *, flagged: bool) -> int:
@@ -132,7 +134,8 @@ def weigh(
     ``1/(1 - Π_h C(N_h - n_h, k_h)/C(N_h, k_h))``, k_h the length of the prefix and n_h the number
     of its verdicts in the stratum, times ``k_h/m_h`` for the non-responses.
     """
-    ends = prefix_ends(labelled)
+    found = prefixes(labelled)
+    ends = _ends(found)
     units: dict[object, set[tuple[int, int]]] = {}
     counting = set[tuple[int, int]]()
     for row in labelled:
@@ -152,7 +155,7 @@ def weigh(
     held = decided_strata(sizes, decided)
     usable = len({row.unit for row in labelled if row.usable and row.stratum in held})
     design = run_design(usable, sizes, m, decided)
-    return Weighing(weights, drawn, inclusion, ends, m, empty, design)
+    return Weighing(weights, drawn, inclusion, ends, m, empty, design, gaps(found))
 
 
 def _weight(
@@ -255,10 +258,13 @@ class Prefix(Generic[T]):
     held: Held[T] = field(default_factory=dict)
     end: int = 0
     """The length of the prefix."""
+    many: int = 0
+    """The number of labels, of which those beyond the prefix wait."""
 
     def give(self, rank: int, label: T) -> list[tuple[T, int]]:
         """Set a rank's label; return the labels that enter the prefix (1) and leave it (-1)."""
         moved = [(self.held[rank], -1), (label, 1)] if rank < self.end else []
+        self.many += rank not in self.held
         self.held[rank] = label
         while self.end in self.held:
             moved.append((self.held[self.end], 1))
@@ -269,18 +275,41 @@ class Prefix(Generic[T]):
         """Remove the label of a rank; return the labels that leave the prefix, each with -1."""
         moved = [(self.held[place], -1) for place in range(rank, self.end)]
         self.end = min(self.end, rank)
+        self.many -= 1
         del self.held[rank]
         return moved
 
 
-def prefix_ends(labelled: Iterable[LabelledVerdict]) -> dict[int, int]:
-    """Return the length of each stratum's labelled prefix, by stratum."""
-    prefixes: dict[int, Prefix[None]] = {}
+def prefixes(labelled: Iterable[LabelledVerdict]) -> dict[int, Prefix[None]]:
+    """Return each stratum's labels with its labelled prefix, by stratum."""
+    found: dict[int, Prefix[None]] = {}
     for row in labelled:
-        prefix = prefixes.setdefault(row.stratum, Prefix())
+        prefix = found.setdefault(row.stratum, Prefix())
         if row.seen:
             prefix.give(row.rank, None)
-    return {h: prefix.end for h, prefix in prefixes.items()}
+    return found
+
+
+def prefix_ends(labelled: Iterable[LabelledVerdict]) -> dict[int, int]:
+    """Return the length of each stratum's labelled prefix, by stratum."""
+    return _ends(prefixes(labelled))
+
+
+def _ends(found: Mapping[int, Prefix[T]]) -> dict[int, int]:
+    return {h: prefix.end for h, prefix in found.items()}
+
+
+def gaps(found: Mapping[int, Prefix[T]]) -> tuple[DrawGap, ...]:
+    """Return where labels wait for an earlier place of the draw, those with the most first.
+
+    Labels of verdicts that the panel did not decide give no row, so that nothing waits for them.
+    """
+    made = [
+        DrawGap(h, prefix.end, prefix.many - prefix.end)
+        for h, prefix in found.items()
+        if prefix.many > prefix.end and h % FIRST_REST != 2
+    ]
+    return tuple(sorted(made, key=lambda gap: (-gap.waiting, gap.stratum)))
 
 
 def run_design(

@@ -14,7 +14,7 @@ from reviewdesk.domain.labels.rows import (
     rows_of,
 )
 from reviewdesk.domain.labels.run_counters import RunCounters
-from reviewdesk.domain.labels.sampling import Held, Prefix
+from reviewdesk.domain.labels.sampling import Held, Prefix, gaps
 from reviewdesk.domain.records import Calibration, Metrics
 from reviewdesk.domain.stats.counters import CalibrationRow, Counters
 from reviewdesk.domain.verdict import Decision
@@ -145,6 +145,7 @@ class LiveFigures:
             lambda: Counters.blend(
                 (one.inside, sizes[h] / one.counted) for h, one in counted.items()
             ),
+            gaps({h: stratum.prefix for h, stratum in self.strata.items()}),
         )
 
     def alone(self) -> Metrics:

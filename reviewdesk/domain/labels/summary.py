@@ -36,7 +36,9 @@ def both_lines(made: LabelledRows) -> Calibration:
     counters = RunCounters(made.figures, made.source, counters_of(made.rows))
     for verdicts in by_content(made.labelled):
         counters.move(verdicts)
-    return counters.calibration(made.weighing.counted, lambda: counters_of(made.headline))
+    return counters.calibration(
+        made.weighing.counted, lambda: counters_of(made.headline), made.weighing.gaps
+    )
 
 
 def split(made: LabelledRows, given: Mapping[bytes, bool | None]) -> BlindSplit:

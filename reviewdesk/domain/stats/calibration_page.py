@@ -8,7 +8,7 @@ from reviewdesk.domain.gates.limits import LimitCheck
 from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.labels.strata import AuditSample, Stratum
-from reviewdesk.domain.records import Calibration, Metrics, Pace, TagCount, Truth
+from reviewdesk.domain.records import Blocker, Calibration, Metrics, Pace, TagCount, Truth
 from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, PanelIntervals, Target
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.frozen import Frozen, field
@@ -83,6 +83,10 @@ class CalibrationPage(Frozen):
     jurors: tuple[JurorCounts, ...] | None = None
     tags: tuple[TagCount, ...] = ()
     pace: Pace = _NO_PACE
+    blockers: tuple[Blocker, ...] = ()
+    """What labels wait behind, by the draw."""
+    skipped: tuple[Blocker, ...] = ()
+    """What a blind session tells in its place, if it was asked for."""
     undone: int = 0
     """The number of contents without a label, as progress counts them."""
 

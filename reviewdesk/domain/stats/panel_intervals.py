@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from reviewdesk.domain.labels.non_response import as_wrong_and_right
 from reviewdesk.domain.labels.weighed_rows import LabelledRows
 from reviewdesk.domain.stats.calibration import Bools, Floats, Rows
 from reviewdesk.domain.stats.figures import Interval, PanelIntervals, Target
@@ -21,7 +23,37 @@ _MAX_ROWS_DRAWN = 10_000_000
 
 
 def panel_intervals(made: LabelledRows, target: Target = Target.RUN) -> PanelIntervals:
-    """Compute the panel's intervals: rates by ``stratified``, others by bootstrap within strata."""
+    """Compute the panel's intervals through the draw.
+
+    Those for such items, which gates use, cover what the items without an answer could have been.
+    """
+    found = _of_answers(made, target)
+    if target is Target.RUN:
+        return found
+    ends = [_of_answers(one, target) for one in as_wrong_and_right(made)]
+    return replace(
+        found,
+        accuracy=_widest(found.accuracy, [one.accuracy for one in ends]),
+        sensitivity=_widest(found.sensitivity, [one.sensitivity for one in ends]),
+        specificity=_widest(found.specificity, [one.specificity for one in ends]),
+        brier=_widest(found.brier, [one.brier for one in ends]),
+        gap=_widest(found.gap, [one.gap for one in ends]),
+        kappa=_widest(found.kappa, [one.kappa for one in ends]),
+    )
+
+
+def _widest(found: Any, others: Sequence[Any]) -> Any:
+    """Return an interval from the least lower end of several to the greatest upper end."""
+    if found is None:
+        return found
+    known = [one for one in others if one is not None]
+    low = min([found.low, *(one.low for one in known)])
+    high = max([found.high, *(one.high for one in known)])
+    return replace(found, low=low, high=high)
+
+
+def _of_answers(made: LabelledRows, target: Target) -> PanelIntervals:
+    """Compute the intervals by the labels that say pass or fail alone."""
     of, found = (_brier, _gap, _kappa), stratified_rates(made.voted, target, clusters=made.clusters)
     drawn = made.weighing.design.stands
     brier, gap, kappa = _bootstrap(made, target, of) if drawn else [None] * len(of)

@@ -58,6 +58,7 @@ def run_figures(page: CalibrationPage) -> dict[str, Any]:
         **shape(page, "warnings=calibration.warnings verdicts=counts.verdicts"),
         "strata": [shape(one, "stratum=name * unanswered") for one in page.strata],
         **shape(page, "audit missing"),
+        "blockers": [shape(one, "id waiting") for one in page.blockers],
         "blind": _side(page.split.blind),
         "open": _side(page.split.open),
         **shape(page, "open_unsaid=split.unsaid tags"),

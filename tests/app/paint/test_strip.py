@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.controllers.view import Figures
 from reviewdesk.app.paint.frame import strip_lines
 from reviewdesk.domain.records import Calibration, Design, View
 from tests.app.appkit import open_run, report, verdict
@@ -61,7 +62,7 @@ def held(line: str, kept: tuple[str, ...]) -> None:
 def test_the_corrected_rate_outlives_all_but_the_errors(
     shown: tuple[Session, Calibration], width: int, kept: tuple[str, ...]
 ) -> None:
-    first, _ = strip_lines(*shown, None, width)
+    first, _ = strip_lines(shown[0], Figures(shown[1]), "B", width)
     held(first.plain, kept)
     assert len(first.plain) <= width
 
@@ -74,5 +75,5 @@ def test_without_a_corrected_rate_there_is_no_word_of_one(
     bare = replace(
         found.labelled, corrected_rate=None, corrected_rate_low=None, corrected_rate_high=None
     )
-    first, _ = strip_lines(session, replace(found, labelled=bare), None, width)
+    first, _ = strip_lines(session, Figures(replace(found, labelled=bare)), "B", width)
     held(first.plain, kept)

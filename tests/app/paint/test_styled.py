@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.controllers.view import Figures
 from reviewdesk.app.keys.actions import ACTIONS, hints
 from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.app.paint import styled
@@ -22,7 +23,7 @@ from reviewdesk.app.paint.queue import queue_line
 from reviewdesk.app.paint.row import flag_names, label_mark
 from reviewdesk.app.paint.scores import strip_plot
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.records import Item, Pace, QueueRow, Truth, View
+from reviewdesk.domain.records import Blocker, Item, Pace, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.views.comparison import comparison
 from tests.app.appkit import juror, jury_lines, open_run, report, verdict
@@ -108,7 +109,9 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
             assert len(shown) <= most
         check([footer_line(everything, keymap.first, width)], width)
         for mode in (session, blind):
-            check(strip_lines(mode, None, None, width), width)
+            check(
+                strip_lines(mode, Figures(blockers=(Blocker(1, HOSTILE, 42),)), "B", width), width
+            )
             check([queue_line(item.row, width, current=True, blind=mode is blind)], width)
 
 
