@@ -345,7 +345,7 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
         score=score,
         vote=vote,
         stated_pass=stated,
-        contradicts=_contradicts(stated, number(juror.get("score")), line, derived),
+        contradicts=_contradicts(stated, score, line, derived),
         confidence=confidence if confidence is not None and 0 <= confidence <= 1 else None,
         weight=policy.weights.get(juror["id"]) if weight is None else weight,
         reason=juror.get("reason"),

@@ -348,6 +348,8 @@ def numbers(found: Assessment, policy: Policy) -> Section:
     facts = tuple((Text(f"{name} ", Tone.MUTED), number(value)) for name, value in spread.items())
     plot = ScorePlot(found.seats, policy.threshold)
     blocks, note = (table, plot, Flow(facts)), "≠ differs from the verdict"
+    if found.labels:
+        note += "; these rules read scores and votes, and leave out labels that are neither"
     return Section("Numbers", blocks, note, _numbers_in_short(found, policy))
 
 

@@ -46,6 +46,7 @@ def test_kinds_follow_the_bits() -> None:
         (body(juror("a", 0, **{"pass": True})), {}, Breach.PASS_SCORE),
         (body(juror("a", 1, **{"pass": False})), {}, Breach.PASS_SCORE),
         (body(juror("a", 0.9, **{"pass": False})), {}, Breach(0)),
+        (body(juror("a", 1, **{"pass": False}, status="error")), {}, Breach(0)),
         (body(juror("a", 0.7, **{"pass": False}, meta={"threshold": 0.5})), {}, Breach.PASS_SCORE),
         (body(juror("a", 0.7), meta={"contradictions": ["so it is"]}), {}, Breach.CONTRADICTION),
     ],
