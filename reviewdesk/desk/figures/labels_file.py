@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.gates.limits import default_checks
-from reviewdesk.domain.gates.such_items import as_run
+from reviewdesk.domain.gates.such_items import UnansweredRow, as_run
 from reviewdesk.domain.labels.coverage import OF_ITSELF, RateMethod, RunRate, of_trusted
 from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
 from reviewdesk.domain.records import Calibration, Design, Metrics, Run
@@ -14,7 +14,7 @@ from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.calibration_page import FilePage
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.fit import fit
-from reviewdesk.domain.stats.stratified import stratified_rates
+from reviewdesk.domain.stats.panel_intervals import panel_intervals
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.frozen import Frozen
 from reviewdesk.store import figures
@@ -22,8 +22,9 @@ from reviewdesk.store.explain import explained
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.labels.weighed_rows import LabelledRows
     from reviewdesk.reports.bytes.source import Source
-    from reviewdesk.reports.labels.reader import ScoreRow
+    from reviewdesk.reports.labels.reader import ScoreFile, ScoreRow
 
 _DECIDED = {Decision.PASS.value, Decision.FAIL.value}
 _UNFLAGGED_STRATA = {*STRATA[FIRST_REST:]}
@@ -70,6 +71,25 @@ class FileRows(Frozen):
     warnings: tuple[str, ...]
     tests: tuple[str, ...] = ()
     independent: bool = False
+    unanswered: tuple[UnansweredRow, ...] = ()
+
+    @property
+    def run(self) -> LabelledRows | None:
+        """The run that the rows were drawn from, or ``None`` if they do not represent one."""
+        return as_run(self.rows, self.strata, self.tests, self.unanswered) if self.drawn else None
+
+
+def _unanswered(file: ScoreFile) -> Iterator[UnansweredRow]:
+    """Yield the drawn rows that nobody answered; files of earlier versions lack the confidence."""
+    sure = [row.confidence for row in file.rows]
+    for row in file.unanswered:
+        name, stated = str(row.get("stratum")), row.get("confidence")
+        if name not in STRATA or name.endswith("/none"):
+            continue
+        confidence = sum(sure) / max(1, len(sure))
+        if isinstance(stated, float) and 0 <= stated <= 1:
+            confidence = stated
+        yield UnansweredRow(confidence, name.endswith("/pass"), name, str(row.get("test") or ""))
 
 
 def file_rows(source: Source) -> FileRows:
@@ -101,6 +121,7 @@ def file_rows(source: Source) -> FileRows:
         warnings=tuple(warnings),
         tests=tests if len(tests) == len(kept) else (),
         independent=independent,
+        unanswered=tuple(_unanswered(file)),
     )
 
 
@@ -115,7 +136,7 @@ def calibrate_file(source: Source, over: ObservedDecisions | None = None) -> Fil
 
 def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage:
     """Compute the figures of rows that ``file_rows`` has read."""
-    drawn = as_run(file.rows, file.strata) if file.drawn else None
+    drawn = file.run
     line, found = measure(file.rows, over.rate if over else None), fit(file.rows)
     calibration = Calibration(
         labelled=line,
@@ -135,9 +156,7 @@ def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage
         honest=_run_rate(file.kept, line, over),
         gates=default_checks(line, found.null),
         representative=file.drawn,
-        specificity=(
-            None if drawn is None else stratified_rates(drawn.voted, Target.ITEMS).specificity
-        ),
+        specificity=(None if drawn is None else panel_intervals(drawn, Target.ITEMS).specificity),
     )
 
 

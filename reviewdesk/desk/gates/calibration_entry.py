@@ -70,6 +70,8 @@ class _Labels(Frozen):
     joined: JoinedReport | None = None
     independent: bool = True
     """Whether it is known which rows share a label."""
+    others: tuple[Rows, ...] = ()
+    """Without a draw, the rows as they are if every item without an answer is wrong, or right."""
 
     @property
     def line(self) -> Metrics:
@@ -143,14 +145,12 @@ def _short(found: _Labels | None, tally: FindingTally) -> tuple[str, ...]:
 
 def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
     from reviewdesk.desk.figures.labels_file import file_page, file_rows
-    from reviewdesk.domain.gates.such_items import as_run, pass_rate
+    from reviewdesk.domain.gates.such_items import pass_rate
     from reviewdesk.domain.stats.panel_intervals import panel_intervals
     from reviewdesk.reports.bytes.source import Source
 
     file = file_rows(Source.from_path(folder / named(gate.labels or "")))
-    page, drawn = file_page(file), None
-    if file.drawn:
-        drawn = as_run(file.rows, file.strata, file.tests)
+    page, drawn = file_page(file), file.run
     return _Labels(
         page.calibration,
         page.fit,
@@ -206,6 +206,7 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
     in the suite replaces the run's.
     """
     from reviewdesk.domain.gates.such_items import pass_rate
+    from reviewdesk.domain.labels.non_response import as_wrong_and_right
     from reviewdesk.domain.labels.summary import both_lines, described
     from reviewdesk.domain.stats.fit import fit
     from reviewdesk.domain.stats.panel_intervals import panel_intervals
@@ -229,6 +230,7 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
         default_expectations(observed if rate else None) if gate.by_default else gate.expect,
         passed,
         decided,
+        others=() if found.design.stands else tuple(one.rows for one in as_wrong_and_right(made)),
     )
 
 
@@ -288,9 +290,13 @@ def _cells_text(block: Reliability) -> str:
 
 def _interval_figures(gate: CalibrationGate, found: _Labels) -> dict[str, Ranged]:
     """Return the figures with an interval; confusion figures may come from the suite's block."""
-    from reviewdesk.domain.gates.such_items import of_counts, such_items
+    from reviewdesk.domain.gates.such_items import of_counts, such_items, widest
+    from reviewdesk.domain.stats.calibration import measure
+    from reviewdesk.domain.stats.fit import fit
 
     made = such_items(found.rows, found.line, found.fit, found.intervals)
+    others = [such_items(one, measure(one, None), fit(one), None) for one in found.others]
+    made = {name: widest(own, [one[name] for one in others]) for name, own in made.items()}
     if found.rows.passed is None and gate.reliability is not None:
         return made | of_counts(*astuple(gate.reliability))
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -19,7 +19,7 @@ from reviewdesk.frozen import Frozen
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.desk.loading import LoadOptions
-    from reviewdesk.domain.gates.join import Joined, ReportContent
+    from reviewdesk.domain.gates.join import DrawnLabel, Joined, ReportContent
     from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
     from reviewdesk.domain.labels.weighed_rows import LabelledRows
     from reviewdesk.domain.records import Run
@@ -100,10 +100,12 @@ def joined_report(
             "Judge the answers that were labelled, or label those of the report.",
         )
     conn, key = report.desk.conn, report.run.key
-    truths = {item: label.truth for item, label in found.labels.items()}
-    rows = [row for row in figures.of_items(conn, key, truths) if row.decided]
+    unanswered = join(replace(labels, labels=labels.unanswered), report.contents).labels
+    joined = {**unanswered, **found.labels}
+    truths = {item: label.truth for item, label in joined.items()}
+    rows = [row for row in figures.of_items(conn, key, truths) if row.decided or row.unanswered]
     totals = _totals(figures.run_figures(conn, key), labels, found, rows)
-    placed = _placed(rows, found, drawn=labels.drawn)
+    placed = _placed(rows, joined, found.strata, drawn=labels.drawn)
     source = labels.source or totals.confidence_source
     made = make_rows(placed, totals, source)
     notes: tuple[str, ...] = ()
@@ -169,7 +171,13 @@ def _totals(
     )
 
 
-def _placed(rows: list[LabelledRow], found: Joined, *, drawn: bool) -> list[LabelledRow]:
+def _placed(
+    rows: list[LabelledRow],
+    labels: Mapping[bytes, DrawnLabel],
+    strata: Mapping[bytes, int],
+    *,
+    drawn: bool,
+) -> list[LabelledRow]:
     """Return the rows with their strata in the suite's draw, and places at the front of it.
 
     Labels that were not ``drawn`` leave the first place of each stratum free, so that they count as
@@ -178,7 +186,7 @@ def _placed(rows: list[LabelledRow], found: Joined, *, drawn: bool) -> list[Labe
     ranks: dict[int, dict[bytes, int]] = {}
     made = []
     for row in rows:
-        h = found.strata.get(row.item, found.labels[row.item].stratum)
+        h = strata.get(row.item, labels[row.item].stratum)
         h = row.place.stratum if h is None else h
         mine = ranks.setdefault(h, {})
         rank = mine.setdefault(row.item, len(mine) + (not drawn))
@@ -192,14 +200,24 @@ def _weighed(made: LabelledRows, found: Joined) -> LabelledRows:
     The contents of a stratum may weigh differently: older versions drew verdicts, and a content
     with several of them was drawn with a higher chance.
     """
-    strata = {row.item: row.place.stratum for row in made.labelled}
-    given = {item: found.labels[item].weight or 0.0 for item in strata}
+    strata = {row.item: row.place.stratum for row in made.labelled if not row.unanswered}
+    given = {item: found.labels[item].weight or 0.0 for item in strata if item in found.labels}
     mass: dict[int, float] = {}
-    for item, h in strata.items():
-        mass[h] = mass.get(h, 0.0) + given[item]
+    for h in set(strata.values()):
+        mine = [given[item] for item, other in strata.items() if other == h and item in given]
+        # One that nobody answered in the suite weighs as much as the others do on average.
+        usual = sum(mine) / len(mine) if mine else 1.0
+        for item, other in strata.items():
+            if other == h:
+                mass[h] = mass.get(h, 0.0) + given.setdefault(item, usual)
     weights = {item: given[item] * made.figures.sizes[h] / mass[h] for item, h in strata.items()}
-    weighing = replace(made.weighing, weights=[weights[row.item] for row in made.labelled])
-    return replace(made, weights=[weights[row.item] for row in made.verdicts], weighing=weighing)
+    each = [weights.get(row.item, 0.0) for row in made.labelled]
+    return replace(
+        made,
+        weights=[weights[row.item] for row in made.verdicts],
+        weighing=replace(made.weighing, weights=each),
+        again=lambda truths: _weighed(replace(made, again=None).with_truths(truths), found),
+    )
 
 
 def _doubts(labels: SuiteLabels, counts: JoinCounts) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.gates.calibration_targets import Reliability
 from reviewdesk.domain.gates.join import FrameContent, frame_of
-from reviewdesk.domain.labels.rows import LabelledRow
+from reviewdesk.domain.labels.rows import LabelledRow, confidence
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
 from reviewdesk.domain.records import Design, Run, Truth
@@ -134,6 +134,12 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
     head, rows = desk.head(), []
     for verdict, weight in zip(made.labelled, made.weighing.weights, strict=True):
         truth = verdict.place.truth
+        if verdict.unanswered and made.drawn[verdict.key]:
+            # A reader counts it against and for the panel, so it must know of it.
+            (label, *_) = labels.of_item(desk.conn, verdict.item)
+            open_row = _full_row(run, verdict, label, None, made, head)
+            rows.append({**open_row, "truth": Truth.UNSURE.value})
+            continue
         if truth not in {Truth.PASS, Truth.FAIL} or (weighted and not weight):
             continue
         given = labels.of_item(desk.conn, verdict.item)
@@ -249,7 +255,9 @@ def _resampled_places(
 
 
 def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
-    """Return every label of a run in full; without a row, its confidence and correct are ``null``.
+    """Return every label of a run in full; without a row, its correct is ``null``.
+
+    So is its confidence, unless the panel decided and the label says neither pass nor fail.
 
     If several people labelled a verdict, only the first label carries the figures, so that a reader
     counts the verdict once; an adjudication comes first. A design without weights writes the weight
@@ -289,9 +297,12 @@ def _full_row(
     head: str,
 ) -> dict[str, Any]:
     detail = json.loads(label["detail"])
-    confidence, correct, weight = row or (None, None, 0.0)
+    sure, correct, weight = row or (None, None, 0.0)
+    if row is None and verdict.unanswered:
+        stated = made.figures.scores_stated
+        sure = confidence(verdict, made.source, scores_stated=stated)
     return {
-        "confidence": confidence,
+        "confidence": sure,
         "correct": correct,
         "confidence_source": made.source,
         "id": verdict.id,

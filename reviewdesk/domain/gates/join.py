@@ -65,6 +65,8 @@ class SuiteLabels(Frozen):
     labels: tuple[DrawnLabel, ...]
     frame: tuple[FrameContent, ...] | None
     source: str | None = None
+    unanswered: tuple[DrawnLabel, ...] = ()
+    """The drawn contents that nobody answered."""
 
     @property
     def drawn(self) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -33,14 +34,27 @@ from reviewdesk.domain.stats.fit import CHUNK, RESAMPLES, SEED, TAIL, share_ends
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.stats.stratified import pass_part, stratified_rate
 from reviewdesk.domain.verdict import SLACK, Decision
+from reviewdesk.frozen import Frozen
 
 UNDECIDED = "not every row says what the judge decided"
 NO_KAPPA = "chance alone would agree on every row"
 NO_LABEL = "no label that counts says pass or fail"
 
 
+class UnansweredRow(Frozen):
+    """A drawn item that the panel decided and nobody answered; see ``non_response``."""
+
+    confidence: float
+    passed: bool
+    stratum: str
+    test: str = ""
+
+
 def as_run(
-    rows: Rows, strata: Sequence[str] | None, tests: Sequence[str] = ()
+    rows: Rows,
+    strata: Sequence[str] | None,
+    tests: Sequence[str] = (),
+    unanswered: Sequence[UnansweredRow] = (),
 ) -> LabelledRows | None:
     """Return the run that drawn rows stand for: the size of a stratum is the sum of its weights.
 
@@ -80,11 +94,61 @@ def as_run(
             return None
     whole = {h: max(round(sizes[h]), count) for h, count in mass.items()}
     counts = {h: (round(decided[h, True]), round(decided[h, False])) for h in mass}
+    for at, one in enumerate(unanswered, len(labelled)):
+        h = STRATA.index(one.stratum)
+        if h not in whole:
+            continue
+        place = LabelledVerdict(h, mass[h], Truth.UNSURE, content=b"?%d" % at)
+        mass[h] += 1
+        decision = Decision.PASS if one.passed else Decision.FAIL
+        open_row = LabelledRow(at, str(at), b"", decision, None, None, None, 0, 0, place, one.test)
+        labelled.append(open_row)
+    verdicts = labelled[: len(strata)]
     weighing = weigh([one.place for one in labelled], whole, counts)
     weights = weighing.weights if rows.content is None else rows.weight.tolist()
-    weighing = replace(weighing, weights=weights)
+    weights = weights[: len(strata)]
+    weighing = replace(weighing, weights=weights + [0.0] * (len(labelled) - len(weights)))
     figures = RunFigures(0, 0, "file", scores_stated=False, sizes=whole, decided=counts)
-    return LabelledRows(labelled, figures, labelled, rows, weights, weighing, "file")
+    again = partial(_answered, rows, strata, tests, unanswered) if unanswered else None
+    return LabelledRows(labelled, figures, verdicts, rows, weights, weighing, "file", again)
+
+
+def _answered(
+    rows: Rows,
+    strata: Sequence[str],
+    tests: Sequence[str],
+    unanswered: Sequence[UnansweredRow],
+    truths: Mapping[int, Truth],
+) -> LabelledRows:
+    """Return the run of drawn rows if the unanswered ones had these truths, by their places.
+
+    They share the weight of their stratum with the others.
+    """
+    given = {at: unanswered[at - len(strata)] for at in truths}
+    contents = np.arange(len(strata)) if rows.content is None else rows.content
+    weight, more = rows.weight.copy(), []
+    for name in dict.fromkeys(one.stratum for one in given.values()):
+        mine = np.array([one == name for one in strata])
+        count = len(np.unique(contents[mine]))
+        new = sum(one.stratum == name for one in given.values())
+        weight[mine] *= count / (count + new)
+    for one in given.values():
+        mine = np.array([name == one.stratum for name in strata])
+        more.append(float(weight[mine].sum()) / len(np.unique(contents[mine])))
+    passed = [one.passed for one in given.values()]
+    right = [one.passed is (truths[at] is Truth.PASS) for at, one in given.items()]
+    first = int(contents.max()) + 1
+    whole = Rows(
+        np.append(rows.confidence, [one.confidence for one in given.values()]),
+        np.append(rows.correct, right),
+        np.append(weight, more),
+        None if rows.passed is None else np.append(rows.passed, passed),
+        None if rows.content is None else np.append(contents, first + np.arange(len(given))),
+    )
+    names = [*strata, *(one.stratum for one in given.values())]
+    made = as_run(whole, names, [*tests, *(one.test for one in given.values())] if tests else ())
+    assert made is not None  # noqa: S101 - the rows without these made a run
+    return made
 
 
 def such_items(
@@ -143,8 +207,15 @@ def pass_rate(made: LabelledRows, lacking: str | None = None) -> Ranged:
     Its ends cover what the items without an answer could have been.
     """
     found, *ends = (_pass_rate(one, lacking) for one in (made, *as_fail_and_pass(made)))
-    lows = [one.low for one in (found, *ends) if one.low is not None]
-    highs = [one.high for one in (found, *ends) if one.high is not None]
+    return widest(found, ends)
+
+
+def widest(found: Ranged, others: Sequence[Ranged]) -> Ranged:
+    """Return a figure with the outermost ends of the others, or with its own without any."""
+    if not others:
+        return found
+    lows = [one.low for one in others if one.low is not None]
+    highs = [one.high for one in others if one.high is not None]
     return replace(found, low=min(lows, default=None), high=max(highs, default=None))
 
 

@@ -9,14 +9,10 @@ interval counts every one of them as wrong, and the upper end counts them as rig
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from reviewdesk.domain.labels.rows import LabelledRow
-from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
+from reviewdesk.domain.labels.weighed_rows import LabelledRows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Decision
-
-_NO_ANSWER = (Truth.UNSURE, Truth.DISPUTED)
 
 
 def as_wrong_and_right(made: LabelledRows) -> tuple[LabelledRows, ...]:
@@ -32,24 +28,20 @@ def as_fail_and_pass(made: LabelledRows) -> tuple[LabelledRows, ...]:
 def _both(made: LabelledRows, is_pass: Callable[[bool, bool], bool]) -> tuple[LabelledRows, ...]:
     """Answer every unanswered item of the draw, first with False and then with True.
 
+    Where the labels do not represent the run, every unanswered item counts, as every label does.
     ``is_pass`` takes what the panel decided and the answer, and returns if the item should pass.
     """
-    unanswered = {
-        verdict.key
+    everywhere = not made.weighing.design.stands
+    passed = {
+        verdict.key: verdict.decision is Decision.PASS
         for verdict, inside in zip(made.labelled, made.weighing.drawn, strict=True)
-        if inside and verdict.place.truth in _NO_ANSWER and verdict.place.decided
+        if (inside or everywhere) and verdict.unanswered
     }
-    if not unanswered:
+    if not passed:
         return ()
-
-    def answered(verdict: LabelledRow, answer: bool) -> LabelledRow:
-        if verdict.key not in unanswered:
-            return verdict
-        passed = verdict.decision is Decision.PASS
-        truth = Truth.PASS if is_pass(passed, answer) else Truth.FAIL
-        return replace(verdict, place=replace(verdict.place, truth=truth))
-
     return tuple(
-        make_rows([answered(one, answer) for one in made.labelled], made.figures, made.source)
+        made.with_truths(
+            {key: Truth.PASS if is_pass(one, answer) else Truth.FAIL for key, one in passed.items()}
+        )
         for answer in (False, True)
     )

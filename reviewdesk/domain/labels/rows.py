@@ -39,6 +39,12 @@ class LabelledRow(Frozen):
         return self.decision in (Decision.PASS, Decision.FAIL) and truth in (Truth.PASS, Truth.FAIL)
 
     @property
+    def unanswered(self) -> bool:
+        """Whether the panel decided, but the label says neither pass nor fail: a non-response."""
+        truth = self.place.truth
+        return self.place.decided and truth in (Truth.UNSURE, Truth.DISPUTED)
+
+    @property
     def correct(self) -> bool:
         """Whether the panel's decision matches the label."""
         return str.__eq__(self.decision or "", self.place.truth)

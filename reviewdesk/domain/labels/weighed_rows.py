@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, chosen_source, row_of
 from reviewdesk.domain.labels.sampling import Weighing, decided_strata, decided_verdicts, weigh
+from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import CELLS, RIGHT, WRONG, Cells
@@ -30,6 +31,18 @@ class LabelledRows:
     weights: list[float]
     weighing: Weighing
     source: str
+    again: Callable[[Mapping[int, Truth]], LabelledRows] | None = None
+    """Builds the rows anew with the truths of some verdicts, where ``make_rows`` cannot."""
+
+    def with_truths(self, truths: Mapping[int, Truth]) -> LabelledRows:
+        """Return the rows as they are if some verdicts, by key, had these truths."""
+        if self.again is not None:
+            return self.again(truths)
+        labelled = [
+            replace(one, place=replace(one.place, truth=truths.get(one.key, one.place.truth)))
+            for one in self.labelled
+        ]
+        return make_rows(labelled, self.figures, self.source)
 
     @cached_property
     def left_out(self) -> int:

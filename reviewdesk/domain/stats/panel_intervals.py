@@ -43,13 +43,11 @@ def panel_intervals(made: LabelledRows, target: Target = Target.RUN) -> PanelInt
 
 
 def _widest(found: Any, others: Sequence[Any]) -> Any:
-    """Return an interval from the least lower end of several to the greatest upper end."""
-    if found is None:
-        return found
+    """Return an interval with the outermost ends of the others, or with its own without any."""
     known = [one for one in others if one is not None]
-    low = min([found.low, *(one.low for one in known)])
-    high = max([found.high, *(one.high for one in known)])
-    return replace(found, low=low, high=high)
+    if found is None or not known:
+        return found
+    return replace(found, low=min(one.low for one in known), high=max(one.high for one in known))
 
 
 def _of_answers(made: LabelledRows, target: Target) -> PanelIntervals:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import ConfigDict, Field
@@ -53,6 +53,8 @@ class ScoreFile(Frozen):
 
     rows: tuple[ScoreRow, ...]
     source: str | None
+    unanswered: tuple[Row, ...] = ()
+    """The rows of drawn verdicts that nobody answered: none has ``correct``."""
 
 
 class LabelRow(Frozen):
@@ -114,12 +116,14 @@ def read_scores(source: Source) -> ScoreFile:
     """
     fail = failing(source, LabelsFileError)
     rows: list[ScoreRow] = []
+    lacking: list[Row] = []
     sources: dict[str | None, int] = {}
     for line, row in label_file_rows(source, fail):
         if unknown := row.keys() - _KNOWN:
             key = show_line(min(unknown), 60)
             raise fail(f"line {line}", f'has the key "{key}", which labels files do not have', "")
         if row.get("correct", False) is None and len(row) > len(_PAIR):
+            lacking.append(row)
             continue
         for key in ("confidence", "correct"):
             if key not in row:
@@ -133,7 +137,24 @@ def read_scores(source: Source) -> ScoreFile:
             problem = f'confidence_source is "{show_line(named[1], 40)}", but earlier rows say '
             problem += f'"{show_line(named[0], 40)}"'
             raise fail(f"line {line}", problem, "Calibrate each source in a file of its own.")
-    return ScoreFile(tuple(rows), next(iter(sources)) if len(sources) == 1 else None)
+    source_name = next(iter(sources)) if len(sources) == 1 else None
+    return ScoreFile(tuple(rows), source_name, tuple(_unanswered(rows, lacking)))
+
+
+def _unanswered(rows: Sequence[ScoreRow], lacking: Sequence[Row]) -> Iterator[Row]:
+    """Yield one row of each drawn content whose labels say neither pass nor fail with one voice."""
+    known = {row.facts.get("item_hash") for row in rows}
+    truths: dict[object, set[object]] = {}
+    for row in lacking:
+        truths.setdefault(row.get("item_hash"), set()).add(row.get("truth"))
+    for row in {one.get("item_hash"): one for one in reversed(lacking)}.values():
+        said = truths[row.get("item_hash")]
+        if (
+            row.get("selection") == "draw"
+            and row.get("item_hash") not in known
+            and ("unsure" in said or len(said) > 1)
+        ):
+            yield row
 
 
 def read_labels(source: Source) -> list[LabelRow]:

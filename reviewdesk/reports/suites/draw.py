@@ -54,12 +54,15 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
     fail = failing(labels, LabelsFileError)
     held = None if frame is None else _frame(frame)
     found: dict[tuple[str | None, str | None], DrawnLabel] = {}
+    unanswered: dict[str | None, DrawnLabel] = {}
     sources: dict[str | None, None] = {}
     for line, values in label_file_rows(labels, fail):
         row = _label_row(line, values, fail)
+        label = _drawn_label(line, row)
+        if row.truth == "unsure" and row.selection == "draw":
+            unanswered.setdefault(row.item_hash or row.id, label)
         if row.truth == "unsure" or row.weight == 0:
             continue
-        label = _drawn_label(line, row)
         key = (row.item_hash, None if row.item_hash else row.id)
         first = found.setdefault(key, label)
         if first.truth is not label.truth:
@@ -76,7 +79,8 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
         if lost := [one for one in made if one.item_hash not in known]:
             problem = f"{len(lost)} of {len(made)} labels are of contents that are not in "
             raise fail(f"line {lost[0].line}", problem + frame.shown_name, _EXPORT)
-    return SuiteLabels(made, held, next(iter(sources)) if len(sources) == 1 else None)
+    source = next(iter(sources)) if len(sources) == 1 else None
+    return SuiteLabels(made, held, source, tuple(unanswered.values()))
 
 
 def _drawn_label(line: int, row: _LabelModel) -> DrawnLabel:
