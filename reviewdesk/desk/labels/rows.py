@@ -6,18 +6,21 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from reviewdesk.desk.figures.blockers import blockers
 from reviewdesk.domain.gates.calibration_targets import Reliability
 from reviewdesk.domain.gates.join import FrameContent, frame_of
 from reviewdesk.domain.labels.rows import LabelledRow, confidence
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
 from reviewdesk.domain.records import Design, Run, Truth
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration import counters_of, effective_sample_size
 from reviewdesk.domain.stats.resample import resample
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.frozen import Frozen
 from reviewdesk.store import figures, labels
+from reviewdesk.views.progress import waits
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -59,6 +62,7 @@ def score_rows(
     """
     made = _labelled_rows(desk, run, source)
     places, warnings = _row_places(made, drawn)
+    warnings += _blocking(desk, run, made)
     rows = tuple(
         {
             "confidence": float(made.rows.confidence[at]),
@@ -77,6 +81,7 @@ def judge_counts(desk: Desk, run: Run, drawn: Resample | None = None) -> Confusi
     """
     made = _labelled_rows(desk, run, None)
     places, warnings = _row_places(made, drawn)
+    warnings += _blocking(desk, run, made)
     if not places:
         raise UsageError("no label makes a row yet", "Label verdicts that passed or failed first.")
     totals = figures.run_figures(desk.conn, run.key)
@@ -157,7 +162,7 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         decided if weighted else None,
         made.source,
         made.weighing.design,
-        tuple(_omission_warnings(made, kept)),
+        (*_omission_warnings(made, kept), *_blocking(desk, run, made)),
     )
 
 
@@ -185,6 +190,12 @@ def _omission_warnings(made: LabelledRows, kept: Sequence[int]) -> list[str]:
     if kept and not made.weighing.design.stands:
         warnings.append(f"design: {made.weighing.design}")
     return warnings
+
+
+def _blocking(desk: Desk, run: Run, made: LabelledRows) -> tuple[str, ...]:
+    """Name the items that labels wait behind."""
+    named = blockers(desk, run, made.weighing.gaps)
+    return tuple(f"{before}{show_line(name, 80)}{after}" for before, name, after in waits(named))
 
 
 def _row_places(made: LabelledRows, drawn: Resample | None) -> tuple[list[int], tuple[str, ...]]:

@@ -49,6 +49,7 @@ def test_two_key_rows() -> None:
 
 DRAWN = {
     "run": "r", "decision": "pass", "pi": 0.1, "selection": "audit", "stratum": "rest/pass",
+    "item_hash": FULL["item_hash"],
 }  # fmt: skip
 """What a full row says of the run and its draw."""
 
@@ -58,6 +59,25 @@ def test_full_rows_and_an_unsure_one() -> None:
     found = read_scores(_source(FULL, unsure, FULL))
     assert found.rows == (ScoreRow(1, 0.9, True, 10.0, DRAWN), ScoreRow(3, 0.9, True, 10.0, DRAWN))
     assert found.source == "support"
+    assert found.unanswered == ()
+
+
+def test_a_drawn_item_without_an_answer_is_held_once() -> None:
+    def row(item: str, truth: str, **more: object) -> dict[str, object]:
+        return {**FULL, "item_hash": item, "truth": truth, "selection": "draw", **more}
+
+    lacking = {"correct": None, "confidence": 0.7}
+    rows = (
+        row("answered", "pass"), row("answered", "fail", **lacking),
+        row("unsure", "unsure", **lacking), row("unsure", "unsure", **lacking),
+        row("disputed", "pass", **lacking), row("disputed", "fail", **lacking),
+        # Without a confidence of this kind, which is no lack of an answer; and outside the draw.
+        row("bare", "pass", correct=None, confidence=None),
+        row("ad hoc", "unsure", **{**lacking, "selection": "ad hoc"}),
+    )  # fmt: skip
+    found = read_scores(_source(*rows))
+    assert len(found.rows) == 1
+    assert sorted(one["item_hash"] for one in found.unanswered) == ["disputed", "unsure"]
 
 
 def test_a_source_that_only_some_rows_name_is_not_the_files() -> None:
