@@ -90,7 +90,7 @@ def enter(desk: Desk, invented: Invented) -> Run:
     }  # fmt: skip
     rows = (
         (
-            one.key, 1, one.key, one.id, "", one.item, one.decision, one.score, one.passes,
+            one.key, 1, one.key - 1, one.id, "", one.item, one.decision, one.score, one.passes,
             one.answered, one.answered, 0, one.place.stratum, one.place.rank, place, place, 0,
         )
         for place, one in zip(invented.draws, verdicts, strict=True)

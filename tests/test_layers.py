@@ -52,6 +52,7 @@ NUMPY = {
     "domain/stats/clusters.py",
     "domain/stats/corp.py",
     "domain/stats/fit.py",
+    "domain/stats/intervals.py",
     "domain/stats/panel_intervals.py",
     "domain/stats/raters.py",
     "domain/stats/ranks.py",

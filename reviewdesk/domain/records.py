@@ -250,6 +250,7 @@ class Metrics(Frozen):
     corrected_rate_low: float | None
     corrected_rate_high: float | None
     corrected_status: str | None
+    kappa: float | None = None
 
 
 class DrawGap(Frozen):

@@ -14,6 +14,7 @@ from reviewdesk.domain.gates.join import ReportContent
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Truth
+from reviewdesk.domain.stats.figures import ConfidenceSums
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.store.queue import NUMBER, code, filled, marks
 from reviewdesk.store.rows import decision
@@ -147,6 +148,37 @@ def run_figures(conn: sqlite3.Connection, run: int) -> RunFigures:
             if stratum["passed"] is not None
         },
     )
+
+
+_SURE = {
+    "vote_share": "1.0 * passes / nullif(answered, 0)",
+    "reported": "confidence",
+}
+"""SQL of what confidence is taken from; the other sources take the score."""
+
+
+def confidence_sums(
+    conn: sqlite3.Connection, run: int, source: str, *, scores_stated: bool
+) -> dict[int, ConfidenceSums]:
+    """Return the confidences of all decided verdicts by stratum, as ``rows.confidence`` has them.
+
+    Verdicts without a confidence by this source are left out, as are strata of only such.
+    """
+    sure = _SURE.get(source) or ("stated_score" if scores_stated else "score")
+    if source in {"support", "vote_share"}:
+        sure = f"CASE decision WHEN 'pass' THEN {sure} ELSE 1 - {sure} END"
+    rows = conn.execute(
+        f"""SELECT stratum, count(c), total(c), total(c * c), total(c * c * c),
+                   total(c * c * c * c), min(c), max(c)
+            FROM (SELECT stratum, {sure} AS c FROM verdicts
+                  WHERE run = ? AND decision IN ('pass', 'fail') AND stratum % 3 < 2)
+            WHERE c IS NOT NULL GROUP BY stratum""",
+        (run,),
+    )
+    return {
+        h: ConfidenceSums(n, (one, two, three, four), low, high)
+        for h, n, one, two, three, four, low, high in rows
+    }
 
 
 def blind_by_item(conn: sqlite3.Connection) -> dict[bytes, bool | None]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from reviewdesk.domain.gates.limits import GateStatus, LimitCheck
 from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.records import Calibration, Design, Metrics
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage, TruthCounts
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, PanelIntervals, Target
 from reviewdesk.domain.verdict import SLACK
@@ -29,7 +29,7 @@ from reviewdesk.views.document import (
     outside,
     table,
 )
-from reviewdesk.views.words import number
+from reviewdesk.views.words import number, plural
 
 _OUTCOMES = {GateStatus.PASS: Tone.PASS, GateStatus.FAIL: Tone.FAIL, GateStatus.SKIP: Tone.MUTED}
 _HIDDEN = (
@@ -261,7 +261,7 @@ def _rates(page: CalibrationPage) -> tuple[Block, ...]:
     if observed is None or fixed is None:
         return (Facts.of(("pass rate", "-  the run has no verdict that is a pass or a fail")),)
     facts: list[tuple[str, Words]] = [
-        ("pass rate", f"{texts['observed']} observed, over all decided verdicts"),
+        ("pass rate", f"{texts['observed']} observed, over {_decided_text(page.counts)}"),
         ("corrected", f"{texts['corrected']} {texts['interval']} Wald 95%, {_basis(found)}"),
         ("by strata", rate_text(page.honest, "should pass, of this run")),
     ]
@@ -272,6 +272,15 @@ def _rates(page: CalibrationPage) -> tuple[Block, ...]:
         return (Facts.of(*facts),)
     text = f"about {fixed:.2f} should pass where the judge passes {observed:.2f}"
     return Facts.of(*facts), Paragraph(text, Tone.STRONG)
+
+
+def _decided_text(found: TruthCounts) -> str:
+    """Name the verdicts that a pass rate is of, and count those that it leaves out."""
+    if not found.undecided:
+        return "all verdicts"
+    decided, left = found.verdicts - found.undecided, found.undecided
+    word = plural(left, "verdict that is", "verdicts that are")
+    return f"the {plural(decided, 'decided verdict')}, without the {word} neither pass nor fail"
 
 
 def rate_text(found: RunRate, what: str) -> str:

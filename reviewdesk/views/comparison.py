@@ -131,6 +131,9 @@ def conclusion(found: PanelComparison, *, blind: bool = False) -> Words:
         return f"Neither panel is right more often: they decide {common} alike."
     if made.estimate is None:
         apart = plural(made.apart, "item", "items") + " that one passes and the other fails"
+        if made.labelled:
+            ends = f"{100 * made.low:.1f} and {100 * made.high:.1f} points"
+            apart = f"{apart} in one stratum of the draw, so that it is between {ends}"
         return f"{_UNKNOWN} no label that counts for the draw is on the {apart}; {differ}."
     ahead = first if made.estimate > 0 else second
     points = f"{_points(found)} on {plural(found.labelled, 'common label')}; {differ}."

@@ -8,6 +8,8 @@ from reviewdesk.views.document import Facts, Section
 
 RISK = 0.05
 """A p-value below this counts as more than chance."""
+CANCELS = "where too sure and too unsure cancel"
+"""What Spiegelhalter's test cannot see, and ECE can."""
 _COLUMN = 15
 
 
@@ -18,6 +20,7 @@ def sections(found: Fit | None, basis: str) -> list[Section]:
     facts = Facts.of(
         ("ECE", f"{found.ece:.3f}; {null_text(found.null)}"),
         ("Spiegelhalter", _ztest_text(found.spiegelhalter)),
+        ("together", _together_text(found.null, found.spiegelhalter)),
         ("Brier", _brier_text(found.corp)),
         ("AUROC", _auroc_text(found.auroc)),
         ("log-loss", _log_loss_text(found.log_loss)),
@@ -30,21 +33,29 @@ def null_text(found: NullEce | None) -> str:
     """Say which ECE a calibrated panel would show by chance. ECE itself has no interval."""
     if found is None:
         return "what a calibrated judge would show is not known"
-    word = "more than chance" if found.p < RISK else "no more than chance"
     return (
         f"a calibrated judge would show about {found.expected:.3f} (95% under {found.p95:.3f}), "
-        f"{words.chance(found.p)}: {word}"
+        f"{words.chance(found.p)}"
     )
 
 
 def _ztest_text(found: ZTest) -> str:
     if found.z is None or found.p is None:
         return f"- {found.reason or 'undefined'}"
-    off = found.p < RISK
-    word = (
-        "confidence is off by more than chance" if off else "nothing shows that confidence is off"
-    )
-    return f"z {found.z:+.3f}, {words.chance(found.p)}: {word}"
+    return f"z {found.z:+.3f}, {words.chance(found.p)}"
+
+
+def _together_text(null: NullEce | None, test: ZTest) -> str:
+    """Say once what both tests show, so that the page never answers yes and no."""
+    by_ece = null is not None and null.p < RISK
+    by_test = test.p is not None and test.p < RISK
+    if by_ece and by_test:
+        return "confidence is off by more than chance"
+    if by_ece:
+        return f"confidence is off by more than chance, by ECE; the test misses it {CANCELS}"
+    if by_test:
+        return "confidence is off by more than chance, by the test; ECE is too coarse to see it"
+    return "no more than chance" if null is not None or test.p is not None else words.NONE
 
 
 def _brier_text(found: Corp | None) -> str:

@@ -87,7 +87,7 @@ def test_the_figures_of_a_census(tmp_path: Path) -> None:
         "specificity 0.500",
         "Youden's J +0.500",
         "1 of its 3 passes should have failed; 0 of its 1 fails should have passed",
-        "pass rate 0.750 observed, over all decided verdicts",
+        "pass rate 0.750 observed, over all verdicts",
         "PASS brier 0.152 <= 0.250 margin +0.098",
         "PASS corrected_rate 0.500 <= 0.750 margin +0.250",
         "over the limit: ece",

@@ -54,11 +54,11 @@ def told(page: CalibrationPage, *, blind: bool = False) -> str:
         (12, ["right"] * 12, ("Not yet: all 12 decided verdicts have a label, fewer than the 30 "
                              "needed. This run of 12 verdicts is too small to show it alone.")),
         (1, ["right"], "Not yet: the one decided verdict has a label, fewer than the 30 needed. "),
-        (60, ["pass"] * 60, "No: ECE 0.28 is over 0.10 (p < 0.001 if it were calibrated); "),
+        (60, ["pass"] * 60, "No: ECE 0.28 is over 0.10 (p < 0.001 if it were calibrated)."),
         (60, ["wrong"] * 60, ("No: ECE 0.95 is over 0.10 (p < 0.001 if it were calibrated); "
-                             "Brier 0.90 (95%: 0.90 to 0.90) is over 0.25")),
+                             "Brier 0.90 (95%: 0.85 to 0.90) is over 0.25")),
         (60, ["right"] * 60, ("Yes, by the default limits: ECE 0.05, at most 0.10, "
-                             "Brier 0.00 (95%: 0.00 to 0.00), at most 0.25, the corrected pass "
+                             "Brier 0.00 (95%: 0.00 to 0.06), at most 0.25, the corrected pass "
                              "rate 0.67, at most 0.67, and it passes 0 of 20 bad answers (95%: "
                              "up to 17%), at most 20%. Right 1.00 of the time (95%: 0.94 to 1.00) "
                              "on 60 labels through the draw.")),

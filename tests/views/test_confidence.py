@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from reviewdesk.app.paint.document import section_lines
 from reviewdesk.cli.plain import section_text
 from reviewdesk.domain.gates.limits import Op
@@ -38,7 +40,7 @@ def test_each_figure_in_a_sentence() -> None:
     assert "Brier 0.152 = 0.027 miscalibration - 0.062 discrimination + 0.188 uncertainty" in drawn
     # y - c: .1 -.7 .3 .14, 1 - 2c: -.8 -.4 -.4 -.72: the sum is -.0208; the variance is
     # .0576 + .0336 + .0336 + .518400 · .1204 = .18721536, whose root is .43268: z = -.048.
-    assert "Spiegelhalter z -0.048, p 0.962: nothing shows that confidence is off" in drawn
+    assert "Spiegelhalter z -0.048, p 0.962 together no more than chance" in drawn
 
 
 def test_undefined_figures_say_why() -> None:
@@ -54,11 +56,29 @@ def test_undefined_figures_say_why() -> None:
 def test_what_chance_would_show() -> None:
     null = NullEce(expected=0.0534, exact=True, p95=0.0801, p=0.0004)
     assert confidence.null_text(null) == (
-        "a calibrated judge would show about 0.053 (95% under 0.080), p < 0.001: more than chance"
+        "a calibrated judge would show about 0.053 (95% under 0.080), p < 0.001"
     )
-    assert confidence.null_text(replace(null, p=0.05)).endswith("p 0.050: no more than chance")
     assert confidence.null_text(None) == "what a calibrated judge would show is not known"
     assert chance(0.001) == "p 0.001"
+
+
+@pytest.mark.parametrize(
+    ("ece", "test", "answer"),
+    [
+        (0.01, 0.01, "confidence is off by more than chance"),
+        (0.01, 0.05, "confidence is off by more than chance, by ECE; the test misses it"),
+        (0.05, 0.01, "confidence is off by more than chance, by the test; ECE is too coarse"),
+        (0.05, 0.05, "no more than chance"),
+        (0.01, None, "confidence is off by more than chance, by ECE; the test misses it"),
+    ],
+)
+def test_two_tests_give_one_answer(ece: float, test: float | None, answer: str) -> None:
+    z = ZTest(None, None, "undefined") if test is None else ZTest(2.0, test)
+    found = replace(FOUND, null=NullEce(0.05, True, 0.08, ece), spiegelhalter=z)
+    drawn = words(confidence.sections(found, ""))
+    assert f"together {answer}" in drawn
+    assert drawn.count("than chance") == 1
+    assert "nothing shows" not in drawn
 
 
 def test_a_suggestion_is_never_more_than_that() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import Flag, auto
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.domain.labels.rows import LabelledRow
     from reviewdesk.domain.labels.weighed_rows import LabelledRows
+    from reviewdesk.domain.stats.figures import ConfidenceSums
 
 
 class FitScope(Flag):
@@ -43,8 +45,9 @@ def calibration_page(
     jurors: bool = True,
     fits: FitScope = FitScope.BOTH,
 ) -> CalibrationPage:
-    """Compute a run's calibration page; ``jurors`` reads ballots, ``fits`` selects resampling."""
+    """Compute a run's calibration page; ``jurors`` reads ballots, ``fits`` selects intervals."""
     from reviewdesk.domain.labels import summary
+    from reviewdesk.domain.labels.rows import chosen_source
     from reviewdesk.domain.labels.weighed_rows import make_rows
     from reviewdesk.store import figures
 
@@ -54,6 +57,16 @@ def calibration_page(
         given = figures.blind_by_item(desk.conn)
         counted = juror_counts(desk, run) if jurors else None
         tags, speed = tuple(tag_counts(desk, run)), PaceReader().pace(desk, run)
+        sums = (
+            figures.confidence_sums(
+                desk.conn,
+                run.key,
+                chosen_source(totals, source),
+                scores_stated=totals.scores_stated,
+            )
+            if FitScope.HEADLINE in fits
+            else {}
+        )
     made = make_rows(labels, totals, source)
     found = summary.both_lines(made)
     reached = strata(
@@ -67,7 +80,7 @@ def calibration_page(
         gates=default_checks(found.headline),
         strata=reached,
         audit=audit(reached, summary.audited(made)),
-        counts=_counts(run, labels),
+        counts=_counts(run, labels, totals.passed + totals.failed),
         honest=of_strata(made.pass_parts, lacking),
         accuracy=of_strata(made.right_parts, lacking),
         more=more(made.pass_parts, found.headline),
@@ -78,24 +91,28 @@ def calibration_page(
         blockers=blockers(desk, run, found.gaps),
         undone=run.contents - sum(one.labelled for one in reached),
     )
-    return _with_fit(page, made) if FitScope.HEADLINE in fits else page
+    return _with_fit(page, made, sums) if FitScope.HEADLINE in fits else page
 
 
-def _with_fit(page: CalibrationPage, made: LabelledRows) -> CalibrationPage:
-    """Return the page with the resampled and simulated figures of the headline's rows."""
+def _with_fit(
+    page: CalibrationPage, made: LabelledRows, sums: Mapping[int, ConfidenceSums]
+) -> CalibrationPage:
+    """Return the page with the intervals and the simulated figures of the headline's rows."""
     from reviewdesk.domain.stats.fit import fit
     from reviewdesk.domain.stats.panel_intervals import panel_intervals
 
     fitted = fit(made.headline)
-    run, such = (panel_intervals(made, target) for target in Target)
+    run = panel_intervals(made, Target.RUN, sums)
+    # Of such items as gates see them, which may have a report or a file without all confidences.
+    such = panel_intervals(made, Target.ITEMS)
     gates = default_checks(page.calibration.headline, fitted.null)
     return replace(page, gates=gates, fit=fitted, intervals=run, such=such)
 
 
-def _counts(run: Run, labelled: list[LabelledRow]) -> TruthCounts:
+def _counts(run: Run, labelled: list[LabelledRow], decided: int) -> TruthCounts:
     cells = Counter(
         (verdict.decision, verdict.place.truth)
         for verdict in labelled
         if verdict.decided and verdict.decision is not None
     )
-    return TruthCounts(run.whole, len(labelled), dict(cells))
+    return TruthCounts(run.whole, len(labelled), dict(cells), run.whole - decided)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.desk.figures.blockers import blockers
 from reviewdesk.domain.gates.calibration_targets import Reliability
 from reviewdesk.domain.gates.join import FrameContent, frame_of
+from reviewdesk.domain.labels.resample import resample
 from reviewdesk.domain.labels.rows import LabelledRow, confidence
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration import counters_of, effective_sample_size
-from reviewdesk.domain.stats.resample import resample
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.frozen import Frozen

@@ -6,7 +6,6 @@ labelled run has an interval as wide as that of the same number of labels drawn 
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,8 +18,8 @@ from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, stratum, weigh
 from reviewdesk.domain.labels.weighed_rows import LabelledRows
 from reviewdesk.domain.records import Metrics, Truth
-from reviewdesk.domain.stats.calibration import Bools, Floats, Rows
-from reviewdesk.domain.stats.correction import Z, rate_or_zero
+from reviewdesk.domain.stats.calibration import Rows
+from reviewdesk.domain.stats.correction import Cells, Z, rate_or_zero
 from reviewdesk.domain.stats.figures import (
     Estimate,
     Fit,
@@ -30,9 +29,10 @@ from reviewdesk.domain.stats.figures import (
     Ranged,
     Target,
 )
-from reviewdesk.domain.stats.fit import CHUNK, RESAMPLES, SEED, TAIL, share_ends
+from reviewdesk.domain.stats.fit import share_ends
+from reviewdesk.domain.stats.intervals import kappa_interval
 from reviewdesk.domain.stats.rates import wilson
-from reviewdesk.domain.stats.stratified import pass_part, stratified_rate
+from reviewdesk.domain.stats.stratified import drawn_rate, pass_part
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.frozen import Frozen
 
@@ -162,12 +162,10 @@ def such_items(
     """
     if not line.n:
         return {}
-    right = _ends(found.accuracy) if found else share_ends(rows, rows.correct)
-    brier, gap = (found.brier, found.gap) if found else (fit.brier, fit.gap)
+    ends = fit if found is None else found
     made = {
-        "accuracy": Ranged(line.accuracy, *right),
-        "brier": Ranged(line.brier, *_brier(rows, brier or fit.brier, right)),
-        "gap": Ranged(line.gap, *_gap(rows, line.gap or 0.0, gap or fit.gap, right)),
+        name: Ranged(getattr(line, name), *_ends(getattr(ends, name)))
+        for name in ("accuracy", "brier", "gap")
     }
     if rows.passed is None:
         unknown = Ranged(None, reason=UNDECIDED)
@@ -184,7 +182,7 @@ def such_items(
     return made | {
         "sensitivity": Ranged(line.sensitivity, *sensitive),
         "specificity": Ranged(line.specificity, *specific),
-        "kappa": _kappa(rows, rows.passed, found),
+        "kappa": _kappa(line.kappa, ends.kappa),
     }
 
 
@@ -194,10 +192,15 @@ def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Ranged]:
     The intervals of the rates are Wilson's at the sizes of the classes. A rate whose class is empty
     is 0.0, as the judge calibration document defines it, with the interval 0..1.
     """
+    cells = Cells(tp, fn, tn, fp)
+    parts = [Part(tp + fp, tp + fp, tp), Part(tn + fn, tn + fn, tn)]
+    kappa = None
+    if cells.kappa is not None:
+        kappa = kappa_interval(parts, [True, False], Target.ITEMS)
     return {
         "sensitivity": _rate_of(tp, tp + fn),
         "specificity": _rate_of(tn, tn + fp),
-        "kappa": _kappa_of(np.array([tp, fn, tn, fp]), np.eye(4)),
+        "kappa": _kappa(cells.kappa, kappa),
     }
 
 
@@ -231,13 +234,13 @@ def share(parts: Sequence[Part], lacking: str | None = None, z: float = Z) -> Ra
     """
     if not any(part.labelled for part in parts):
         return Ranged(None, reason=lacking or NO_LABEL)
-    found = stratified_rate(parts, Target.ITEMS, z=z)
+    found = drawn_rate(parts, Target.ITEMS, z)
     reason = "" if found.estimate is not None else lacking or found.reason or ""
     return Ranged(found.estimate, found.low, found.high, reason)
 
 
-def _ends(found: Estimate) -> tuple[float, float]:
-    return found.low, found.high
+def _ends(found: Estimate | Interval | None) -> tuple[float | None, float | None]:
+    return (None, None) if found is None else (found.low, found.high)
 
 
 def _rate_of(hits: float, size: float) -> Ranged:
@@ -245,91 +248,5 @@ def _rate_of(hits: float, size: float) -> Ranged:
     return Ranged(rate_or_zero(hits, size), *(wilson(hits, size) if size > SLACK else (0.0, 1.0)))
 
 
-def _brier(
-    rows: Rows, shown: Interval | None, right: tuple[float, float]
-) -> tuple[float | None, float | None]:
-    """Return the ends of the bootstrap, widened if all verdicts are right or all are wrong.
-
-    Then every redraw is the same, so four labels would already settle the figure. The ends are
-    widened to cover ``a·L + (1 - a)·M`` at both ends of the accuracy a, with L and M the mean
-    losses of these confidences if right and if wrong.
-    """
-    if not _one_sided(rows):
-        return (None, None) if shown is None else (shown.low, shown.high)
-    weight = rows.weight / rows.weight.sum()
-    hit, miss = float(weight @ (1 - rows.confidence) ** 2), float(weight @ rows.confidence**2)
-    ends = [part * hit + (1 - part) * miss for part in right]
-    ends += [] if shown is None else [shown.low, shown.high]
-    return min(ends), max(ends)
-
-
-def _gap(
-    rows: Rows, gap: float, shown: Interval | None, right: tuple[float, float]
-) -> tuple[float | None, float | None]:
-    """Return the ends of the bootstrap, widened if all verdicts are right or all are wrong.
-
-    Then the ends also include the doubt about the accuracy, which the redraws cannot show.
-    """
-    if not _one_sided(rows):
-        return (None, None) if shown is None else (shown.low, shown.high)
-    part = float(rows.correct[0])
-    low, high = (gap, gap) if shown is None else (shown.low, shown.high)
-    below, above = math.hypot(gap - low, right[1] - part), math.hypot(high - gap, part - right[0])
-    return max(gap - below, -1.0), min(gap + above, 1.0)
-
-
-def _one_sided(rows: Rows) -> bool:
-    return bool(rows.correct.all() or not rows.correct.any())
-
-
-def _kappa(rows: Rows, passed: Bools, found: PanelIntervals | None) -> Ranged:
-    """Return Cohen's kappa of weighted rows, with ends from the draw, else from redrawn rows."""
-    # tp, fn, tn, fp by decision and truth.
-    cell = np.where(rows.correct, np.where(passed, 0, 2), np.where(passed, 3, 1))
-    counted = Counter(zip(cell.tolist(), rows.weight.tolist(), strict=True))
-    adds = np.zeros((len(counted), 4))
-    for at, (kind, weight) in enumerate(sorted(counted)):
-        adds[at, kind] = weight
-    made = _kappa_of(np.array([float(counted[key]) for key in sorted(counted)]), adds)
-    if made.value is None or found is None or found.kappa is None:
-        return made
-    return Ranged(made.value, found.kappa.low, found.kappa.high)
-
-
-def _kappa_of(counts: Floats, adds: Floats) -> Ranged:
-    """Return kappa, ``(p_o - p_e) / (1 - p_e)``, with the ends of a seeded percentile bootstrap.
-
-    ``counts`` is ``[k]``, the rows of each kind; ``adds`` is ``[k, 4]``, what one row of the kind
-    adds to tp, fn, tn and fp. The ends are the 2.5% and 97.5% quantiles of the redraws in which
-    kappa is defined. The value is ``None`` where p_e is 1; there are no ends under two rows, or if
-    kappa is undefined in every redraw. Source: Cohen 1960; Efron 1979.
-    """
-    value = float(_kappas((counts @ adds)[None])[0])
-    if math.isnan(value):
-        return Ranged(None, reason=NO_KAPPA)
-    size = round(float(counts.sum()))
-    if size < 2:
-        return Ranged(value)
-    rng = np.random.default_rng(SEED)
-    step, chances = max(1, CHUNK // len(counts)), counts / counts.sum()
-    redrawn = [
-        rng.multinomial(size, chances, min(step, RESAMPLES - start)) @ adds
-        for start in range(0, RESAMPLES, step)
-    ]
-    found = _kappas(np.concatenate(redrawn))
-    if np.isnan(found).all():
-        return Ranged(value)
-    low, high = np.nanquantile(found, [TAIL, 1 - TAIL])
-    return Ranged(value, float(low), float(high))
-
-
-def _kappas(mass: Floats) -> Floats:
-    """Return kappa per row of tp, fn, tn, fp; NaN if the expected agreement is 1 or all are 0."""
-    total = mass.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        tp, fn, tn, fp = (mass / total[:, None]).T
-        expected = (tp + fp) * (tp + fn) + (tn + fn) * (tn + fp)
-        found: Floats = np.where(
-            expected < 1 - SLACK, (tp + tn - expected) / (1 - expected), np.nan
-        )
-    return found
+def _kappa(value: float | None, found: Interval | None) -> Ranged:
+    return Ranged(None, reason=NO_KAPPA) if value is None else Ranged(value, *_ends(found))

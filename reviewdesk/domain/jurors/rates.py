@@ -10,13 +10,7 @@ from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.figures import Estimate, Part, Target
-from reviewdesk.domain.stats.stratified import (
-    Rates,
-    Voted,
-    midp_interval,
-    part_interval,
-    stratified_rates,
-)
+from reviewdesk.domain.stats.stratified import Rates, Voted, midp_interval, stratified_rates
 from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
@@ -32,7 +26,8 @@ class Difference(Frozen):
     """How much more often one rater is right than the rater named ``to``, on the same items.
 
     Both decided ``items``, ``apart`` of them differently; ``labelled`` of these have a label that
-    counts. If they differ and none has, the estimate is ``None`` and the ends are bounds.
+    counts. If they differ in a stratum without such a label, the estimate is ``None`` and the ends
+    are bounds.
     """
 
     to: str
@@ -89,11 +84,11 @@ def design(found: Sequence[Voted]) -> Design:
 def rates(
     found: Sequence[Voted], target: Target = Target.RUN, clusters: Clusters | None = None
 ) -> Rates:
-    """Estimate a juror's rates over all its votes, the accuracy with mid-p intervals.
+    """Estimate a juror's rates over all its votes.
 
     ``clusters`` are the labels by content and case, if some are alike.
     """
-    return stratified_rates(found, target, midp_interval, clusters)
+    return stratified_rates(found, target, clusters)
 
 
 def weighted(found: Sequence[Voted]) -> Cells:
@@ -153,9 +148,9 @@ def paired(to: str, items: int, apart: Sequence[Apart], z: float = Z) -> Differe
 
     p_c is the share of a cell on which the first rater is right; where the raters agree, the
     difference is 0 without any label. Cells are strata; those of flagged verdicts, and those of the
-    rest, are merged if they are sampled at one rate. MOVER combines their Wilson intervals for
-    finite populations; a cell without a label adds N_c/N to either side. ``D`` is 0 if the raters
-    never differ, ``None`` if they do and no cell has a label. Source: Zou and Donner 2008.
+    rest, are merged if they are sampled at one rate. MOVER combines their mid-p intervals for
+    finite populations; a cell without a label adds N_c/N to either side, and leaves
+    no estimate. ``D`` is 0 if the raters never differ. Source: Zou and Donner 2008.
     """
     middle = below = above = open_ = 0.0
     for cell in _merge_cells([one for one in apart if one.size]):
@@ -164,14 +159,14 @@ def paired(to: str, items: int, apart: Sequence[Apart], z: float = Z) -> Differe
             open_ += share
             continue
         rate = cell.right / cell.labelled
-        low, high = part_interval(cell.part, z)
+        low, high = midp_interval(cell.part, z)
         middle += share * (2 * rate - 1)
         below += (2 * share * (rate - low)) ** 2
         above += (2 * share * (high - rate)) ** 2
     size, known = sum(one.size for one in apart), sum(one.labelled for one in apart)
     return Difference(
         to=to,
-        estimate=middle if items and (known or not size) else None,
+        estimate=middle if items and not open_ else None,
         low=max(middle - math.sqrt(below) - open_, -1.0) if items else -1.0,
         high=min(middle + math.sqrt(above) + open_, 1.0) if items else 1.0,
         items=items,

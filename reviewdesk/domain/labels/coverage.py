@@ -9,7 +9,7 @@ from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT, Op
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import lang_reiczigel, rogan_gladen
 from reviewdesk.domain.stats.figures import Part
-from reviewdesk.domain.stats.stratified import more_audits, stratified_rate
+from reviewdesk.domain.stats.stratified import drawn_rate, more_audits
 from reviewdesk.frozen import Frozen
 
 NO_LABEL = "no label that counts for the draw says pass or fail"
@@ -61,7 +61,7 @@ def of_strata(found: Sequence[Part], described: str | None = None) -> RunRate:
     """
     if not any(part.labelled for part in found):
         return RunRate(RateMethod.NONE, None, None, None, described or NO_LABEL)
-    made = stratified_rate(found)
+    made = drawn_rate(found)
     reason = None if made.estimate is not None else described or made.reason
     return RunRate(RateMethod.STRATIFIED, made.estimate, made.low, made.high, reason)
 
@@ -98,7 +98,7 @@ def more_for(target: str, found: Sequence[Part], op: Op, limit: float | None) ->
         return LabelsNeeded(
             target, op, None, None, "the judge decided nothing, so there is no limit"
         )
-    estimate = stratified_rate(found).estimate
+    estimate = drawn_rate(found).estimate
     if estimate is None:
         return LabelsNeeded(target, op, limit, None, "a stratum has no label to take a rate from")
     labels = more_audits(found, limit, "<=" if op is Op.AT_MOST else ">=")

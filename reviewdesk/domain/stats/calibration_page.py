@@ -42,12 +42,16 @@ class BlindFigures(Frozen):
 
 
 class TruthCounts(Frozen):
-    """Counts of a run's verdicts, of its labelled ones, and of decisions against labels."""
+    """Counts of a run's verdicts, of its labelled ones, and of decisions against labels.
+
+    ``undecided`` verdicts are decided neither pass nor fail.
+    """
 
     verdicts: int
     labelled: int
     cells: Mapping[tuple[Decision, Truth], int] = field(default_factory=dict)
     """Labelled verdicts by the panel's decision and the label, pass and fail only."""
+    undecided: int = 0
 
 
 _NO_PACE = Pace(per_hour=None, median_dwell=None, counted=0)

@@ -173,6 +173,7 @@ class Counters:
             corrected_rate_low=fixed.low if fixed else None,
             corrected_rate_high=fixed.high if fixed else None,
             corrected_status=fixed.status.value if fixed else None,
+            kappa=cells.kappa if cells else None,
         )
 
     @property

@@ -182,6 +182,18 @@ class Pair(Frozen):
     """The verdicts that the stratum stands for, by default ``size``."""
 
 
+class ConfidenceSums(Frozen):
+    """The confidences c of all decided verdicts of a stratum that have one, as sums.
+
+    ``powers`` are the sums of c, c², c³ and c⁴ over the ``n`` verdicts.
+    """
+
+    n: int
+    powers: tuple[float, float, float, float]
+    low: float
+    high: float
+
+
 class Target(StrEnum):
     """What an interval is about: the verdicts of the run, or the process that produced them."""
 
@@ -206,9 +218,10 @@ class Estimate(Frozen):
 class PanelIntervals(Frozen):
     """The panel's figures with 95% intervals through the draw, all about one target.
 
-    If a stratum has no label, a rate is ``None`` between bounds. Brier, gap and kappa are ``None``
-    unless the design is weighted or a census. ``counted`` is the number of labels behind the rates;
-    at 0 their bounds hold no information. They are on ``tests`` cases.
+    If a stratum has no label, a rate is ``None`` between bounds, and the ends of Brier, gap and
+    kappa are bounds. Brier and gap are ``None`` without a label that gives a row, kappa also if
+    chance would agree on all. ``counted`` is the number of labels behind the rates; at 0 their
+    bounds hold no information. They are on ``tests`` cases.
     """
 
     target: Target
@@ -240,4 +253,5 @@ class Fit(Frozen):
     brier: Interval | None
     gap: Interval | None
     accuracy: Interval | None
+    kappa: Interval | None = None
     suggestions: tuple[Suggestion, ...] = ()

@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from reviewdesk.domain.labels.non_response import as_wrong_and_right
 from reviewdesk.domain.labels.weighed_rows import LabelledRows
-from reviewdesk.domain.stats.calibration import Bools, Floats, Rows
-from reviewdesk.domain.stats.figures import Interval, PanelIntervals, Target
-from reviewdesk.domain.stats.fit import CHUNK, RESAMPLES, SEED, TAIL
-from reviewdesk.domain.stats.stratified import stratified_rates
+from reviewdesk.domain.stats.calibration import counters_of
+from reviewdesk.domain.stats.correction import RIGHT, WRONG
+from reviewdesk.domain.stats.figures import (
+    ALONE,
+    ConfidenceSums,
+    Effect,
+    Interval,
+    PanelIntervals,
+    Part,
+    Target,
+)
+from reviewdesk.domain.stats.intervals import (
+    brier_interval,
+    gap_interval,
+    kappa_interval,
+    loss_strata,
+)
+from reviewdesk.domain.stats.stratified import Voted, right_part, stratified_rates
 
-Figure: TypeAlias = Callable[[Rows, Floats], Floats]
-"""Computes a figure of n rows under each of b sets of weights ``[b, n]``; returns ``[b]``."""
-_MIN_REDRAWS = 200
-_MAX_ROWS_DRAWN = 10_000_000
-"""The most rows drawn in all; very many labels get fewer redraws, but ``_MIN_REDRAWS`` or more."""
 
-
-def panel_intervals(made: LabelledRows, target: Target = Target.RUN) -> PanelIntervals:
+def panel_intervals(
+    made: LabelledRows,
+    target: Target = Target.RUN,
+    sums: Mapping[int, ConfidenceSums] | None = None,
+) -> PanelIntervals:
     """Compute the panel's intervals through the draw.
 
     Those for such items, which gates use, cover what the items without an answer could have been.
+    ``sums`` holds the confidences of all verdicts by stratum. Without it, Brier and gap also carry
+    the doubt about the confidences of the verdicts without a label; so do those of such items,
+    which are the same for a run, a file of its labels and a new report.
     """
-    found = _of_answers(made, target)
+    found = _of_answers(made, target, sums)
     if target is Target.RUN:
         return found
-    ends = [_of_answers(one, target) for one in as_wrong_and_right(made)]
+    ends = [_of_answers(one, target, sums) for one in as_wrong_and_right(made)]
     return replace(
         found,
         accuracy=_widest(found.accuracy, [one.accuracy for one in ends]),
@@ -50,11 +65,13 @@ def _widest(found: Any, others: Sequence[Any]) -> Any:
     return replace(found, low=min(one.low for one in known), high=max(one.high for one in known))
 
 
-def _of_answers(made: LabelledRows, target: Target) -> PanelIntervals:
+def _of_answers(
+    made: LabelledRows, target: Target, sums: Mapping[int, ConfidenceSums] | None
+) -> PanelIntervals:
     """Compute the intervals by the labels that say pass or fail alone."""
-    of, found = (_brier, _gap, _kappa), stratified_rates(made.voted, target, clusters=made.clusters)
-    drawn = made.weighing.design.stands
-    brier, gap, kappa = _bootstrap(made, target, of) if drawn else [None] * len(of)
+    found = stratified_rates(made.voted, target, made.clusters)
+    effect = ALONE if made.clusters is None else made.clusters.effect(RIGHT, WRONG, target)
+    brier, gap = _losses(made, target, effect, sums)
     counted = round(sum(one.labels for one in made.voted))
     return PanelIntervals(
         target=target,
@@ -65,68 +82,74 @@ def _of_answers(made: LabelledRows, target: Target) -> PanelIntervals:
         specificity=found.specificity,
         brier=brier,
         gap=gap,
-        kappa=kappa,
+        kappa=_kappa(made, target, effect),
     )
 
 
-def _bootstrap(made: LabelledRows, target: Target, of: Sequence[Figure]) -> list[Interval | None]:
-    """Return the 2.5% and 97.5% points of some figures over redraws of the rows that count.
+def _losses(
+    made: LabelledRows,
+    target: Target,
+    effect: Effect,
+    sums: Mapping[int, ConfidenceSums] | None,
+) -> tuple[Interval | None, Interval | None]:
+    """Return the intervals of Brier and gap over the decided verdicts that have a confidence."""
+    rows = made.rows.weighted(made.weights)
+    if not len(rows.weight):
+        return None, None
+    stratum = np.array(
+        [
+            verdict.place.stratum
+            for verdict, weight in zip(made.verdicts, made.weights, strict=True)
+            if weight > 0
+        ]
+    )
+    parts = {}
+    for one in made.voted:
+        mine = stratum == one.stratum
+        known = one.size if sums is None else sums[one.stratum].n if one.stratum in sums else 0
+        if known:
+            weight = rows.weight[mine]
+            right = float(np.average(rows.correct[mine], weights=weight)) if len(weight) else 0.0
+            part, share = right_part(one, effect.deff), known / one.size
+            rated = len(weight) / one.counted.n if one.counted.n else 0.0
+            labelled = min(part.labelled * rated, part.size * share)
+            hits = min(right, 1.0) * labelled
+            parts[one.stratum] = Part(part.size * share, labelled, hits, part.share * share)
+    strata = loss_strata(rows, stratum.tolist(), parts, sums)
+    counters = counters_of(rows)
+    # The labels' own confidences may differ from those of all verdicts.
+    return (
+        _holding(brier_interval(strata, target, effect.z), counters.brier),
+        _holding(gap_interval(strata, target, effect.z), counters.gap),
+    )
 
-    It is the rescaled bootstrap within strata, seeded: m rows are drawn from each stratum's m, and
-    a row drawn r times weighs ``w(1 - c + cr)``, with ``c = √((1 - m/N)m/(m-1))`` for the run and
-    ``√(m/(m-1))`` for such items. A stratum of one row is not redrawn. A figure is ``None`` under
-    two rows, and if no redraw defines it. Source: Rao and Wu 1988.
-    """
-    weight = np.asarray(made.weights, dtype=np.float64)
-    stratum = np.asarray([verdict.place.stratum for verdict in made.verdicts])[weight > 0]
-    rows, n = made.rows.weighted(weight), int((weight > 0).sum())
-    if n < 2:
-        return [None] * len(of)
-    redraws = min(RESAMPLES, max(_MIN_REDRAWS, _MAX_ROWS_DRAWN // n))
-    rng, step = np.random.default_rng(SEED), max(1, CHUNK // n)
-    found = []
-    for start in range(0, redraws, step):
-        weights = np.tile(rows.weight, (min(step, redraws - start), 1))
-        for h in np.unique(stratum).tolist():
-            places = np.flatnonzero(stratum == h)
-            m = len(places)
-            left = 1 - m / made.figures.sizes[h] if target is Target.RUN else 1.0
-            if m < 2 or left <= 0:
-                continue
-            c = (left * m / (m - 1)) ** 0.5
-            times = rng.multinomial(m, np.full(m, 1 / m), size=len(weights))
-            weights[:, places] *= 1 - c + c * times
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found.append([figure(rows, weights) for figure in of])
-    return [_percentile_interval(np.concatenate(values)) for values in zip(*found, strict=True)]
+
+def _holding(found: Interval, value: float | None) -> Interval:
+    """Return an interval, widened to hold the estimate that is printed beside it."""
+    return found if value is None else Interval(min(found.low, value), max(found.high, value))
 
 
-def _percentile_interval(found: Floats) -> Interval | None:
-    defined = found[np.isfinite(found)]
-    if not len(defined):
+def _kappa(made: LabelledRows, target: Target, effect: Effect) -> Interval | None:
+    """Return the interval of kappa; ``None`` without a label, or if chance would agree on all."""
+    value = counters_of(made.rows.weighted(made.weights)).cells.kappa
+    if value is None:
         return None
-    low, high = np.quantile(defined, [TAIL, 1 - TAIL])
-    return Interval(float(low), float(high))
+    found = [one for voted in made.voted for one in _by_decision(voted, effect.deff)]
+    ends = kappa_interval([part for part, _ in found], [one for _, one in found], target, effect.z)
+    return _holding(ends, value)
 
 
-def _mean(values: Floats | Bools, weights: Floats) -> Floats:
-    found: Floats = weights @ values / weights.sum(axis=1)
-    return found
-
-
-def _brier(rows: Rows, weights: Floats) -> Floats:
-    return _mean((rows.confidence - rows.correct) ** 2, weights)
-
-
-def _gap(rows: Rows, weights: Floats) -> Floats:
-    return _mean(rows.confidence - rows.correct, weights)
-
-
-def _kappa(rows: Rows, weights: Floats) -> Floats:
-    """Compute Cohen's kappa of the panel with the labels, ``[b]``; not finite where undefined."""
-    passed = np.zeros(len(rows.correct), np.bool_) if rows.passed is None else rows.passed
-    deserved: Bools = passed == rows.correct
-    panel, labels = _mean(passed, weights), _mean(deserved, weights)
-    chance = panel * labels + (1 - panel) * (1 - labels)
-    found: Floats = (_mean(rows.correct, weights) - chance) / (1 - chance)
-    return found
+def _by_decision(found: Voted, deff: float) -> list[tuple[Part, bool]]:
+    """Return the labels of a stratum's passes and of its fails, each with the decision."""
+    whole, cells = right_part(found, deff), found.counted
+    each = whole.labelled / cells.n if cells.n else 0.0
+    made = []
+    for passed, count, right, wrong in (
+        (True, found.passes, cells.tp, cells.fp),
+        (False, found.fails, cells.tn, cells.fn),
+    ):
+        share, labelled = count / found.size, (right + wrong) * each
+        if count:
+            size = max(whole.size * share, labelled)
+            made.append((Part(size, labelled, right * each, whole.share * share), passed))
+    return made

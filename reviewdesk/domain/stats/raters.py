@@ -14,15 +14,15 @@ import numpy as np
 
 from reviewdesk.domain.stats.dense import Floats
 from reviewdesk.domain.stats.figures import Part, Ranged
-from reviewdesk.domain.stats.fit import RESAMPLES, SEED, TAIL
 from reviewdesk.domain.stats.rates import wilson
-from reviewdesk.domain.stats.stratified import stratified_rate
+from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.frozen import Frozen
 
 Labels = tuple[str | None, ...]
 """The label of each rater, in the order of the raters; ``None`` where one gave none."""
 
+RESAMPLES, SEED, TAIL = 2_000, 20, 0.025
 ENOUGH = 10
 """The fewest items for which kappa and alpha get an interval."""
 SAME = "everybody gave one and the same label throughout"
@@ -110,7 +110,7 @@ def _pair(
         raw = Ranged(same / n, *wilson(same, n))
     else:
         parts = [Part(of.size or 0, *count) for of, count in zip(held, counts, strict=True)]
-        found = stratified_rate(parts)
+        found = drawn_rate(parts)
         raw = Ranged(found.estimate, found.low, found.high, found.reason or "")
     return PairAgreement(one, two, n, same, raw, _figure(held, _joint, _kappa, SAME))
 

@@ -54,7 +54,7 @@ def _suggest(method: RecalibrationMethod, fitter: Fitter, rows: Rows) -> Suggest
     if method is RecalibrationMethod.TEMPERATURE:
         p = spiegelhalter(rows).p
         if p is None or p >= RISK:
-            return Suggestion(method, n, reason="nothing shows that the judge is miscalibrated")
+            return Suggestion(method, n, reason=f"Spiegelhalter's p is not under {RISK}")
     fit, before, after = fitter(rows), brier(rows), brier(_cross_validate(fitter, rows))
     if before is None or after is None:
         return Suggestion(method, n, reason="no rows")

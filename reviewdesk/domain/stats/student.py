@@ -1,4 +1,4 @@
-"""Student's t distribution, from the regularised incomplete beta function."""
+"""Student's t and the binomial distribution, from the regularised incomplete beta function."""
 
 from __future__ import annotations
 
@@ -33,6 +33,20 @@ def t_quantile(p: float, df: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if t_two_sided(middle, df) > tail else (low, middle)
     return math.copysign((low + high) / 2, p - 0.5)
+
+
+def beta_cdf(x: float, a: float, b: float) -> float:
+    """Return the regularised incomplete beta function ``I_x(a, b)``, for x in 0..1, a and b over 0.
+
+    Source: Abramowitz and Stegun 26.5.8, on the side where the continued fraction converges fast.
+    """
+    if not 0 < x < 1:
+        return float(x >= 1)
+    logs = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    front = math.exp(logs + a * math.log(x) + b * math.log1p(-x))
+    if x < (a + 1) / (a + b + 2):
+        return front * _fraction(x, a, b) / a
+    return 1 - front * _fraction(1 - x, b, a) / b
 
 
 def _beta_tail(odds: float, a: float) -> float:

@@ -43,7 +43,7 @@ def filed(page: FilePage) -> dict[str, Any]:
     return {
         **_calibration(page.calibration),
         **_fit(page.fit),
-        **shape(page.fit, _ends("accuracy")),
+        **shape(page.fit, _ends("accuracy", "kappa")),
         **shape(page, "honest representative gates warnings=calibration.warnings"),
     }
 
@@ -86,11 +86,13 @@ def _fit(fit: Fit) -> dict[str, Any]:
 
 
 def _intervals(page: CalibrationPage) -> dict[str, Any]:
-    """Return the intervals of this run, which follow its draw, and those of such items."""
-    # Without a draw, Brier and gap take the intervals of the labels alone.
-    ends = {name: page.ends(name) for name in ("brier", "gap")}
-    made = _drawn(page.intervals) | shape(ends, _ends(*ends))
-    return {**made, "target": Target.RUN, "such_items": _such(page.such)}
+    """Return the intervals of this run, which follow its draw, and the figures of such items."""
+    values = shape(page.calibration.headline, " ".join((*_THREE, "brier", "gap", "kappa")))
+    return {
+        **_drawn(page.intervals),
+        "target": Target.RUN,
+        "such_items": values | _such(page.such),
+    }
 
 
 def _drawn(found: PanelIntervals | None) -> dict[str, Any]:

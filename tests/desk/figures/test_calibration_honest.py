@@ -75,10 +75,9 @@ def test_the_audit_makes_it_an_estimate(tmp_path: Path) -> None:
     assert page.honest.estimate == pytest.approx(43 / 80)
     assert page.accuracy.estimate == pytest.approx(70 / 80)
     assert page.calibration.headline.accuracy == pytest.approx(70 / 80)
-    # n of n at n_eff = n(N-1)/(N-n): 20 * 39 / 20 = 39 and 10 * 19 / 10 = 19; Wilson's lower end
-    # of all right is n/(n + z²), its upper end of none right z²/(n + z²).
-    z2 = 1.959963984540054**2
-    off, over = 0.5 * (z2 / (39 + z2)), 0.25 * (z2 / (19 + z2))
+    # n of n at n_eff = n(N-1)/(N-n): 20 * 39 / 20 = 39 and 10 * 19 / 10 = 19. All n right have half
+    # a chance of 2.5% at a rate of .05^(1/n), and half of one verdict of 40 or of 20 is added.
+    off, over = 0.5 * (1 - 0.05 ** (1 / 39) + 0.5 / 40), 0.25 * (1 - 0.05 ** (1 / 19) + 0.5 / 20)
     assert page.honest.low == pytest.approx(43 / 80 - off)
     assert page.honest.high == pytest.approx(43 / 80 + over)
     assert page.accuracy.low == pytest.approx(70 / 80 - (off**2 + over**2) ** 0.5)

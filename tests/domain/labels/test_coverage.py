@@ -20,7 +20,8 @@ from reviewdesk.domain.labels.weighed_rows import make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.domain.stats.figures import Part
-from reviewdesk.domain.stats.stratified import stratified_rate
+from reviewdesk.domain.stats.rates import midp
+from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import Decision
 
 FLAGGED_PASS, FLAGGED_FAIL, FLAGGED_NONE, REST_PASS = 0, 1, 2, 3
@@ -58,22 +59,21 @@ def test_the_estimate_by_hand() -> None:
     found = of_strata([Part(10, 10, 4), Part(30, 15, 15)])
     assert found.method is RateMethod.STRATIFIED
     assert found.estimate == pytest.approx(0.25 * 0.4 + 0.75 * 1.0)
-    # The census adds no width. Of the other: Wilson of n of n at n = 15 * 29 / 15 = 29 ends at
-    # n / (n + z²) = 29 / 32.841459, so the lower end lies 0.75 * (1 - 0.883030) below.
-    z = 1.959963984540054
-    assert found.low == pytest.approx(0.85 - 0.75 * (1 - 29 / (29 + z * z)))
+    # The census adds no width. Of the other: n of n at n = 15 * 29 / 15 = 29 have half a chance of
+    # 2.5% at .05^(1/29) = .901857, and half of one verdict of 30 is taken off.
+    assert found.low == pytest.approx(0.85 - 0.75 * (1 - 0.05 ** (1 / 29) + 0.5 / 30))
     assert found.high == pytest.approx(0.85)
     assert found.reason is None
 
 
 def test_an_unlabelled_stratum_leaves_bounds_and_says_so() -> None:
     found = of_strata([Part(10, 5, 2), Part(30, 0, 0)], "describes escalated verdicts only")
-    # A quarter at the ends of 2 of 5 of 10, at n = 5 * 9 / 5 = 9: Wilson is (.4 + 3.841459/18 -+
-    # 1.959964 √(.24/9 + 3.841459/324)) / (1 + 3.841459/9) = (.613414 -+ .384688) / 1.426829. The
-    # other three quarters may all be misses or all be hits.
+    # A quarter at the mid-p ends of 2 of 5 of 10, which are those of 3.6 of n = 5 * 9 / 5 = 9, and
+    # half of one verdict of 10 beyond; the others may all be misses or all be hits.
+    low, high = midp(3.6, 9)
     assert found.estimate is None
-    assert found.low == pytest.approx(0.25 * 0.160304, abs=1e-6)
-    assert found.high == pytest.approx(0.25 * 0.699525 + 0.75, abs=1e-6)
+    assert found.low == pytest.approx(0.25 * (low - 0.05))
+    assert found.high == pytest.approx(0.25 * (high + 0.05) + 0.75)
     assert found.reason == "describes escalated verdicts only"
 
 
@@ -112,7 +112,7 @@ def test_how_many_more_audits() -> None:
 
     def high(more: int) -> float:
         n = 40 + more
-        return stratified_rate([seen[0], Part(1000, n, n / 10)]).high
+        return drawn_rate([seen[0], Part(1000, n, n / 10)]).high
 
     # All the unlabelled lie in the second stratum, so every further label falls there.
     assert high(asked.labels) <= 0.15 + 1e-9 < high(asked.labels - 1)

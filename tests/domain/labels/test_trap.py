@@ -13,7 +13,7 @@ from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict, strat
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.figures import Part
-from reviewdesk.domain.stats.stratified import stratified_rate
+from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import Decision
 
 DRAWS = 300
@@ -65,7 +65,7 @@ class Population:
             passed=[self.passed[i] for i in picked],
         ).weighted(weights)
         found = measure(rows, fmean(self.passed))
-        whole = stratified_rate([self._part(h, n, places) for h, n in made.sizes.items()])
+        whole = drawn_rate([self._part(h, n, places) for h, n in made.sizes.items()])
         assert found.accuracy is not None
         assert found.brier is not None
         assert found.corrected_rate is not None

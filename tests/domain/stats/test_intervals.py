@@ -1,89 +1,167 @@
+"""Intervals without resampling: exact tails, worked numbers, and what they cover."""
+
 from __future__ import annotations
 
 import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from reviewdesk.domain.stats import fit
-from reviewdesk.domain.stats.calibration import Rows, brier
-from reviewdesk.domain.stats.figures import Interval
-from reviewdesk.domain.stats.fit import accuracy_interval, brier_interval, gap_interval
+from reviewdesk.domain.stats.calibration import Rows
+from reviewdesk.domain.stats.correction import Cells
+from reviewdesk.domain.stats.figures import ConfidenceSums, Interval, Part, Target
+from reviewdesk.domain.stats.fit import fit
+from reviewdesk.domain.stats.intervals import (
+    brier_interval,
+    gap_interval,
+    kappa_interval,
+    loss_strata,
+)
+from reviewdesk.domain.stats.rates import midp, wilson
+from reviewdesk.domain.stats.stratified import drawn_rate, midp_interval
 
-
-def _many(n: int) -> Rows:
-    rng = np.random.default_rng(4)
-    confidence = rng.random(n)
-    return Rows(confidence, rng.random(n) < confidence, rng.choice([1.0, 6.0], n))
-
-
-def test_the_brier_bootstrap_meets_the_normal_interval_for_many_rows() -> None:
-    rows = _many(4_000)
-    found, mean = brier_interval(rows), brier(rows)
-    assert found is not None
-    assert mean is not None
-    off = rows.weight * ((rows.confidence - rows.correct) ** 2 - mean)
-    half = 1.959963984540054 * math.sqrt(float((off**2).sum())) / float(rows.weight.sum())
-    # 2,000 redraws place an end to about a twentieth of the half width.
-    assert found.low == pytest.approx(mean - half, abs=half / 8)
-    assert found.high == pytest.approx(mean + half, abs=half / 8)
+COUNTS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
-def test_a_bootstrap_of_two_rows_has_three_outcomes() -> None:
-    # Losses 0 and .25: both ends of 0, .125, .25, each extreme drawn a quarter of the time.
-    assert brier_interval(Rows.of([1.0, 0.5], [True, True])) == Interval(0.0, 0.25)
+@given(COUNTS)
+def test_each_end_of_mid_p_leaves_half_the_point_probability(counts: tuple[int, int]) -> None:
+    k, n = counts
+    low, high = midp(k, n)
+    if min(k, n - k) > 200:
+        assert (low, high) == wilson(k, n)
+        return
+
+    def tail(x: int, rate: float) -> float:
+        """P(X > x) + P(X = x)/2, summed term by term."""
+        terms = [math.comb(n, j) * rate**j * (1 - rate) ** (n - j) for j in range(x, n + 1)]
+        return math.fsum(terms) - terms[0] / 2
+
+    assert low == 0 if k == 0 else tail(k, low) == pytest.approx(0.025, rel=1e-7)
+    assert high == 1 if k == n else tail(n - k, 1 - high) == pytest.approx(0.025, rel=1e-7)
 
 
-def test_the_bootstrap_is_seeded_and_bounded_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = _many(300)
-    whole = brier_interval(rows)
-    assert whole == brier_interval(rows)
-    assert whole != brier_interval(rows, seed=3)
-    # A chunk of less than one redraw still makes all of them.
-    monkeypatch.setattr(fit, "CHUNK", 100)
-    small = brier_interval(rows)
-    assert small is not None
-    assert whole is not None
-    assert small.low == pytest.approx(whole.low, abs=0.005)
+def test_mid_p_of_fractions_lies_between_and_ends_at_known_points() -> None:
+    assert midp(0, 0) == (0.0, 1.0)
+    assert midp(5, 5) == pytest.approx((0.05**0.2, 1.0))
+    assert midp(2, 10)[0] < midp(2.5, 10)[0] < midp(3, 10)[0]
+    # With far less than one hit the end is beyond the smallest float.
+    assert midp(0.001, 10)[0] == pytest.approx(0, abs=1e-300)
+    assert midp(1, 10**9)[1] == pytest.approx(4.93e-9, rel=1e-2)
+    # A narrower z leaves more in the tails.
+    assert midp(3, 10)[0] < midp(3, 10, 1.0)[0]
 
 
-def test_gap_worked() -> None:
-    # d = -.2, .6, -.4: mean 0, Σd² = .56, /9 * 3/2 = .0933333; z * .3055050 = .598779.
-    found = gap_interval(Rows.of([0.8, 0.6, 0.6], [True, False, True]))
-    assert found is not None
-    assert (found.low, found.high) == pytest.approx((-0.598779, 0.598779), abs=1e-6)
+def test_the_last_verdict_without_a_label_may_be_of_either_kind() -> None:
+    # Nine of nine right of ten: one wrong among ten is missed in one of ten draws.
+    assert midp_interval(Part(10, 9, 9))[0] < 0.9
+    assert midp_interval(Part(10, 10, 9)) == (0.9, 0.9)
 
 
-def test_gap_weighs_and_clamps() -> None:
-    # d = .6 and -.4 at weights 1 and 3: mean -.15; w·(d - mean) = .75 and -.75, squares 1.125,
-    # /16 * 2 = .140625, root .375; z * .375 = .734986.
-    found = gap_interval(Rows.of([0.6, 0.6], [False, True], [1.0, 3.0]))
-    assert found is not None
-    assert found.low == pytest.approx(-0.884986, abs=1e-6)
-    assert found.high == pytest.approx(0.584986, abs=1e-6)
-    # d = 1 and -.5: mean .25, half width z * .75 = 1.47 passes both ends.
-    assert gap_interval(Rows.of([1.0, 0.5], [False, True])) == Interval(-1.0, 1.0)
+SURE = np.array([0.9, 0.6, 0.8, 0.7, 1.0, 0.5])
+RIGHT = np.array([True, False, True, True, True, False])
 
 
-def test_accuracy_takes_the_effective_size() -> None:
-    # Two of two right at weights 1 and 3: Kish 1.6; 1.6 / (1.6 + 3.841459) = .294039.
-    found = accuracy_interval(Rows.of([0.5, 0.5], [True, True], [1.0, 3.0]))
-    assert found is not None
-    assert found.low == pytest.approx(0.294039, abs=1e-6)
-    assert found.high == 1.0
-    # Oracle: statsmodels, 8 of 10.
-    plain = accuracy_interval(Rows.of([0.5] * 10, [True] * 8 + [False] * 2, [7.0] * 10))
-    assert plain is not None
-    assert plain.low == pytest.approx(0.49016247153664183)
-    assert plain.high == pytest.approx(0.9433178485456247)
+def sums_of(*values: float) -> ConfidenceSums:
+    one, two, three, four = (sum(c**power for c in values) for power in (1, 2, 3, 4))
+    return ConfidenceSums(len(values), (one, two, three, four), min(values), max(values))
 
 
-@pytest.mark.parametrize("rows", [Rows.of([], []), Rows.of([0.5], [True], [0.0])])
-def test_no_rows_have_no_interval(rows: Rows) -> None:
-    assert brier_interval(rows) is gap_interval(rows) is accuracy_interval(rows) is None
+def rows() -> Rows:
+    return Rows(SURE, RIGHT, np.ones(6))
 
 
-def test_one_row_tells_nothing_of_its_spread() -> None:
-    one = Rows.of([0.9, 0.4], [True, True], [2.0, 0.0])
-    assert brier_interval(one) is gap_interval(one) is None
-    assert accuracy_interval(one) is not None
+def test_the_gap_is_the_exact_mean_confidence_less_the_ends_of_accuracy() -> None:
+    # Six of ten are labelled; all ten confidences are known, their mean is .77.
+    every = sums_of(*SURE, 0.9, 0.9, 0.9, 0.5)
+    parts = {0: Part(10, 6, 4)}
+    right = drawn_rate([*parts.values()])
+    found = gap_interval(loss_strata(rows(), [0] * 6, parts, {0: every}), Target.RUN)
+    assert (found.low, found.high) == pytest.approx((0.77 - right.high, 0.77 - right.low))
+    such = gap_interval(loss_strata(rows(), [0] * 6, parts, {0: every}), Target.ITEMS)
+    right = drawn_rate([*parts.values()], Target.ITEMS)
+    # For such items the ten are a sample: their variance is .0281, over ten.
+    off = 1.959963984540054 * math.sqrt(
+        (sum(c * c for c in (*SURE, 0.9, 0.9, 0.9, 0.5)) / 10 - 0.77**2) / 10
+    )
+    middle = 0.77 - 4 / 6
+    assert such.low == pytest.approx(middle - math.hypot(right.high - 4 / 6, off))
+    assert such.high == pytest.approx(middle + math.hypot(4 / 6 - right.low, off))
+
+
+def test_brier_is_exact_but_for_the_wrong_verdicts() -> None:
+    # Nobody was wrong in six of ten, all confidences .9: .01, and up to .8 for each wrong one.
+    made = Rows(np.full(6, 0.9), np.full(6, True), np.ones(6))
+    part = Part(10, 6, 6)
+    strata = loss_strata(made, [0] * 6, {0: part}, {0: sums_of(*[0.9] * 10)})
+    found = brier_interval(strata, Target.RUN)
+    # With a label added at each end the variance is the largest possible, so that n stays 6.
+    wrong = 1 - midp_interval(part)[0]
+    assert (found.low, found.high) == pytest.approx((0.01, 0.01 + 0.8 * wrong))
+    census = loss_strata(made, [0] * 6, {0: Part(6, 6, 6)}, {0: sums_of(*[0.9] * 6)})
+    found = brier_interval(census, Target.RUN)
+    assert (found.low, found.high) == pytest.approx((0.01, 0.01))
+
+
+def test_a_stratum_without_labels_adds_its_whole_range() -> None:
+    sums = {0: sums_of(*SURE), 1: sums_of(*[0.8] * 6)}
+    parts = {0: Part(6, 6, 4), 1: Part(6, 0, 0)}
+    strata = loss_strata(rows(), [0] * 6, parts, sums)
+    # Known whole: Σ(c - o)² = .01 + .36 + .04 + .09 + 0 + .25 = .75 of 6. The other six have .04
+    # if right and .64 if wrong, and their mean confidence is .8.
+    found = brier_interval(strata, Target.RUN)
+    assert (found.low, found.high) == pytest.approx((0.125 / 2 + 0.02, 0.125 / 2 + 0.32))
+    gap = gap_interval(strata, Target.RUN)
+    # Mean confidence (.75 + .8) / 2, accuracy from (4 + 0) / 12 to (4 + 6) / 12.
+    assert (gap.low, gap.high) == pytest.approx((0.775 - 10 / 12, 0.775 - 4 / 12))
+
+
+def test_kappa_of_a_census_is_a_point_and_of_such_items_never() -> None:
+    cells = Cells(tp=20, fn=10, tn=15, fp=5)
+    parts = [Part(25, 25, 20), Part(25, 25, 15)]
+    run = kappa_interval(parts, [True, False], Target.RUN)
+    assert (run.low, run.high) == pytest.approx((cells.kappa, cells.kappa))
+    such = kappa_interval(parts, [True, False], Target.ITEMS)
+    assert such.low < 0.2
+    assert such.high > 0.6
+    # Labels that all agree still leave doubt: here the old interval had no width.
+    agreed = kappa_interval([Part(2, 2, 2), Part(2, 2, 2)], [True, False], Target.ITEMS)
+    assert agreed.low < 0
+    assert agreed.high == pytest.approx(1)
+
+
+def test_kappa_where_one_rate_is_open_is_that_at_its_ends() -> None:
+    # All passes are known, 20 of 25 right. Of 25 fails 0 of 5 seen were wrong: the ends are those
+    # of kappa with the fails' rate at the ends of its own interval.
+    parts = [Part(25, 25, 20), Part(25, 5, 5)]
+    found = kappa_interval(parts, [True, False], Target.RUN)
+    low, _ = midp_interval(parts[1])
+    worst = Cells(tp=20, fp=5, tn=25 * low, fn=25 * (1 - low)).kappa
+    best = Cells(tp=20, fp=5, tn=25, fn=0).kappa
+    assert (found.low, found.high) == pytest.approx((worst, best))
+    # Nobody labelled a fail: all of them may be right, or wrong.
+    bounds = kappa_interval([parts[0], Part(25, 0, 0)], [True, False], Target.RUN)
+    nothing = Cells(tp=20, fp=5, tn=0, fn=25).kappa
+    assert (bounds.low, bounds.high) == pytest.approx((nothing, best))
+
+
+def test_a_file_takes_its_effective_number_and_knows_no_confidence_but_its_own() -> None:
+    plain = fit(rows())
+    assert plain.accuracy == Interval(*wilson(4, 6))
+    heavy = fit(Rows(SURE, RIGHT, np.array([1.0, 1, 1, 1, 1, 4])))
+    # Kish: 9² / (5 + 16) = 3.857. By weight 4 of 9 are right.
+    ess = 81 / 21
+    assert heavy.accuracy == Interval(*wilson(4 / 9 * ess, ess))
+    for found in (plain, heavy):
+        assert found.gap is not None
+        assert found.brier is not None
+        assert -1 <= found.gap.low < found.gap.high <= 1
+        assert 0 <= found.brier.low < found.brier.high <= 1
+    assert plain.kappa is None
+
+
+@pytest.mark.parametrize("nothing", [Rows.of([], []), Rows.of([0.5], [True], [0.0])])
+def test_no_rows_have_no_interval(nothing: Rows) -> None:
+    found = fit(nothing)
+    assert found.brier is found.gap is found.accuracy is found.kappa is None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.stats.resample import resample
+from reviewdesk.domain.labels.resample import resample
 
 WEIGHTS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.25, 7.0]), min_size=1, max_size=20)
 

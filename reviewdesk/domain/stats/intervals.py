@@ -1,0 +1,313 @@
+"""Intervals of kappa, gap and Brier from a draw's strata, without resampling.
+
+Those for such items take the run as a sample: the distance of each end from the figure is combined
+by squares with that of a whole run of the same size, as ``stratified.stratified_rate`` does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from reviewdesk.domain.stats.calibration import Floats, Rows
+from reviewdesk.domain.stats.correction import Z
+from reviewdesk.domain.stats.figures import ConfidenceSums, Interval, Part, Target
+from reviewdesk.domain.stats.rates import midp, wilson
+from reviewdesk.domain.stats.stratified import drawn_rate, midp_interval
+from reviewdesk.domain.stats.student import t_quantile
+from reviewdesk.frozen import Frozen
+
+_HALVINGS = 50
+
+
+class Known(Frozen):
+    """What is known of a quantity of all verdicts of a stratum: its mean, variance and doubt.
+
+    ``off`` is the distance of the mean from the ends of its 95% interval, 0 if all are known.
+    """
+
+    mean: float
+    variance: float
+    off: float = 0.0
+
+
+class Bounded(Frozen):
+    """The mean of some values and of their squares, with the ends of the values' range."""
+
+    mean: float
+    square: float
+    least: float
+    most: float
+
+    def interval(self, n: float, size: float | None, z: float) -> tuple[float, float]:
+        """Return the interval of the mean from n values: of ``size``, or of a whole process.
+
+        It is that of a share of the range at n/f values: mid-p in a stratum of ``size``, Wilson's
+        without one. f is the variance as a share of the largest that the mean allows, with one
+        value added at either end of the range, so that few values never count as many.
+        """
+        span = self.most - self.least
+        if span <= 0:
+            return self.mean, self.mean
+        share = min(max((self.mean - self.least) / span, 0.0), 1.0)
+        square = (self.square - 2 * self.least * self.mean + self.least**2) / span**2
+        mean, moment = (share * n + 1) / (n + 2), (square * n + 1) / (n + 2)
+        factor = min(max((moment - mean**2) / (mean * (1 - mean)), 1e-9), 1.0)
+        hits, n = share * n / factor, n / factor
+        if size is None:
+            low, high = wilson(hits, n, z)
+        else:
+            low, high = midp_interval(Part(size / factor, n, hits), z)
+        return self.least + span * low, self.least + span * high
+
+
+class LossStratum(Frozen):
+    """One stratum for Brier and gap: its labels, and what is known without labels.
+
+    Of a verdict with confidence c that is wrong (e = 1) or right (e = 0), the squared error is
+    ``(1-c)² + e(2c-1)``. ``part`` counts its labels and how many are right; ``confidence`` and
+    ``sure`` describe c and ``(1-c)²``; ``excess`` describes ``e(2c-1)``.
+    """
+
+    part: Part
+    confidence: Known
+    sure: Known
+    excess: Bounded
+
+
+def loss_strata(
+    rows: Rows,
+    stratum: Sequence[int],
+    parts: Mapping[int, Part],
+    sums: Mapping[int, ConfidenceSums] | None = None,
+) -> list[LossStratum]:
+    """Describe the strata of labelled rows; ``parts`` counts the labels of each and its size.
+
+    ``sums`` says what is known of all verdicts. Without it the rows also estimate the confidence,
+    with the spread of all rows for each stratum, as some strata have few; confidences beyond those
+    of the rows are taken not to occur.
+    """
+    place, c = np.asarray(stratum), rows.confidence
+    columns = c, (1 - c) ** 2
+    doubts = [_doubt(column, rows.weight) for column in columns]
+    excess = np.where(rows.correct, 0.0, 2 * c - 1)
+    made = []
+    for h, part in parts.items():
+        mine = place == h
+        weight = rows.weight[mine]
+        if sums is not None:
+            known = _known(sums[h])
+            low, high = sums[h].low, sums[h].high
+        elif part.labelled:
+            scale = math.sqrt(max(1 - part.labelled / part.size, 0.0) / part.labelled)
+            known = [
+                Known(*_moments(column[mine], weight), scale * doubt)
+                for column, doubt in zip(columns, doubts, strict=True)
+            ]
+            low, high = float(c.min()), float(c.max())
+        else:
+            known = [Known(0.5, 0.0, 0.5), Known(0.0, 0.0)]
+            low, high = 0.5, 1.0
+        mean, variance = _moments(excess[mine], weight)
+        held = Bounded(mean, variance + mean**2, min(2 * low - 1, 0.0), max(2 * high - 1, 0.0))
+        made.append(LossStratum(part, known[0], known[1], held))
+    return made
+
+
+def _moments(values: Floats, weight: Floats) -> tuple[float, float]:
+    """Return the weighted mean and variance; both 0 without values."""
+    if not len(values):
+        return 0.0, 0.0
+    mean = float(np.average(values, weights=weight))
+    return mean, float(np.average((values - mean) ** 2, weights=weight))
+
+
+def _known(sums: ConfidenceSums) -> list[Known]:
+    """Return what the sums say of the confidences c, and of ``(1-c)²``."""
+    one, two, three, four = (power / sums.n for power in sums.powers)
+    mean, square = 1 - 2 * one + two, 1 - 4 * one + 6 * two - 4 * three + four
+    return [Known(one, max(two - one**2, 0.0)), Known(mean, max(square - mean**2, 0.0))]
+
+
+def _doubt(values: Floats, weight: Floats) -> float:
+    """Return the half width of the 95% t interval of a mean of one row; 1 under two rows."""
+    n = len(values)
+    if n < 2:
+        return 1.0
+    return t_quantile(0.975, n - 1) * math.sqrt(_moments(values, weight)[1] * n / (n - 1))
+
+
+def gap_interval(strata: Sequence[LossStratum], target: Target, z: float = Z) -> Interval:
+    """Return the 95% ends of mean confidence less accuracy.
+
+    They are the mean confidence less the ends of the accuracy's interval. The doubt about the mean
+    confidence is combined in by squares. Source: Zou and Donner 2008.
+    """
+    parts = [one.part for one in strata]
+    right = drawn_rate(parts, target, z)
+    mean, off = _mean_of([one.confidence for one in strata], parts, target, z)
+    # Without an estimate, as a stratum has no label, the ends are bounds that nothing joins.
+    low = right.low if right.estimate is None else right.estimate
+    high = right.high if right.estimate is None else right.estimate
+    return Interval(
+        max(mean - high - math.hypot(right.high - high, off), -1.0),
+        min(mean - low + math.hypot(low - right.low, off), 1.0),
+    )
+
+
+def _mean_of(
+    found: Sequence[Known], parts: Sequence[Part], target: Target, z: float
+) -> tuple[float, float]:
+    """Return the mean of a quantity over all strata, and the distance of its ends."""
+    shares = _shares(parts)
+    mean = sum(share * one.mean for share, one in zip(shares, found, strict=True))
+    off = sum((share * one.off) ** 2 for share, one in zip(shares, found, strict=True))
+    if target is Target.ITEMS:
+        squares = (
+            share * (one.variance + one.mean**2) for share, one in zip(shares, found, strict=True)
+        )
+        off += z * z * max(sum(squares) - mean**2, 0.0) / sum(part.size for part in parts)
+    return mean, math.sqrt(off)
+
+
+def brier_interval(strata: Sequence[LossStratum], target: Target, z: float = Z) -> Interval:
+    """Return the 95% ends of the mean squared error of confidence.
+
+    Only ``e(2c-1)`` needs labels, see ``Bounded``. MOVER combines the strata; one without labels
+    adds its range. Source: Zou and Donner 2008.
+    """
+    parts = [one.part for one in strata]
+    mean, off = _mean_of([one.sure for one in strata], parts, target, z)
+    below = above = off**2
+    ends = [_Whole(strata), _Whole(strata)]
+    for share, one in zip(_shares(parts), strata, strict=True):
+        held = one.excess
+        if one.part.labelled:
+            low, high = held.interval(one.part.labelled, one.part.size, z)
+            below += (share * (held.mean - low)) ** 2
+            above += (share * (high - held.mean)) ** 2
+        for end, value in zip(ends, (held.least, held.most), strict=True):
+            known = bool(one.part.labelled)
+            end.mean += share * (held.mean if known else value)
+            end.square += share * (held.square if known else value**2)
+    if target is Target.ITEMS:
+        size = sum(part.size for part in parts)
+        below += (ends[0].mean - ends[0].bounded.interval(size, None, z)[0]) ** 2
+        above += (ends[1].bounded.interval(size, None, z)[1] - ends[1].mean) ** 2
+    return Interval(
+        max(mean + ends[0].mean - math.sqrt(below), 0.0),
+        min(mean + ends[1].mean + math.sqrt(above), 1.0),
+    )
+
+
+class _Whole:
+    """The excess of all strata, with those without labels at one end of their range."""
+
+    def __init__(self, strata: Sequence[LossStratum]) -> None:
+        self.mean = self.square = 0.0
+        self._ends = (
+            min(one.excess.least for one in strata),
+            max(one.excess.most for one in strata),
+        )
+
+    @property
+    def bounded(self) -> Bounded:
+        return Bounded(self.mean, self.square, *self._ends)
+
+
+def kappa_interval(
+    parts: Sequence[Part], passed: Sequence[bool], target: Target, z: float = Z
+) -> Interval:
+    """Return the 95% ends of Cohen's kappa of a rater with the labels.
+
+    ``parts`` count, for each stratum and decision, the labels that agree with it; ``passed`` is the
+    decision. A part without a label may have any rate. Source: Donner and Zou 2012; Cohen 1960.
+    """
+    found = _kappa_ends(parts, passed, z)
+    if target is Target.RUN:
+        return found
+    made = []
+    for end, side in ((found.low, -1), (found.high, 1)):
+        # The run as a sample, each decision as one part; what has no label is at this end.
+        whole = []
+        for decision in (True, False):
+            mine = [p for p, one in zip(parts, passed, strict=True) if one is decision]
+            size, mass = sum(part.size for part in mine), sum(part.share for part in mine)
+            hits = sum(
+                part.share * (part.hits / part.labelled if part.labelled else side > 0)
+                for part in mine
+            )
+            rate = min(hits / mass, 1.0) if mass else 0.0
+            whole.append(Part(size, size, rate * size, mass))
+        point = _kappa_ends(whole, [True, False], z)
+        middle = point.low if side < 0 else point.high
+        process = _kappa_ends(whole, [True, False], z, process=True)
+        off = middle - process.low if side < 0 else process.high - middle
+        made.append(middle + side * math.hypot(end - middle, off))
+    return Interval(max(made[0], -1.0), min(made[1], 1.0))
+
+
+def _kappa_ends(
+    parts: Sequence[Part], passed: Sequence[bool], z: float, *, process: bool = False
+) -> Interval:
+    """Return the ends for the verdicts of the parts, or for the process that they are drawn from.
+
+    With the shares of decisions known, ``po - pe - k(1 - pe)`` is linear in the rates of the parts,
+    and kappa is the k at which it is 0: the lower end is the k at which MOVER's lower end of it is
+    0, the upper likewise. For a process the shares vary as well, as in a multinomial sample.
+    """
+    shares, size = _shares(parts), sum(part.size for part in parts)
+    signs = [1 if one else -1 for one in passed]
+    rates = [part.hits / part.labelled if part.labelled else 0.0 for part in parts]
+    ends = [
+        midp(part.hits, part.labelled, z) if process else midp_interval(part, z) for part in parts
+    ]
+    passes = sum(share for share, sign in zip(shares, signs, strict=True) if sign > 0)
+    lean = 2 * passes - 1
+    deserved = (
+        1
+        - passes
+        + sum(share * sign * rate for share, sign, rate in zip(shares, signs, rates, strict=True))
+    )
+
+    def edge(kappa: float, side: int) -> float:
+        """Return the lower (side -1) or upper end of ``po - pe - kappa(1 - pe)``."""
+        rest = 1 - kappa
+        value = -kappa - rest * (1 - passes) * (1 + lean)
+        squares, moves = 0.0, []
+        for share, sign, rate, (low, high), part in zip(
+            shares, signs, rates, ends, parts, strict=True
+        ):
+            factor = 1 - rest * lean * sign
+            up = side * factor > 0
+            if part.labelled:
+                squares += (share * factor * ((high - rate) if up else (rate - low))) ** 2
+            value += share * factor * (rate if part.labelled else up)
+            # How far a pass by the rater, and a pass by the labels, lowers the value.
+            lowers = 2 * deserved - 1 if sign > 0 else lean
+            moves.append(factor * rate - rest * lowers)
+        if process:
+            mean = sum(share * move for share, move in zip(shares, moves, strict=True))
+            spread = sum(
+                share * (move - mean) ** 2 for share, move in zip(shares, moves, strict=True)
+            )
+            squares += z * z * spread / size
+        return value + side * math.sqrt(squares)
+
+    return Interval(_root(lambda k: edge(k, -1)), _root(lambda k: edge(k, 1)))
+
+
+def _root(falling: Callable[[float], float]) -> float:
+    """Return where a falling function of kappa is 0, within -1..1."""
+    low, high = -1.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return (low + high) / 2
+
+
+def _shares(parts: Sequence[Part]) -> list[float]:
+    total = sum(part.share for part in parts)
+    return [part.share / total for part in parts]
