@@ -98,6 +98,13 @@ def test_what_is_no_finite_number_is_no_score(value: Any) -> None:
     assert (read_.score, read_.status) == (None, Status.ABSTAINED)
 
 
+def test_a_ballot_that_failed_contradicts_nothing() -> None:
+    # What such a juror states beside its failure is no answer.
+    verdict = read(body(juror("a", 0.0, status="empty", **{"pass": True})), threshold=0.7)
+    assert (verdict.ballots[0].score, verdict.ballots[0].contradicts) == (None, False)
+    assert assess(verdict).mismatches == ()
+
+
 def test_tally_seats_those_who_did_not_vote() -> None:
     # Votes: pass by score, fail stated, withheld, failed, abstained.
     value = body(

@@ -122,11 +122,11 @@ class Panel(PanelSpec):
             failed_jurors, min_answered, regime, routes or {}, aggregate, priority, use_confidence,
             supermajority, fallback, stop_when_decided, swap, rounds, labels, passing, failing,
         )  # fmt: skip
-        if seats and least_answered(rule.min_answered, len(seats)) > len(seats):
-            raise UsageError(
-                f"min_answered is {min_answered}, and the panel has {len(seats)} jurors",
-                "Ask for as many as there are, or fewer",
-            )
+        count = len(seats)
+        if seats and least_answered(rule.min_answered, count) > count:
+            has = f"the panel has {count} juror{'s' * (count != 1)}"
+            hint = "Ask for as many as there are, or fewer"
+            raise UsageError(f"min_answered is {min_answered}, and {has}", hint)
         PanelSpec.__init__(self, name, seats, rule, rubric)
 
     @classmethod

@@ -10,6 +10,7 @@ from typing import Final
 
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.jury.family import family
+from reviewdesk.domain.jury.quorum import least_answered
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.juror import Juror
@@ -122,6 +123,10 @@ def from_report(
     name = show_line(f"jurors of {Path(path).stem}", 200)
     jurors = _distinct(tuple(replace(one, name=_plain_name(one)) for one in jurors))
     notes = tuple(show_line(note, 400) for note in notes)
+    count = len(jurors)
+    if rule is not None and least_answered(rule.min_answered, count) > count:
+        notes += (f"min_answered: {rule.min_answered} became {count}, as many as can be asked",)
+        rule = replace(rule, min_answered=count)
     return PanelDraft(PanelSpec(name, jurors, rule or PLAIN_RULE, rubric), notes)
 
 

@@ -82,13 +82,6 @@ def _label_counts(counted: Sequence[Ballot]) -> dict[str, float]:
     return _label_weights(counted, [1.0] * len(counted))
 
 
-def confidence_sums(counted: Sequence[Ballot]) -> dict[str, float]:
-    """Return the sum of weight times confidence of each label, a missing confidence as 0."""
-    weights = [1.0 if ballot.weight is None else ballot.weight for ballot in counted]
-    sure = [ballot.confidence or 0.0 for ballot in counted]
-    return _label_weights(counted, [w * c for w, c in zip(weights, sure, strict=True)])
-
-
 def _unanimous(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
     first, *others = _label_counts(counted)
     return LabelConsensus(rules.fallback if others else first, bool(others), fell_back=bool(others))

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from reviewdesk.domain.jury.family import Family, family
 from reviewdesk.domain.jury.quorum import quorum_met
+from reviewdesk.domain.jury.rule import stand_in
 from reviewdesk.domain.jury.supermajority import LEAST_COMMITTED, exact_share
 from reviewdesk.domain.jury.trim import Breakdown, breakdown
 from reviewdesk.domain.panel.juror import Juror
@@ -15,7 +16,7 @@ from reviewdesk.domain.panel.prompt import CASE_SLOTS, render, slots_in
 from reviewdesk.domain.panel.reasoning import SHORT_LIMIT, thinks
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.panel.vendors import key_variable
-from reviewdesk.domain.verdict import BY_REGIME, Generator, Strategy
+from reviewdesk.domain.verdict import BY_REGIME, Generator, Policy, Strategy
 from reviewdesk.frozen import Frozen
 
 _BROKEN_BY_ONE = frozenset(
@@ -179,6 +180,7 @@ def _warnings(
         *_repeated_models(seats),
         *_same_family_warnings(seats, generator),
         *_missing_weights(seats, strategy),
+        *_idle_stand_in(spec.rule, strategy),
         *(text for juror in spec.jurors for text in _prompt_warnings(juror)),
         *(text for juror in spec.jurors for text in _thinking_warnings(juror)),
         *_plain_http_warnings(seats),
@@ -234,6 +236,14 @@ def _missing_weights(seats: Sequence[PanelPlace], strategy: Strategy | None) -> 
         return []
     who = "every juror" if len(bare) == len(seats) else ", ".join(bare)
     return [f"without a weight, counted as 1: {who}"]
+
+
+def _idle_stand_in(rule: PanelRule, strategy: Strategy | None) -> list[str]:
+    every = (strategy, *map(Strategy, rule.routes.values()))
+    falls = any(stand_in(Policy(failed_jurors=Strategy.MEDIAN), one) for one in every)
+    if rule.failed_jurors is None or falls:
+        return []
+    return ["failed_jurors has no effect: the median replaces averages alone"]
 
 
 def _prompt_warnings(juror: Juror) -> Iterator[str]:

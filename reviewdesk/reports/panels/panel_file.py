@@ -319,8 +319,9 @@ class PanelModel(PanelPart):
                 raise FieldError(path, text, "Give each seat a name of its own with name:.")
             jurors[juror.name] = juror
         rule = self._rule(jurors)
-        if least_answered(rule.min_answered, len(jurors)) > len(jurors):
-            text = f"is {self.min_answered}, and the panel has {len(jurors)} jurors"
+        count = len(jurors)
+        if least_answered(rule.min_answered, count) > count:
+            text = f"is {self.min_answered}, and the panel has {count} juror{'s' * (count != 1)}"
             raise FieldError(("min_answered",), text, "Ask for as many as there are, or fewer.")
         return PanelSpec(self.name or name, tuple(jurors.values()), rule, self.rubric)
 

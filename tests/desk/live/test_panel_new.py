@@ -94,6 +94,18 @@ def test_the_rule_of_the_report_is_taken_over() -> None:
     assert (rule.strategy, rule.threshold, rule.quorum) == ("trimmed_mean", 0.7, 0.5)
 
 
+def test_a_minimum_fits_the_jurors_that_can_be_asked(tmp_path: Path) -> None:
+    models = ("claude-haiku-4-5", "anthropic"), ("mine", "a vendor that nobody knows")
+    jurors = [{"id": name, "model": name, "vendor": vendor, "score": 1} for name, vendor in models]
+    body = {"id": "v", "case": {"test": "t"}, "threshold": 0.5, "jurors": jurors}
+    body["meta"] = {"reviewdesk": {"min_answered": 2}}
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps({"schema": "reviewdesk.report/1", "verdicts": [body]}))
+    found = panel_new.from_report(str(path), {"ANTHROPIC_API_KEY": "x" * 40})
+    assert (len(found.spec.jurors), found.spec.rule.min_answered) == (1, 1)
+    assert "min_answered: 2 became 1, as many as can be asked" in found.notes
+
+
 def test_a_panel_of_every_setting_reads_back(tmp_path: Path) -> None:
     text = """
 name: p
@@ -103,6 +115,7 @@ quorum: 2/3
 strategy: quorum
 trim: {fraction: 0.1, rounding: nearest}
 failed_jurors: median
+min_answered: 0.6
 strategy_for: {red-team: unanimous}
 supermajority: 3/4
 jurors:

@@ -89,6 +89,21 @@ def test_a_jury_of_one_reads_low_and_true(alone: dict[str, Any]) -> None:
     assert reading(alone, JuryTarget.BIAS_WARNING) == TargetValue(None, OURS)
 
 
+@pytest.mark.parametrize(
+    "stated", [{}, {"band": "high"}, {"agreement": {"value": 0.95, "metric": "r_wg"}}]
+)
+def test_answers_that_could_change_the_decision_escalate(stated: dict[str, Any]) -> None:
+    # Two of three are alike, and the third could have said anything.
+    value = panel(0.9, 0.9, None, threshold=0.7, strategy="lowest", **stated)
+    found = reading(value, JuryTarget.ESCALATE)
+    assert (found.value, found.origin) == (True, OURS)
+    assert found.note == "1 of 3 jurors did not answer, and its vote could change this"
+    # A stated flag stands, and an answer that changes nothing escalates nothing.
+    assert reading(value | {"escalate_for_review": False}, JuryTarget.ESCALATE).value is False
+    sure = panel(0.1, 0.1, None, threshold=0.7, strategy="lowest", **stated)
+    assert reading(sure, JuryTarget.ESCALATE).value is False
+
+
 def test_a_lone_jurys_own_band_stands() -> None:
     alone = panel(0.9, band="medium", escalate_for_review=True)
     assert told(alone, JuryTarget.CONFIDENCE) == ("medium", STATED)

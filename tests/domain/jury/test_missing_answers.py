@@ -335,3 +335,5 @@ def test_a_minimum_that_is_none() -> None:
         assert decided("pxxxx", "mean", min_answered=bad).decision is PASS
     assert Policy(min_answered="2/3").over(Policy(min_answered=2)).min_answered == "2/3"
     assert Panel(min_answered=0.6).min_answered == "3/5"
+    with pytest.raises(UsageError, match=r"min_answered is 2, and the panel has 1 juror\."):
+        Panel(min_answered=2, jurors=[Juror("a", "m", "ollama")])

@@ -50,6 +50,13 @@ def test_five_jurors_of_five_families_warn_of_nothing() -> None:
     assert found.hash == found.spec.hash("R")
 
 
+def test_a_stand_in_that_never_acts_is_named() -> None:
+    idle = "failed_jurors has no effect: the median replaces averages alone"
+    assert look(seats(), strategy="unanimous", failed_jurors="median").warnings == (idle,)
+    for rule in ({"strategy": "mean"}, {"strategy": "lowest", "routes": {"easy": "trimmed_mean"}}):
+        assert look(seats(), failed_jurors="median", **rule).warnings == ()
+
+
 def test_weights_are_shares_and_a_missing_one_counts_as_one() -> None:
     jurors = (Juror("a", "gpt-5", "openai", weight=2), *seats(1))
     found = look(jurors, strategy="weighted_average")
