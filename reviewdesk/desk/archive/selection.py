@@ -21,8 +21,8 @@ _DIGEST = 32
 class Selection(Frozen):
     """Bits of each part by place in the file, and the strata of its kept verdicts in file order.
 
-    Contents are drawn, over all parts: a verdict is in the stratum of its content. ``sizes`` and
-    ``audited`` count contents, ``decided`` verdicts.
+    The strata are the verdicts' own. Contents are drawn, over all parts: ``sizes`` and ``audited``
+    count contents, ``decided`` the verdicts on those of each stratum.
     """
 
     kept: Mapping[int, bytes]

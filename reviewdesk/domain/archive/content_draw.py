@@ -68,7 +68,7 @@ class DrawnSizes:
 def kept_verdicts(
     buckets: Iterable[bytes], audited: Mapping[int, int]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield part, place and stratum of each verdict on a flagged or an audited content.
+    """Yield part, place and own stratum of each verdict on a flagged or an audited content.
 
     The buckets come in ascending order; of each stratum of the rest, the first contents are
     audited.
@@ -81,7 +81,5 @@ def kept_verdicts(
             mine = np.flatnonzero(found.strata == h)
             kept[mine[: max(audited.get(h, 0) - seen[h], 0)]] = True
             seen[h] += len(mine)
-        inside = kept[found.content]
-        strata = found.strata[found.content][inside].tolist()
-        rows = found.rows[inside]
-        yield from zip(rows["part"].tolist(), rows["place"].tolist(), strata, strict=True)
+        rows = found.rows[kept[found.content]]
+        yield from zip(*(rows[name].tolist() for name in ("part", "place", "side")), strict=True)

@@ -15,7 +15,6 @@ import msgspec
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.audit.mismatches import Breach
-from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
 from reviewdesk.domain.run.details import DecisionCounts
 from reviewdesk.domain.run.tally import DERIVED_ESCALATION, Counts
 from reviewdesk.domain.stats.alpha import AlphaState, NominalState
@@ -28,7 +27,6 @@ BINS = 10
 NO_DECISION = "none"
 Key = TypeVar("Key")
 Record = TypeVar("Record", "ScoreSums", "JurorSums", "Stats")
-_NO_SIZES = (0,) * len(STRATA)
 _NO_BINS = (0,) * BINS
 
 
@@ -66,10 +64,6 @@ class Stats(Frozen):
     """The sufficient statistics of some verdicts; those of disjoint parts can be merged."""
 
     counts: Counts = field(default_factory=Counts)
-    sizes: tuple[int, ...] = _NO_SIZES
-    """The verdicts of each stratum, as long as recomputed escalations flag none."""
-    escalated: tuple[int, ...] = _NO_SIZES
-    """Those of them that recomputation escalates."""
     decisions: Mapping[str, int] = field(default_factory=dict)
     flags: Mapping[int, int] = field(default_factory=dict)
     """By bit, with ``DERIVED_ESCALATION``."""
@@ -93,16 +87,6 @@ class Stats(Frozen):
         """Return the statistics of both; neither may hold a verdict of the other."""
         bare, more = replace(self, policies=()), replace(other, policies=())
         return replace(_summed(bare, more), policies=_merged_policies(self, other))
-
-    def strata(self) -> tuple[int, ...]:
-        """Return the size of each stratum; recomputed escalations count if none is stated."""
-        if self.counts.stated_escalation:
-            return self.sizes
-        pairs = zip(self.sizes, self.escalated, strict=True)
-        sizes = [size - moved for size, moved in pairs]
-        for h, moved in enumerate(self.escalated):
-            sizes[h % FIRST_REST] += moved
-        return tuple(sizes)
 
     def decision_counts(self) -> DecisionCounts:
         """Return the counts by decision, flag and breach, as those of a loaded run."""

@@ -11,8 +11,7 @@ import numpy as np
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.audit.mismatches import Breach
-from reviewdesk.domain.labels.sampling import STRATA
-from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, unpacked, vote_units
+from reviewdesk.domain.run.columns import Bools, Columns, Floats, unpacked, vote_units
 from reviewdesk.domain.run.packing import COLUMNS, UNKNOWN, PackedRun
 from reviewdesk.domain.run.stats import BINS, NO_DECISION, JurorSums, ScoreSums, Stats
 from reviewdesk.domain.run.tally import DERIVED_ESCALATION, Counts
@@ -55,11 +54,8 @@ class StatsCounter:
         found = PackedRun(packed, reader.names, reader.quorums)
         start, end = windows[0].first, reader.tally.verdicts
         columns = unpacked(found, range(start, end))
-        sides = np.array(reader.tally.sides[start:end])
         flags = np.array(reader.tally.preliminary[start:end])
         made = Stats(
-            sizes=_sizes(sides),
-            escalated=_sizes(sides[flags & DERIVED_ESCALATION != 0]),
             flags={bit: n for bit in _ESCALATIONS if (n := int((flags & bit != 0).sum()))},
             unknown_ballots=packed["failed"].count(UNKNOWN),
             alpha=AlphaState.of(columns.scores.T),
@@ -77,10 +73,6 @@ def _variants(columns: Columns) -> Iterator[Variant]:
     """Yield the policies of the whole table, and the rule of each verdict itself."""
     yield Variant()
     yield from whole(columns.names[:MOST_LEFT_OUT])
-
-
-def _sizes(sides: Ints) -> tuple[int, ...]:
-    return tuple(np.bincount(sides, minlength=len(STRATA)).tolist())
 
 
 def _of_rows(windows: Sequence[VerdictWindow]) -> dict[str, Any]:

@@ -38,6 +38,15 @@ def verdicts(count: int, seed: int = 1, *, stated: bool = False) -> list[dict[st
     return made
 
 
+def repeated(bodies: Sequence[dict[str, Any]], contents: int) -> list[dict[str, Any]]:
+    """The verdicts on fewer contents, each in several parts; some have no output."""
+    texts = [{name: one[name] for name in ("input", "output", "rubric")} for one in bodies]
+    return [
+        {**one, **texts[at % contents], **({"output": ""} if at % 11 == 0 else {})}
+        for at, one in enumerate(bodies)
+    ]
+
+
 def lines(bodies: Sequence[dict[str, Any]], **header: Any) -> bytes:
     """A report in JSON Lines."""
     return b"".join(json.dumps(one).encode() + b"\n" for one in [{**HEADER, **header}, *bodies])
@@ -60,7 +69,7 @@ def drawn(desk: Path) -> tuple[list[tuple[Any, ...]], list[str], list[tuple[Any,
     with closing(open_desk(desk)) as opened:
         rows = opened.conn.execute(
             "SELECT id, stratum, rank, audit, flags, body, mix FROM verdicts JOIN bodies "
-            "ON verdict = key WHERE stratum < 3 OR audit ORDER BY draw"
+            "ON verdict = key WHERE stratum < 3 OR audit & 1 ORDER BY draw"
         ).fetchall()
         strata = opened.conn.execute("SELECT * FROM strata ORDER BY stratum").fetchall()
     mixed = [row["id"] for row in sorted(rows, key=lambda row: row["mix"])]

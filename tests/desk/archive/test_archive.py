@@ -16,7 +16,15 @@ from reviewdesk.desk import LoadOptions
 from reviewdesk.desk.archive.archive import put_together
 from reviewdesk.domain.archive.result import Archived
 from reviewdesk.errors import UsageError
-from tests.desk.archive.archivekit import HEADER, Here, drawn, lines, verdicts, write_parts
+from tests.desk.archive.archivekit import (
+    HEADER,
+    Here,
+    drawn,
+    lines,
+    repeated,
+    verdicts,
+    write_parts,
+)
 from tests.helpers import load, open_desk, verdict
 
 WAVERING = verdicts(60)
@@ -42,7 +50,11 @@ def plain(desk: Path, bodies: Sequence[dict[str, Any]], **options: Any) -> None:
         load(opened, lines(bodies), "whole.jsonl", **options)
 
 
-@pytest.mark.parametrize("bodies", [WAVERING, CALM], ids=["recomputed", "stated"])
+@pytest.mark.parametrize(
+    "bodies",
+    [WAVERING, CALM, repeated(WAVERING, 17), repeated(CALM, 45)],
+    ids=["recomputed", "stated", "shared", "stated and shared"],
+)
 def test_flags_order_and_draw_are_those_of_the_plain_load(
     tmp_path: Path, bodies: list[dict[str, Any]]
 ) -> None:
