@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from reviewdesk.store import table_hashes
 from reviewdesk.store.schema import migrate
 
 
@@ -111,8 +112,9 @@ class NewDesks:
             conn.backup(cls.first)
         else:
             cls.first.backup(conn)
-            with conn:
-                conn.execute("UPDATE meta SET value = ? WHERE key = 'desk_id'", (uuid.uuid4().hex,))
+            with conn, table_hashes.renewed(conn):
+                query = "UPDATE meta SET value = ? WHERE key = 'desk_id'"
+                conn.execute(query, (uuid.uuid4().hex,))
                 conn.execute("UPDATE migrations SET at = ?", (at,))
 
 

@@ -20,7 +20,7 @@ from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import Event, Run, Truth
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import LabelRow
-from reviewdesk.store import runs, schema
+from reviewdesk.store import runs, schema, table_hashes
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -132,10 +132,14 @@ def load(desk: Desk, data: bytes, name: str = "report.json", **options: Any) -> 
 
 
 def contents(desk: Desk) -> dict[str, list[Any]]:
-    """Every row of every table of a desk."""
+    """Every row of every table of a desk, but for the hashes of the small tables."""
     tables = desk.conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     return {
-        row["name"]: [tuple(line) for line in desk.conn.execute(f"SELECT * FROM {row['name']}")]
+        row["name"]: [
+            tuple(line)
+            for line in desk.conn.execute(f"SELECT * FROM {row['name']}")
+            if tuple(line)[:1] != (table_hashes.KEY,)
+        ]
         for row in tables
     }
 

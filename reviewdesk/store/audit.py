@@ -16,7 +16,7 @@ from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.frozen import Frozen
-from reviewdesk.store import label_state, reruns, runs, schema
+from reviewdesk.store import label_state, reruns, runs, schema, table_hashes
 from reviewdesk.store.connect import connect_read_only
 from reviewdesk.store.events import desk_id, of_desk
 from reviewdesk.store.explain import explained
@@ -105,6 +105,7 @@ def verify(
     checks: list[Check] = [
         _file_problems, _place_problems, _chain_problems, _desk_problems, label_state.problems,
         _run_problems, _rerun_problems, _migration_problems, _kind_problems, hidden_runs.problems,
+        table_hashes.problems,
     ]  # fmt: skip
     if full is not None:
         from reviewdesk.store import search

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from reviewdesk.errors import BusyError, DeskError
 from reviewdesk.file_output import create_private
+from reviewdesk.store import table_hashes
 from reviewdesk.store.explain import BUSIEST, ExplainedCursor, busy, explained
 from reviewdesk.system.locks import WriterPlace
 
@@ -307,7 +308,7 @@ def writing(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
     still_there(conn, path)
     with explained(path):
         _take_lock(conn, path)
-        with _transaction(conn):
+        with _transaction(conn), table_hashes.renewed(conn):
             yield
 
 

@@ -197,7 +197,12 @@ def problems(conn: sqlite3.Connection, told: CheckedCall) -> list[str]:
     conn.execute("BEGIN")
     try:
         sums, lost = _held(conn)
-        return list(_differences(conn, sums, lost, told))
+        found = list(_differences(conn, sums, lost, told))
+        totals = conn.execute("SELECT block FROM search_data WHERE id = 1").fetchone()
+        # A number for the rows and one for each column; each ends with a byte below 128.
+        if totals is None or sum(byte < 0x80 for byte in totals[0]) not in {0, 1 + len(COLUMNS)}:
+            found.append(f"the search index has lost its totals, {_THEN}")
+        return found
     except (DeskError, sqlite3.Error) as error:
         return [f"the search index cannot be read, {_THEN}: {error}"]
     finally:

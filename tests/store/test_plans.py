@@ -84,8 +84,8 @@ def test_a_label_is_one_short_transaction(desk: Desk) -> None:
     assert (words[0], words[-1]) == ("BEGIN", "COMMIT")
     # Read: the verdict, the desk's id, the end of the chain, whether events are counted and the
     # highest counter, the item's state as it was and as the log has it, its verdicts, its truth,
-    # their window. Written: event, state and window.
-    assert (words.count("SELECT"), words.count("INSERT"), len(words)) == (9, 3, 15)
+    # their window, and the small tables with their hashes. Written: event, state and window.
+    assert (words.count("SELECT"), words.count("INSERT"), len(words)) == (11, 3, 17)
 
 
 def test_a_scan_for_each_row_would_be_found(desk: Desk) -> None:

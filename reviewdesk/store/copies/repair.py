@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewdesk.errors import DeskError, ReviewDeskError
-from reviewdesk.store import reruns
+from reviewdesk.store import reruns, table_hashes
 from reviewdesk.store.copies.backup import UNREADABLE, Told, reading_copy, scan_events
 from reviewdesk.store.events import of_desk
 from reviewdesk.store.measures import places
@@ -85,6 +85,7 @@ def carry(
             count += len(some)
             told(number / len(tables), count)
         whole[table] = rows.whole
+    target.execute("DELETE FROM meta WHERE key = ?", (table_hashes.KEY,))
     return whole
 
 
@@ -288,9 +289,6 @@ def salvage(copy: Path, target: sqlite3.Connection, told: Told) -> Carried:
         f"{table}: not all rows could be read" for table in MADE if not whole.get(table, True)
     ]
     _follow_plans(target, there, keys)
-    if "case_tags" in there:
-        with suppress(ReviewDeskError, ValueError):
-            tag_verdicts(target)
     if "content" in {row[1] for row in target.execute("PRAGMA table_info(runs)")}:
         _follow_log(target, carried)
     _check_runs(target, carried, whole)
@@ -404,12 +402,15 @@ def drop_runs(target: sqlite3.Connection, runs: Sequence[int]) -> None:
     target.execute("BEGIN")
     target.executemany("DELETE FROM runs WHERE key = ?", [(run,) for run in runs])
     there = {row[0] for row in target.execute("SELECT name FROM sqlite_master")}
-    for table in ("verdicts", "packed", "measures", "strata", "case_tags", "views"):
+    for table in ("verdicts", "packed", "measures", "strata", "views"):
         if table in there:
             target.execute(f"DELETE FROM {table} WHERE run NOT IN (SELECT key FROM runs)")
     target.execute("DELETE FROM bodies WHERE verdict NOT IN (SELECT key FROM verdicts)")
     if "reruns" in there:
         target.execute("DELETE FROM reruns WHERE verdict NOT IN (SELECT key FROM verdicts)")
+    if "case_tags" in there:
+        with suppress(ReviewDeskError, ValueError):
+            tag_verdicts(target)
     target.execute("COMMIT")
     target.execute("PRAGMA foreign_keys=ON")
 
