@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scaling import table
-from trusting import full, hostile, kills, power, suites, terminal, writers
+from trusting import damage, full, hostile, kills, power, suites, terminal, writers
 from trusting.rows import PAGE, FaultRow, markdown
 
 QUICK = 0.005
@@ -40,6 +40,7 @@ def groups(folder: Path, share: float) -> dict[str, Callable[[], Iterable[FaultR
         "writers": lambda: writers.rows(folder, times(500, 10), locks),
         "hostile": lambda: hostile.rows(folder, times(100_000)),
         "terminal": lambda: [terminal.row(times(100_000))],
+        "damage": lambda: [damage.row(folder / "damage", times(2_000))],
         "tested": suites.tested_rows,
         "controls": lambda: suites.wrong_rows(folder, 1 if share <= QUICK else len(suites.WRONG)),
     }

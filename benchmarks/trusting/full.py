@@ -44,6 +44,7 @@ def rows(folder: Path, positions: int) -> Iterator[FaultRow]:
             "0 acknowledged lost, each told in a sentence, the desk whole",
             f"{refused} refused, {lost} lost, {unclear} not told, {broken} not whole",
             refused > 0 and not lost and not unclear and not broken,
+            ("library",) if name == "labels" else ("shell", "import"),
         )
 
 

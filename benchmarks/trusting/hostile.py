@@ -46,6 +46,7 @@ def rows(folder: Path, mutants: int, seed: int = 1) -> Iterator[FaultRow]:
         + (f"; over: {', '.join(slow)}" if slow else "")
         + (f"; no error: {', '.join(unclear)}" if unclear else ""),
         not slow and not unclear,
+        ("shell", "import"),
     )
 
 
@@ -116,6 +117,7 @@ def _mutated(folder: Path, mutants: int, dice: random.Random) -> FaultRow:
         "0 tracebacks, none over 5 s",
         f"{told}, the slowest {slowest:.1f} s",
         not faults and slowest < 5,
+        ("library", "import"),
     )
 
 

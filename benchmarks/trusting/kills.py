@@ -43,6 +43,7 @@ def rows(folder: Path, apps: int, labellers: int, seed: int = 1) -> Iterator[Fau
         "0 labels lost that were shown as saved",
         f"{lost} lost of {given}",
         whole and not lost and given > apps,
+        ("terminal",),
     )
     lost, given, whole = _of_labellers(loaded(folder / "labeller", 50), labellers, dice)
     yield FaultRow(
@@ -50,6 +51,7 @@ def rows(folder: Path, apps: int, labellers: int, seed: int = 1) -> Iterator[Fau
         "0 acknowledged labels lost",
         f"{lost} lost of {given:,}",
         whole and not lost,
+        ("library",),
     )
     for what, words in WRITERS.items():
         yield _of_writer(loaded(folder / f"writer-{words[1]}", 300), what, words, apps, dice)
@@ -89,6 +91,7 @@ def _of_writer(
         "a whole file under its name, or none",
         f"{killed} were killed in time, {named} had their file, {broken} of these not whole",
         killed > 0 and not broken and is_whole(folder),
+        ("shell", "export"),
     )
 
 

@@ -52,7 +52,7 @@ def rows(folder: Path, losses: int, count: int = 60, seed: int = 1) -> Iterator[
     (lost, corrupt), (control, _) = found["FULL"], found["NORMAL"]
     yield FaultRow(
         what, goal, f"{lost} lost, {corrupt} corrupt; `NORMAL` lost some in {control}",
-        not lost and not corrupt and control > 0,
+        not lost and not corrupt and control > 0, ("library",),
     )  # fmt: skip
 
 

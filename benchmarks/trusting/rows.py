@@ -22,6 +22,10 @@ from tests.helpers import numbered
 PAGE = ROOT / "docs" / "explanation" / "trust.md"
 
 
+ENTRANCES = ("terminal", "browser", "shell", "library", "import", "sync", "re-run", "export")
+"""The ways in which texts, keys and files come in or leave; a promise is known where it is tried."""
+
+
 @dataclass(frozen=True, slots=True)
 class FaultRow:
     """One line of the table: a fault, how often it was tried, and whether all held."""
@@ -31,6 +35,8 @@ class FaultRow:
     found: str
     holds: bool | None
     """``None`` where it could not be tried; ``found`` says why."""
+    entrances: tuple[str, ...] = ()
+    """Which of ``ENTRANCES`` it was tried at; none for a control, which a test must see."""
 
 
 def environment(folder: Path, reviewer: str = "ann") -> dict[str, str]:
@@ -91,6 +97,14 @@ def markdown(rows: Sequence[FaultRow], share: float) -> str:
     return "\n".join([
         f"{made}; {share:.1%} of the full number of tries.",
         "",
-        "| fault | goal | found | holds |", "|---|---|---|---|",
-        *(f"| {one.fault} | {one.goal} | {one.found} | {marks[one.holds]} |" for one in rows),
+        "| fault | goal | found | tried at | holds |", "|---|---|---|---|---|",
+        *(
+            f"| {one.fault} | {one.goal} | {one.found} | {_tried_at(one)} | {marks[one.holds]} |"
+            for one in rows
+        ),
     ])  # fmt: skip
+
+
+def _tried_at(row: FaultRow) -> str:
+    named = [entrance for entrance in ENTRANCES if entrance in row.entrances]
+    return f"{len(named)} of {len(ENTRANCES)}: {', '.join(named)}" if named else "a test"

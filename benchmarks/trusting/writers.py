@@ -48,6 +48,7 @@ def rows(folder: Path, each: int, locks: tuple[int, ...]) -> Iterator[FaultRow]:
         f"{wanted:,} of {wanted:,}, none waits over 1 s",
         f"{given:,} of {wanted:,}, the longest wait {longest:.2f} s",
         whole and given == wanted and longest < 1,
+        ("library",),
     )
     for seconds in locks:
         yield _locked(loaded(folder / f"lock-{seconds}", 50), seconds)
@@ -99,6 +100,7 @@ def _locked(folder: Path, seconds: int) -> FaultRow:
         f"every key answered in {1000 * ANSWER:.0f} ms, no label lost",
         f"slowest answer {1000 * max(waits):,.0f} ms, {given} of {wanted} saved",
         given == wanted and max(waits) <= ANSWER,
+        ("terminal",),
     )
 
 
@@ -121,4 +123,5 @@ def _clock(folder: Path) -> FaultRow:
         "the label given last counts, the log is whole",
         f"the last one {'counts' if last else 'does not count'}",
         last and is_whole(folder),
+        ("library",),
     )

@@ -197,16 +197,19 @@ def problems(conn: sqlite3.Connection, told: CheckedCall) -> list[str]:
     conn.execute("BEGIN")
     try:
         sums, lost = _held(conn)
-        found = list(_differences(conn, sums, lost, told))
-        totals = conn.execute("SELECT block FROM search_data WHERE id = 1").fetchone()
-        # A number for the rows and one for each column; each ends with a byte below 128.
-        if totals is None or sum(byte < 0x80 for byte in totals[0]) not in {0, 1 + len(COLUMNS)}:
-            found.append(f"the search index has lost its totals, {_THEN}")
-        return found
+        return [*_differences(conn, sums, lost, told), *_lost_totals(conn)]
     except (DeskError, sqlite3.Error) as error:
         return [f"the search index cannot be read, {_THEN}: {error}"]
     finally:
         conn.execute("ROLLBACK")
+
+
+def _lost_totals(conn: sqlite3.Connection) -> Iterator[str]:
+    """Name the record of totals if it is gone: the next verdict could not be indexed."""
+    row = conn.execute("SELECT block FROM search_data WHERE id = 1").fetchone()
+    # A number for the rows and one for each column; each ends with a byte below 128.
+    if row is None or sum(byte < 0x80 for byte in row[0]) not in {0, 1 + len(COLUMNS)}:
+        yield f"the search index has lost its totals, {_THEN}"
 
 
 def _differences(

@@ -19,6 +19,7 @@ from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.store import schema
 from reviewdesk.store.audit import NOT_HERE
 from reviewdesk.store.connect import APPLICATION_ID
+from reviewdesk.store.copies.repair import carry
 from tests.helpers import Clock, load, numbered, open_desk, source
 
 PAGE = 16384
@@ -160,6 +161,38 @@ def test_a_changed_verdict_is_not_taken_for_whole(tmp_path: Path, whole: bytes) 
     assert whole.count(b'"answer v77"') == 1
     found = repaired(tmp_path, whole.replace(b'"answer v77"', b'"answer w77"'))
     assert found.runs == ("second", "run (repaired)")
+
+
+def test_a_row_that_is_refused_costs_no_other(tmp_path: Path, whole: bytes) -> None:
+    (tmp_path / "desk.db").write_bytes(whole)
+    with closing(sqlite3.connect(tmp_path / "desk.db", isolation_level=None)) as conn:
+        conn.execute("PRAGMA journal_mode=DELETE")
+        for number in range(3):
+            conn.execute("INSERT INTO filters VALUES ('ann', ?, 'esc')", (f"f{number}",))
+    with (
+        closing(sqlite3.connect(":memory:")) as source,
+        closing(open_desk(tmp_path / "target.db")) as desk,
+    ):
+        sqlite3.connect(tmp_path / "desk.db").backup(source)
+        desk.conn.execute(
+            """CREATE TRIGGER refuse BEFORE INSERT ON filters WHEN NEW.name = 'f1'
+               BEGIN SELECT RAISE(ABORT, 'no'); END"""
+        )
+        found = carry(source, desk.conn, ["filters"], lambda *_: None)
+        names = [row[0] for row in desk.conn.execute("SELECT name FROM filters ORDER BY name")]
+    assert (found, names) == ({"filters": False}, ["f0", "f2"])
+
+
+def test_a_repaired_desk_follows_its_log(tmp_path: Path, whole: bytes) -> None:
+    (tmp_path / "desk.db").write_bytes(whole)
+    with closing(sqlite3.connect(tmp_path / "desk.db", isolation_level=None)) as conn:
+        conn.execute("PRAGMA journal_mode=DELETE")
+        conn.execute("UPDATE runs SET name = 'other', removed_at = 'x' WHERE name = 'run'")
+        conn.execute("UPDATE meta SET value = 'ffff' WHERE key = 'desk_id'")
+        conn.execute("INSERT INTO reruns VALUES (1, 1, '2025-01-31', 0, '{}')")
+    found = repaired(tmp_path, (tmp_path / "desk.db").read_bytes())
+    assert found.runs == ("run", "second")
+    assert found.lost == ("re-run 1: is not as it was recorded, and is left out",)
 
 
 @pytest.mark.parametrize("left", [0.97, 0.8, 0.5, 0.1])

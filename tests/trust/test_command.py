@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from trusting.rows import ENTRANCES, FaultRow, markdown
 from trusting.suites import TESTED, WRONG, WrongProgram
 
 from tests.helpers import ROOT
@@ -24,11 +25,22 @@ def test_each_control_breaks_a_line_that_there_is_for_a_test_that_there_is(
 
 
 def test_the_tests_that_rows_name_are_there() -> None:
-    assert all((ROOT / test).exists() for _, _, tests in TESTED for test in tests)
+    for test in (test for _, _, tests, _ in TESTED for test in tests):
+        file, _, name = test.partition("::")
+        assert (ROOT / file).exists()
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8") if name else True
+
+
+def test_every_promise_names_the_entrances_that_it_was_tried_at() -> None:
+    known = set(ENTRANCES)
+    assert all(entrances and set(entrances) <= known for *_, entrances in TESTED)
+
+    row = FaultRow("a", "b", "c", True, ("shell", "terminal"))
+    assert "| 2 of 8: terminal, shell | yes |" in markdown([row], 1.0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", ["kills", "writers", "full", "terminal"])
+@pytest.mark.parametrize("rows", ["kills", "writers", "full", "terminal", "damage"])
 def test_the_faults_are_tried_and_all_holds(rows: str) -> None:
     done = subprocess.run(
         [sys.executable, "benchmarks/trust.py", "--quick", "--rows", rows],

@@ -334,6 +334,7 @@ def _follow_log(target: sqlite3.Connection, carried: Carried) -> None:
     for event in of_desk(target, "run", "rules", "removed", "restored"):
         if event.kind in {"run", "rules"}:
             made = {name: event.detail[name] for name in ABOUT if name in event.detail}
+            made |= {"removed_at": None} if event.kind == "run" else {}
         else:
             made = {"removed_at": event.at if event.kind == "removed" else None}
         columns = ", ".join(f"{name} = ?" for name in made)
