@@ -2,10 +2,11 @@
 
 LiteLLM's proxy and aimock stand in front of a local server that answers as a juror does. The proxy
 admits so many requests a minute; aimock answers some requests with a 429, an error or a broken
-body. llmock answers every request with placeholder text, which must count as no verdict. They are
-installed into ``--folder`` by ``pip install 'litellm[proxy]'`` in a virtual environment and by
-``npm install @copilotkit/aimock llmock``; ``--write`` puts the table into
-docs/explanation/traffic.md.
+body. llmock answers every request with placeholder text, which must count as no verdict. A row
+counts only if its condition occurred: the limiter did refuse, bodies were broken, text came. Else
+the command says so, ends with 1 and writes nothing. They are installed into ``--folder`` by
+``pip install 'litellm[proxy]'`` in a virtual environment and by ``npm install @copilotkit/aimock
+llmock``; ``--write`` puts the table into docs/explanation/traffic.md.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from judge import JURORS, prepared
@@ -29,6 +31,31 @@ from traffic import PAGE, run, server
 MARKS = "<!-- endpoints: begin -->", "<!-- endpoints: end -->"
 STARTING = 120.0
 """Seconds in which a server has to open its port."""
+RATE = 12
+"""The requests a minute that LiteLLM's proxy admits of each model: fewer than there are cases."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What became of the requests to an endpoint and of the ballots; ``problem`` if it failed."""
+
+    problem: str = ""
+    ballots: int = 0
+    answered: int = 0
+    requests: int = 0
+    refused: int = 0
+    failed: int = 0
+    lost: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def row(self) -> str:
+        """The cells of the table."""
+        if self.problem:
+            return f"{self.problem} | | |"
+        counts = f"{self.refused} were 429, {self.failed} failed otherwise"
+        lost = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in self.lost.items())
+        sent = f"{self.requests} requests: {counts}"
+        return f"{self.answered} of {self.ballots} | {sent} | {lost or '0'} |"
 
 
 def free_port() -> int:
@@ -66,33 +93,35 @@ def _is_open(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def judged(url: str, cases: int) -> str:
-    """Judge cases against an endpoint, and say how many ballots were answered and lost, and why."""
+def judged(url: str, cases: int) -> Asked:
+    """Judge cases against an endpoint, and count what was sent, answered and lost."""
     with tempfile.TemporaryDirectory() as fresh:
         folder = Path(fresh)
         command = [*prepared(folder, url, cases), "--max-failed", "100%"]
         cost, text = run("reviewdesk", command, folder)
         if cost.problem:
-            return f"| ended with: {cost.problem} | | |"
+            return Asked(f"ended with: {cost.problem}")
         jurors = json.loads(text)["jurors"]
         stored = (folder / "report.jsonl.replies.jsonl").read_text().splitlines()
-        statuses = [json.loads(line).get("status") for line in stored[1:]]
-    refused = sum(status == 429 for status in statuses)
-    failed = len(statuses) - refused - sum(status == 200 for status in statuses)
-    why: dict[str, int] = {}
+        lines = [json.loads(line) for line in stored]
+    statuses = [line["status"] for line in lines if "call" in line]
+    found = Asked(ballots=cases * JURORS, requests=len(statuses))
+    found.answered = sum(one["answered"] for one in jurors)
+    found.refused = statuses.count(429)
+    found.failed = len(statuses) - found.refused - statuses.count(200)
     for one in jurors:
         for kind, count in one["why"].items():
-            why[kind] = why.get(kind, 0) + count
-    lost = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in why.items())
-    answered = sum(one["answered"] for one in jurors)
-    counts = f"{refused} were 429, {failed} failed otherwise"
-    return (
-        f"| {answered} of {cases * JURORS} | {len(statuses)} requests: {counts} | {lost or '0'} |"
-    )
+            found.lost[kind] = found.lost.get(kind, 0) + count
+    return found
 
 
-def litellm(folder: Path, upstream: str, cases: int) -> str:
-    """Judge through LiteLLM's proxy, which admits 60 requests a minute of each model."""
+def limited(found: Asked) -> Asked:
+    """Return the counts, or say that the limiter never acted."""
+    return found if found.problem or found.refused else Asked("the limiter refused nothing")
+
+
+def litellm(folder: Path, upstream: str, cases: int) -> Asked:
+    """Judge through LiteLLM's proxy, which admits so many requests a minute of each model."""
     venv = folder / "litellm"
     if not venv.exists():
         subprocess.run([sys.executable, "-m", "venv", venv], check=False)
@@ -102,7 +131,7 @@ def litellm(folder: Path, upstream: str, cases: int) -> str:
     models = [
         {"model_name": f"m{at}",
          "litellm_params": {"model": f"openai/m{at}", "api_base": upstream, "api_key": "none",
-                            "rpm": 60}}
+                            "rpm": RATE}}
         for at in range(JURORS)
     ]  # fmt: skip
     strict = {"optional_pre_call_checks": ["enforce_model_rate_limits"], "num_retries": 0}
@@ -119,10 +148,10 @@ def litellm(folder: Path, upstream: str, cases: int) -> str:
         str(port),
     ]
     with started(command, folder, port) as problem:
-        return f"| {problem} | | |" if problem else judged(f"http://127.0.0.1:{port}/v1", cases)
+        return Asked(problem) if problem else limited(judged(f"http://127.0.0.1:{port}/v1", cases))
 
 
-def aimock(folder: Path, upstream: str, cases: int) -> str:
+def aimock(folder: Path, upstream: str, cases: int) -> Asked:
     """Judge through aimock, which refuses a fifth of the requests and breaks a tenth."""
     port = free_port()
     (folder / "fixtures").mkdir(exist_ok=True)
@@ -134,10 +163,13 @@ def aimock(folder: Path, upstream: str, cases: int) -> str:
         "--log-level", "warn",
     ]  # fmt: skip
     with started(command, folder, port) as problem:
-        return f"| {problem} | | |" if problem else judged(f"http://127.0.0.1:{port}/v1", cases)
+        if problem:
+            return Asked(problem)
+        found = limited(judged(f"http://127.0.0.1:{port}/v1", cases))
+        return found if found.problem or found.failed else Asked("no body was broken")
 
 
-def llmock(folder: Path, upstream: str, cases: int) -> str:
+def llmock(folder: Path, upstream: str, cases: int) -> Asked:
     """Judge by llmock, whose replies are placeholder text."""
     del upstream
     port = free_port()
@@ -145,12 +177,15 @@ def llmock(folder: Path, upstream: str, cases: int) -> str:
     command = ["node", str(script), "start", "--foreground", f"--port={port}",
                "--validateRequests=false", "--delayMin=50", "--delayMax=100"]  # fmt: skip
     with started(command, folder, port) as problem:
-        url = f"http://127.0.0.1:{port}/chatgpt"
-        return f"| {problem} | | |" if problem else judged(url, cases)
+        if problem:
+            return Asked(problem)
+        found = judged(f"http://127.0.0.1:{port}/chatgpt", cases)
+        came = found.requests - found.refused - found.failed
+        return found if found.problem or came else Asked("no text came")
 
 
 ENDPOINTS = {
-    "LiteLLM's proxy, 60 a minute of each model": litellm,
+    f"LiteLLM's proxy, {RATE} a minute of each model": litellm,
     "aimock, a fifth 429 and a tenth broken": aimock,
     "llmock, placeholder text": llmock,
 }
@@ -169,15 +204,17 @@ def main() -> None:
         if not (folder / "node_modules").exists():
             npm = ["npm", "install", "--no-audit", "--no-fund", "@copilotkit/aimock", "llmock"]
             subprocess.run(npm, cwd=folder, check=False, capture_output=True)
-        rows = [
-            f"{machine()}; {given.cases} cases, {JURORS} jurors.", "",
-            "| endpoint | answered | sent | lost ballots |", "|---|---|---|---|",
-            *(
-                f"| {name} {measure(folder, upstream, given.cases)}"
-                for name, measure in ENDPOINTS.items()
-            ),
-        ]  # fmt: skip
+        results = {
+            name: measure(folder, upstream, given.cases) for name, measure in ENDPOINTS.items()
+        }
+    rows = [
+        f"{machine()}; {given.cases} cases, {JURORS} jurors.", "",
+        "| endpoint | answered | sent | lost ballots |", "|---|---|---|---|",
+        *(f"| {name} | {found.row}" for name, found in results.items()),
+    ]  # fmt: skip
     print("\n".join(rows))
+    if any(found.problem for found in results.values()):
+        sys.exit(1)
     if given.write:
         write("\n".join(rows), PAGE, MARKS)
 

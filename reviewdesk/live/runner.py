@@ -29,8 +29,12 @@ from reviewdesk.live.retry import Retry, Trying
 from reviewdesk.live.session import CallSession, JurorState
 
 MOST_WAITING: Final = 10_000
-"""Calls that may wait. While so many do, no further case is drawn, which bounds the memory that a
-run takes behind a model that is slower than the others."""
+MOST_TEXT: Final = 50_000_000
+"""Calls that may wait, and characters that they may have in their prompts. Beyond that no further
+case is drawn, which bounds the memory of a run behind a model that is slower than the others."""
+
+FEW_WAITING: Final = 500
+"""Calls that may wait while every juror so far has some, so that further cases help nobody."""
 
 LOOK: Final = 1.0
 """Seconds between two looks at a pause that lasts, so that a person sees the time pass."""
@@ -98,8 +102,10 @@ class _Job(Generic[T]):
     attempts: Attempts
     queue: _Queue[T]
 
-    def cast(self, ballot: CanonicalBallot) -> Cast[T]:
-        return self.owner, self.attempts.call, ballot
+    @property
+    def text(self) -> int:
+        """The characters in its prompt."""
+        return len(self.attempts.call.prompt.user)
 
 
 class CallRunner(Generic[T]):
@@ -125,6 +131,8 @@ class CallRunner(Generic[T]):
         self._unasked: list[Cast[T]] = []
         self._news: asyncio.Queue[_Job[T] | None] = asyncio.Queue()
         self._numbers = count()
+        self._text = 0
+        """The characters in the prompts of the calls that were drawn and have no ballot yet."""
         self._due = math.inf
         """When a call that was held back by a pause or a rate may be tried again."""
         self._alarm: asyncio.Task[None] | None = None
@@ -147,6 +155,7 @@ class CallRunner(Generic[T]):
             while True:
                 for cast in self._given_up():
                     yield cast
+                    await asyncio.sleep(0)
                 if await self._begin():
                     continue
                 if not self._running and (self._is_stopped or not self._count()):
@@ -162,7 +171,7 @@ class CallRunner(Generic[T]):
                     now = self._asking.clock.monotonic()
                     job.queue.put(job, now + outcome.after if outcome.after else None)
                 else:
-                    yield job.cast(outcome)
+                    yield self._cast(job, outcome)
         finally:
             open_ = [*self._running.values(), *([self._alarm] if self._alarm else [])]
             for task in open_:
@@ -179,6 +188,10 @@ class CallRunner(Generic[T]):
                 waiting = found[place][1] if place in found else 0
                 found[place] = pause, waiting + len(queue)
         return tuple(found.values())
+
+    def _cast(self, job: _Job[T], ballot: CanonicalBallot) -> Cast[T]:
+        self._text -= job.text
+        return job.owner, job.attempts.call, ballot
 
     def _count(self) -> int:
         return sum(map(len, self._queues.values()))
@@ -198,7 +211,7 @@ class CallRunner(Generic[T]):
                 self._asking.set_aside(state)
             if (why := state.stopped) is not None:
                 for job in queue.take(lambda _: True):
-                    yield job.cast(job.attempts.failed(why))
+                    yield self._cast(job, job.attempts.failed(why))
                 continue
             pause = state.limit.pause() if state.limit else None
             if pause is not None and pause.is_named and pause.left > queue.least + TICK:
@@ -212,7 +225,7 @@ class CallRunner(Generic[T]):
             text = (
                 f"{asked} {math.ceil(pause.left)} s, and the ballot's deadline leaves {left:.0f} s"
             )
-            yield job.cast(job.attempts.failed(Fault(Status.ERROR, RATE_LIMITED, text)))
+            yield self._cast(job, job.attempts.failed(Fault(Status.ERROR, RATE_LIMITED, text)))
 
     # Calls that begin
 
@@ -225,14 +238,15 @@ class CallRunner(Generic[T]):
         if found := self._startable():
             self._start(*found)
             return True
-        drawn = self._draw(free) if self._count() < MOST_WAITING else None
+        most = MOST_WAITING if any(not len(one) for one in self._queues.values()) else FEW_WAITING
+        has_room = self._count() < most and self._text < MOST_TEXT
+        drawn = self._draw(free) if has_room else None
         if drawn is None:
             return False
         for owner, call in drawn:
             self._put(owner, call)
         await asyncio.gather(*(asking.open(state) for state in self._queues if state.key is None))
-        if not drawn:
-            await asyncio.sleep(0)  # a long row of stored cases must not hold up open calls
+        await asyncio.sleep(0)  # a long row of cases must not hold up open calls
         return True
 
     def _put(self, owner: T, call: Call) -> None:
@@ -244,9 +258,10 @@ class CallRunner(Generic[T]):
             return
         queue = self._queues.setdefault(state, _Queue(state))
         trying = Trying(self._asking.deadline(call.juror))
-        queue.put(
-            _Job(next(self._numbers), owner, Attempts(call, state, self._asking, trying), queue)
-        )
+        attempts = Attempts(call, state, self._asking, trying)
+        job = _Job(next(self._numbers), owner, attempts, queue)
+        self._text += job.text
+        queue.put(job)
 
     def _startable(self) -> tuple[_Job[T], CallTurn] | None:
         """Take the first call that its limits let go; note when the others may be tried again."""

@@ -29,7 +29,7 @@ from reviewdesk.live.limits import MINUTE, CallTurn, ModelLimit, ModelLimits
 from reviewdesk.live.records import Call, Exchange, Request, Response, calls_for
 from reviewdesk.live.replies.faults import Fault
 from reviewdesk.live.replies.retryable import Retryable
-from reviewdesk.live.runner import MOST_WAITING, ask_panel
+from reviewdesk.live.runner import FEW_WAITING, MOST_TEXT, MOST_WAITING, ask_panel
 from reviewdesk.live.session import CallSession
 from reviewdesk.live.waits import asked_wait
 from reviewdesk.live.wires.envelope import Envelope
@@ -37,7 +37,7 @@ from reviewdesk.views.document import Section
 from reviewdesk.views.live.panel import turnout
 from reviewdesk.views.progress import live_text
 from tests.judgekit import PRICE, URL, Consent, Room, fine, of_whom, world
-from tests.live.builders import FakeClock, Kept, call, juror
+from tests.live.builders import FakeClock, Kept, juror
 from tests.live.limiters import BEGAN, VirtualClock
 
 CASES = [f"c{at}" for at in range(40)]
@@ -463,36 +463,46 @@ async def test_a_panel_of_the_library_waits_no_longer_than_it_is_told() -> None:
     assert clock.time < 1
 
 
-@pytest.mark.slow
-async def test_so_many_calls_wait_and_no_more_are_drawn() -> None:
+@pytest.mark.parametrize(
+    ("size", "jurors", "most"),
+    [
+        (1000, 1, FEW_WAITING),
+        (1000, 2, MOST_WAITING),
+        (200_000, 2, MOST_TEXT // 200_000),
+    ],
+)
+async def test_so_many_calls_wait_and_no_more_are_drawn(size: int, jurors: int, most: int) -> None:
+    """The first of the jurors is paused, and a second has nothing to do."""
     clock = VirtualClock()
     drawn = 0
-    one = replace(juror("http://h/v1"), rpm=1)
-
-    class Silent:
-        async def send(self, request: Request) -> Response:
-            raise AssertionError(request.url)
-
-        async def close(self) -> None:
-            """Nothing is open."""
-
-    asking = CallSession(Silent(), Kept(), environment={"TEST_KEY": "k" * 20}, clock=clock)
-    limit = asking.state(one)
-    await asking.open(limit)
-    assert limit.limit is not None
-    limit.limit.enter(one, 0, lambda: None)  # its request of this minute
+    asking = CallSession(Host(clock), Kept(), environment={}, clock=clock)
+    states = [asking.state(one) for one in JURORS[:jurors]]
+    for state in states:
+        await asking.open(state)
+    paused = states[0].limit
+    assert paused is not None
+    turn = paused.enter(JURORS[0], 0, lambda: None)
+    assert isinstance(turn, CallTurn)
+    refusal = Fault(Status.ERROR, "rate_limited", "", Retryable.PAUSED)
+    paused.note(turn, exchange(429, {"retry-after": "500"}), refusal)
+    paused.leave()
+    panel = Panel("mean", jurors=JURORS[:jurors], rubric="is right")
 
     def calls() -> Iterator[Call]:
         nonlocal drawn
-        made = call(one)
+        first, *others = calls_for(Case("c", "an answer", input="question c."), panel)
+        yield from others
+        made = replace(first, prompt=replace(first.prompt, user="x" * size))
         while True:
             drawn += 1
             yield made
 
     async with aclosing(ask_panel(calls(), asking)) as ballots:
+        for _ in range(jurors - 1):
+            await anext(ballots)
         waiting = asyncio.ensure_future(anext(ballots))
-        for _ in range(MOST_WAITING):
+        for _ in range(2000):
             await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-    assert MOST_WAITING <= drawn < MOST_WAITING + 16
+    assert most <= drawn < most + 16
