@@ -23,7 +23,7 @@ PAGE = ROOT / "docs" / "explanation" / "trust.md"
 
 
 ENTRANCES = ("terminal", "browser", "shell", "library", "import", "sync", "re-run", "export")
-"""The ways in which texts, keys and files come in or leave; a promise is known where it is tried."""
+"""The ways in which texts, keys and files come in or leave; a promise lists those it was tried at."""
 
 
 @dataclass(frozen=True, slots=True)
