@@ -23,7 +23,7 @@ PAGE = ROOT / "docs" / "explanation" / "trust.md"
 
 
 ENTRANCES = ("terminal", "browser", "shell", "library", "import", "sync", "re-run", "export")
-"""The ways in which texts, keys and files come in or leave; a promise lists those it was tried at."""
+"""The ways in which texts, keys and files come in or leave; a promise lists those it was tried."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ def fill(desk: Desk) -> None:
     filters.save(desk, "mine", "esc")
     desk.save_view(run, View("esc", "share"))
     kept.keep(desk, {"columns": ["score"]})
-    drafts.NoteDraft(desk.find(run, "v1"), "half a note", None)(desk)
+    drafts.NoteDraft(desk.find(run, "v1"), "half a note")(desk)
 
 
 CHANGES = {
