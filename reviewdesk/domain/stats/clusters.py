@@ -103,11 +103,11 @@ class Clusters(Frozen):
 
         The residuals ``w(a - Rb)`` of the contents, a their hits and b their hits and misses,
         within strata, are set beside those that as many verdicts drawn one by one would have; never
-        under 1. For such items the sum over a case's contents is set beside the contents one by
-        one: ``C/(C-1) Σ_c(Σ r)²`` over ``n/(n-1) Σ r²``, with t at C - 1 degrees of freedom for z.
-        The excess over 1 is averaged with that of cases whose contents are all alike, which counts
-        as one case that was wrong: so without an observed error the effective number of labels is
-        C. Source: Miller 2024, arXiv 2411.00640; Kish 1965.
+        under 1. For such items those of the whole run are, too, and the sum over a case's contents
+        is set beside the contents one by one: ``C/(C-1) Σ_c(Σ r)²`` over ``n/(n-1) Σ r²``, with t
+        at C - 1 degrees of freedom for z. The excess over 1 is averaged with that of cases whose
+        contents are all alike, which counts as one case that was wrong: so without an observed
+        error the effective number of labels is C. Source: Miller 2024, arXiv 2411.00640; Kish 1965.
         """
         a = self.cells[:, list(hits)].sum(axis=1)
         b = a + self.cells[:, list(misses)].sum(axis=1)
@@ -119,7 +119,7 @@ class Clusters(Frozen):
         deff = self._of_contents(a, b, rate, off, target)
         if target is Target.RUN:
             return Effect(deff)
-        return self._of_tests(b, off, deff, rate)
+        return self._of_tests(b, off, max(deff, self._of_run(b, rate, off)), rate)
 
     def _of_contents(self, a: Floats, b: Floats, rate: float, off: Floats, target: Target) -> float:
         size = self.cells.sum(axis=1)
@@ -139,6 +139,21 @@ class Clusters(Frozen):
             found += left * float(((off[mine] - mean * mass) ** 2).sum())
         return max(found / expected, 1.0) if expected > 0 else 1.0
 
+    def _of_run(self, b: Floats, rate: float, off: Floats) -> float:
+        """Return the design effect of the run itself, as a sample of contents of unlike sizes."""
+        size, mass = self.cells.sum(axis=1), self.weight * b
+        n = float(mass.sum()) ** 2 / float((mass**2).sum())
+        if not (size > 1).any() or n <= 1 or not 0 < rate < 1:
+            return 1.0
+        found = n / (n - 1) * float((off**2 / self.weight).sum()) / float(mass.sum())
+        contents = 0.0
+        for h in np.unique(self.stratum):
+            mine = self.stratum == h
+            rows = self.weight[mine] * size[mine]
+            kish = float(rows.sum()) ** 2 / float((rows**2).sum()) / len(rows)
+            contents += float(self.weight[mine].sum()) * kish
+        return found * contents / float(self.weight @ size) / (rate * (1 - rate))
+
     def _of_tests(self, b: Floats, off: Floats, deff: float, rate: float) -> Effect:
         known = b > 0
         tests, contents = self.test[known], self.content[known]
@@ -146,10 +161,12 @@ class Clusters(Frozen):
         grouped = 1 < c < n
         if not grouped and len(contents) == int(self.cells[known].sum()):
             return ALONE
-        z = t_quantile(1 - TAIL, max((c if grouped else n) - 1, 1))
+        mass = (self.weight * b)[known]
+        # Of groups that differ in size, the degrees of freedom are those of so many of one size.
+        groups = float(mass.sum()) ** 2 / _squares(mass, tests if grouped else contents)
+        z = t_quantile(1 - TAIL, max(groups - 1, 1))
         if not grouped:
             return Effect(deff, z)
-        mass = (self.weight * b)[known]
         most = _squares(mass, tests) / _squares(mass, contents)
         alone = n / (n - 1) * _squares(off[known], contents)
         together = c / (c - 1) * _squares(off[known], tests)

@@ -1,0 +1,101 @@
+"""The design effects of contents with several verdicts, and of cases with several contents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
+from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
+from reviewdesk.domain.records import Truth
+from reviewdesk.domain.stats.clusters import Clusters
+from reviewdesk.domain.stats.correction import RIGHT, WRONG
+from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.stratified import stratified_rates
+from reviewdesk.domain.stats.student import t_quantile
+from reviewdesk.domain.verdict import Decision
+
+TP, FN = 0, 1
+"""A right and a wrong decision, as indices of cells."""
+
+
+def clusters(tests: list[int], cells: list[int], contents: list[int] | None = None) -> Clusters:
+    made = Clusters.gathered(
+        [0] * len(cells), contents or list(range(len(cells))), tests, [1.0] * len(cells), cells
+    )
+    assert made is not None
+    return made
+
+
+def test_cases_whose_contents_agree_are_one_label_each() -> None:
+    # Two cases right and two wrong, of three contents each: the residuals are +-1/2, so that
+    # 4/3 · 4 · (3/2)² over 12/11 · 12/4 is 11/3. Averaged with 3, of which it is at most 2 above 1.
+    tests = [at // 3 for at in range(12)]
+    found = clusters(tests, [TP] * 6 + [FN] * 6).effect(RIGHT, WRONG, Target.ITEMS)
+    assert found.deff == pytest.approx(3)
+    assert found.z == pytest.approx(t_quantile(0.975, 3))
+
+
+def test_cases_whose_contents_differ_are_averaged_with_one_that_agrees() -> None:
+    # Each of four cases is right once of two: no excess from four wrong cases, 1 from one more.
+    tests = [at // 2 for at in range(8)]
+    found = clusters(tests, [TP, FN] * 4).effect(RIGHT, WRONG, Target.ITEMS)
+    assert found.deff == pytest.approx(1 + 1 / 5)
+
+
+def test_without_an_error_the_cases_are_the_labels() -> None:
+    tests = [at // 5 for at in range(40)]
+    found = clusters(tests, [TP] * 40).effect(RIGHT, WRONG, Target.ITEMS)
+    assert 40 / found.deff == pytest.approx(8)
+
+
+def test_this_run_does_not_care_for_cases() -> None:
+    tests = [at // 5 for at in range(40)]
+    assert clusters(tests, [TP, FN] * 20).effect(RIGHT, WRONG, Target.RUN).deff == 1
+
+
+def test_one_case_for_everything_says_nothing_of_cases() -> None:
+    assert clusters([7] * 10, [TP, FN] * 5).effect(RIGHT, WRONG, Target.ITEMS).deff == 1
+
+
+def test_verdicts_on_one_content_are_worth_one_label() -> None:
+    contents = [at // 4 for at in range(20)]
+    made = clusters(contents, [TP] * 12 + [FN] * 8, contents)
+    cells, spread = made.of_stratum(0)
+    assert (cells.tp, cells.fn) == (12, 8)
+    assert (spread.labels, spread.effective, spread.mass) == (5, 5, 20)
+    assert made.effect(RIGHT, WRONG, Target.RUN).deff == pytest.approx(1)
+
+
+def _simulated(rng: np.random.Generator, labels: int, rho: float, accuracy: float) -> LabelledRows:
+    """Labels of forty cases with five contents each, right at a rate that varies by case."""
+    spread = (1 - rho) / rho
+    rates = rng.beta(accuracy * spread, (1 - accuracy) * spread, 40)
+    right = rng.random(200) < np.repeat(rates, 5)
+    rows = []
+    for rank, at in enumerate(rng.permutation(200)[:labels].tolist()):
+        truth = Truth.PASS if right[at] else Truth.FAIL
+        place = LabelledVerdict(3, rank, truth, content=b"%d" % at)
+        decision = Decision.PASS
+        rows.append(LabelledRow(at, "", b"", decision, 0.9, 0.9, None, 1, 1, place, f"t{at // 5}"))
+    return make_rows(rows, RunFigures(200, 0, "support", scores_stated=True, sizes={3: 200}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("labels", [20, 50, 100, 200])
+@pytest.mark.parametrize("rho", [0.1, 0.6])
+@pytest.mark.parametrize("accuracy", [0.8, 0.95])
+def test_the_interval_for_such_items_covers_forty_cases_of_five_contents(
+    labels: int, rho: float, accuracy: float
+) -> None:
+    rng, runs = np.random.default_rng(labels), 400
+    below = above = 0
+    for _ in range(runs):
+        made = _simulated(rng, labels, rho, accuracy)
+        found = stratified_rates(made.voted, Target.ITEMS, clusters=made.clusters).accuracy
+        below += found.low > accuracy
+        above += found.high < accuracy
+    # Three standard errors of 400 runs at a miss of 0.08 and of 0.05 are 0.041 and 0.033.
+    assert (below + above) / runs <= 0.08 + 0.041
+    assert below / runs <= 0.05 + 0.033
