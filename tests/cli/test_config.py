@@ -335,12 +335,12 @@ def test_what_is_said_of_blindness(
         desk.close()
 
     assert cli("ingest", SAMPLE).code == 0
-    other = '[keys]\nblind = "B"'
+    other = '[keys]\nblind = "H"'
     first = "Read, then p pass, f fail, i can't tell."
     anchoring = "blind, so that no answer sways you."
     blind = f"{first} Blind: r reveals the panel's answer."
     assert start("") == (False, f"{first} b: {anchoring}")
-    assert start(other) == (False, f"{first} B: {anchoring}")
+    assert start(other) == (False, f"{first} H: {anchoring}")
     assert start("[keys]\nblind = []") == (False, f"{first} the palette: {anchoring}")
     assert start("blind = true", "--open") == (False, f"{first} b: {anchoring}")
     assert start("", "--blind") == (True, blind)

@@ -137,7 +137,7 @@ def test_runs(loaded: Cli) -> None:
     loaded("label", "split", "fail")
     (row,) = loaded("runs", "--json").json
     assert row.keys() >= keys("run, file, format, verdicts, flagged, labelled, notes")
-    assert (row["run"], row["verdicts"], row["flagged"], row["labelled"]) == ("run", 4, 1, 1)
+    assert (row["run"], row["verdicts"], row["flagged"], row["labelled"]) == ("run", 4, 2, 1)
     # agreed and split pass by their means, failed fails; only the third has a juror that failed,
     # beside the two of the fourth, whose panel came to nothing.
     assert row["decisions"] == {"pass": 2, "fail": 1, "inconclusive": 0, "error": 1, "none": 0}
@@ -155,9 +155,9 @@ def test_runs(loaded: Cli) -> None:
 def test_runs_in_plain_words(loaded: Cli) -> None:
     loaded("label", "split", "fail")
     line, *further = loaded("runs").out.splitlines()
-    assert "4 verdicts, 1 flagged, 3 to audit, 1 labelled, 3 failed ballots, 0 skipped" in line
+    assert "4 verdicts, 2 flagged, 2 to audit, 1 labelled, 3 failed ballots, 0 skipped" in line
     assert "4 verdicts: 2 pass, 1 fail, 1 error" in further[0]
-    assert "1 flagged for review: 1 escalated" in further[1]
+    assert "2 flagged for review: 1 escalated" in further[1]
     # What belongs to a run is indented below its line.
     assert all(part.startswith("  ") for part in further)
 

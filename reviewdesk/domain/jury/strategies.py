@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
@@ -25,8 +24,7 @@ from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Policy, Status, S
 from reviewdesk.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class Votes:
+class Votes(Frozen):
     """The vote count of a panel: how many passed, how many were cast, how many seats there are."""
 
     passes: int

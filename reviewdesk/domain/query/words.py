@@ -59,6 +59,8 @@ BREACHES = {
     "label": Breach.LABEL,
     "rounding": Breach.ROUNDING,
     "stopped": Breach.STOPPED_EARLY,
+    "against": Breach.AGAINST_ALL,
+    "contradiction": Breach.CONTRADICTION,
 }
 """The rules that a report can break, as they are typed after ``breach:``."""
 CHOICES = {
@@ -111,6 +113,8 @@ CHOICES = {
         "label": "the labels do not give the stated decision",
         "rounding": "the quorum is met by rounding alone, or missed by it",
         "stopped": "a panel stopped early although its decision could still turn",
+        "against": "no juror voted for the stated decision",
+        "contradiction": "the file contradicts itself",
     },
 }
 NAMED = {

@@ -80,19 +80,19 @@ def test_the_order_is_asked_for_and_applied(tmp_path: Path) -> None:
         first = review.current
         review.press("order")
         assert review.dialog == OrderForm("draw", blind=False)
-        review.answer("-file")
-        assert review.session.view.order == "-file"
+        review.answer("file")
+        assert review.session.view.order == "file"
         # The order begins with its first item, and the one that was in view is one key away.
         assert review.session.index == 0
         assert review.current != first
         review.press("back")
         assert review.current == first
         # The order in force changes nothing.
-        review.command("order -file")
+        review.command("order file")
         assert review.current == first
         review.press("order")
         review.answer(None)
-        assert review.session.view.order == "-file"
+        assert review.session.view.order == "file"
 
 
 def test_without_its_filter_the_queue_is_where_it_was_before(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_flushing_again_writes_no_second_file_and_the_lock_gone_leaves_none(tmp_
         assert len(review.events()) == 1
 
 
-NOTED = "item/006"
+NOTED = "item/002"
 
 
 def undone(tmp_path: Path) -> Path:

@@ -63,12 +63,12 @@ def test_calibrate_gives_gates_and_draw(labelled: Cli) -> None:
     assert rate["margin"] == pytest.approx(1 / 3)
     assert {row["stratum"]: (row["size"], row["weight"]) for row in found["strata"]} == {
         "flagged/pass": (1, 1.0),
+        "flagged/none": (1, None),
         "rest/pass": (1, 1.0),
         "rest/fail": (1, 1.0),
-        "rest/none": (1, None),
     }
     assert all(row.keys() >= keys(STRATUM) for row in found["strata"])
-    assert found["audit"] == {"planned": 3, "done": 2, "counted": 2, "errors": 0, "bound": None}
+    assert found["audit"] == {"planned": 2, "done": 2, "counted": 2, "errors": 0, "bound": None}
     assert found["missing"] == []
     # A label from the shell does not say whether it was blind.
     assert (found["blind"]["n"], found["open"]["n"], found["open_unsaid"]) == (0, 3, 3)
@@ -143,7 +143,7 @@ def test_calibrate_in_plain_words(labelled: Cli) -> None:
         "accuracy 0.667 0.667 [0.667, 0.667]",
         "pass_rate <= 0.667 is settled",
         "rest/fail 1 1 1 1 0 1.00 1/1",
-        "audit: 2 of 3 done, the panel wrong on 0 of the 2 that count",
+        "audit: 2 of 2 done, the panel wrong on 0 of the 2 that count",
         # Two votes, both right; no vote on failed, and one dissent, which was right.
         "j2 2 1 0 1 0 1 0 1 1",
         # j2 has four seats, failed on failed and on none, and passed one of the two others.

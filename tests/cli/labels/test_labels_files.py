@@ -98,9 +98,9 @@ def test_a_full_export_says_everything(rich: Cli) -> None:
     assert by_place["v3", "ann"]["note"] == "who knows\nthis"
     assert by_place["twin", "ann"]["truth"] == by_place["v1", "ann"]["truth"] == "pass"
     assert by_place["twin", "ann"]["item_hash"] == by_place["v1", "ann"]["item_hash"]
-    # Neither an unsure nor a disputed label makes a row.
+    # Neither an unsure nor a disputed label makes a row that counts.
     for place in (("v3", "ann"), ("v4", "ann"), ("v4", "ben")):
-        assert (by_place[place]["confidence"], by_place[place]["weight"]) == (None, 0.0)
+        assert (by_place[place]["correct"], by_place[place]["weight"]) == (None, 0.0)
 
 
 def test_a_full_export_fills_an_empty_desk(rich: Cli, write: Write, tmp_path: Path) -> None:
