@@ -51,3 +51,13 @@ def test_a_text_is_cut_in_its_middle() -> None:
     assert clip_middle("日本語の長い名前", 7) == "日…名前"
     assert clip_middle("abc", 1) == "…"
     assert clip_middle("abc", 0) == ""
+
+
+def test_no_agreement_at_all_is_a_figure_and_an_unknown_one_a_dash() -> None:
+    none, unknown = (
+        shown(replace(ROW, agreement=value, band=band), 100, blind=False)
+        for value, band in ((0.0, Band.LOW), (None, None))
+    )
+    assert " 0.00 low" in none
+    assert " 0.00" not in unknown
+    assert unknown.rstrip().endswith("-")

@@ -77,3 +77,15 @@ def test_without_a_corrected_rate_there_is_no_word_of_one(
     )
     first, _ = strip_lines(session, Figures(replace(found, labelled=bare)), "B", width)
     held(first.plain, kept)
+
+
+def test_each_line_names_its_own_design_and_what_it_leaves_out(
+    shown: tuple[Session, Calibration],
+) -> None:
+    session, found = shown
+    found = replace(found, population=found.labelled, design=Design.WEIGHTED, rowless=3, waiting=5)
+    first, second = (one.plain for one in strip_lines(session, Figures(found), "B", 160))
+    assert "· unweighted" in first
+    assert "(+3 without a row)" in first
+    assert "(+5 wait for the draw)" in second
+    assert "· weighted" in second

@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.gates.limits import GateStatus, LimitCheck, Op, check, default_checks
+from reviewdesk.domain.gates.limits import (
+    GateStatus,
+    LimitCheck,
+    Op,
+    check,
+    default_checks,
+    ece_note,
+)
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.calibration import Rows, measure
 
@@ -99,6 +106,8 @@ def test_without_labels_nothing_passes() -> None:
 
 
 def test_few_labels_are_said_to_be_few() -> None:
+    assert "up to 50 labels" in ece_note(50, None)
+    assert ece_note(51, None) == ""
     # Four rows at a time: 48 are few, 52 are not.
     assert "up to 50 labels" in by_target(metrics(12))["ece"].note
     assert by_target(metrics(13))["ece"].note == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 
 import numpy as np
 import pytest
@@ -65,6 +66,22 @@ def test_who_is_not_settled_is_not_standardised() -> None:
     assert np.isnan(found[:, 1:]).all()
     assert alarms(usual[:, 1:], np.full((2, 2), 9.0)) == (None, [None, None])
     assert alarms(np.empty((0, 0)), np.empty((0, 0))) == (None, [])
+
+
+def test_deviations_are_those_of_a_sample() -> None:
+    # 0 to 9: squares about 4.5 add up to 82.5, over 9 degrees of freedom.
+    usual = np.arange(10.0)[:, None]
+    assert standardised(usual, np.array([[10.5]]))[0, 0] == pytest.approx(6 / (82.5 / 9) ** 0.5)
+
+
+def test_the_shuffled_windows_are_standardised_alike() -> None:
+    # One shuffle, whose order follows from the data alone: its peak is the limit.
+    rows = np.random.default_rng(3).normal(size=(30, 2))
+    n = 12
+    order = np.argsort(np.random.default_rng(zlib.crc32(rows.tobytes())).random((1, 30)), axis=1)[0]
+    first, rest = rows[order[:n]], rows[order[n:]]
+    z = (rest - first.mean(axis=0)) / first.std(axis=0, ddof=1)
+    assert simulated_limit(rows[:n], rows[n:], 1) == pytest.approx(float(peaks(z)))
 
 
 def offsets(rng: np.random.Generator, n: int, *, skewed: bool) -> Floats:

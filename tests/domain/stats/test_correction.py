@@ -147,3 +147,9 @@ def test_lang_reiczigel_is_undefined(k: int, n: int, cells: tuple[int, int, int,
 def test_lang_reiczigel_stays_in_bounds(k: int, cells: tuple[int, int, int, int]) -> None:
     found = lang_reiczigel(k, 100, *cells)
     assert found is None or 0 <= found[0] <= found[1] <= 1
+
+
+def test_one_label_is_a_trusted_set_and_none_is_not() -> None:
+    # z·√(.25/1) = .98 on either side of a half: clamped, the whole range.
+    assert wald(0.5, 1.0, 1.0, 1) == (0.0, 1.0)
+    assert wald(0.5, 1.0, 1.0, 0) == (0.5, 0.5)
