@@ -39,6 +39,7 @@ def panels(n: int, seed: int, missing: float = MISSING) -> Columns:
         votes=np.where(np.isnan(scores), NOTHING, scores >= THRESHOLD).astype(np.int8),
         stated=np.zeros(scores.shape, np.bool_),
         failed=np.isnan(scores),
+        missing=np.isnan(scores),
         not_asked=np.zeros(scores.shape, np.bool_),
         unknown=np.zeros(scores.shape, np.bool_),
         replaced=np.zeros(scores.shape, np.bool_),
@@ -47,6 +48,7 @@ def panels(n: int, seed: int, missing: float = MISSING) -> Columns:
         seated=np.full(n, SEATS, np.int32),
         threshold=np.full(n, THRESHOLD),
         quorum=np.zeros(n, np.int32),
+        minimum=np.full(n, NOTHING, np.int32),
         share=np.full(n, NOTHING, np.int32),
         strategy=np.full(n, STRATEGIES.index(Strategy.QUORUM), np.int8),
         fraction=np.full(n, FRACTION),
@@ -56,6 +58,7 @@ def panels(n: int, seed: int, missing: float = MISSING) -> Columns:
         names=tuple(f"juror-{seat}" for seat in range(SEATS)),
         quorums=(QUORUM,),
         shares=(None,),
+        minima=(None,),
         most=1.0,
     )
 
