@@ -52,10 +52,11 @@ def by_votes(rule: str, votes: list[bool], seated: int, quorum: Any) -> str | No
         return None
     if rule == "majority":
         return "pass" if passes * 2 > seated else "fail" if fails * 2 > seated else "inconclusive"
+    # A vote that is missing could have been anything, so these rules count it against either side.
     if rule == "unanimous":
-        return "inconclusive" if passes and fails else "pass" if passes else "fail"
+        return "pass" if passes == seated else "fail" if fails == seated else "inconclusive"
     if rule == "supermajority":
-        least, enough = Fraction(2, 3) * len(votes), len(votes) >= 3
+        least, enough = Fraction(2, 3) * seated, len(votes) >= 3
         made = "pass" if passes >= least else "fail" if fails >= least else "inconclusive"
         return made if enough else "inconclusive"
     if isinstance(quorum, str):
@@ -101,7 +102,11 @@ def decide(verdict: Row, row: Row) -> Made:
     # In two verdicts every juror gives a score of .5 and withholds its vote: they decide nothing.
     if value is None or threshold is None or not votes:
         return None, value, share
-    return "pass" if value >= threshold - 1e-9 else "fail", value, share
+    decision = "pass" if value >= threshold - 1e-9 else "fail"
+    if rule == "lowest" and decision == "pass" and len(scores) < len(left):
+        # The score that is missing could have been lower.
+        decision = "inconclusive"
+    return decision, value, share
 
 
 def recount(verdicts: list[Row], truth: dict[str, str], row: Row) -> Row:
