@@ -48,11 +48,11 @@ class Step:
     seconds: float
 
 
-LEFT = ("refund-after-30-days", "card-number-request", "delete-account-now")
+LEFT = ("winter-tyres", "card-number-request", "refund-after-30-days")
 """The items that the moving picture labels; all others have a label when it begins."""
 STEPS = (
     Step("", "Read. The line above says what the panel decided, and why it asks you.", 4),
-    Step("enter", "The jury: one juror quotes the policy, and the rule left that juror out.", 4.5),
+    Step("enter", "The jury: two pass it and two fail it; the rule left out one of each.", 4.5),
     Step("f", "You say fail. It is saved, and the next item is open.", 2.5),
     Step("p", "Pass. The figures at the foot move with every label.", 2.5),
     Step("f", "Fail: the last one. This run is decided.", 3),
