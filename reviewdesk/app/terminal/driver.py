@@ -46,6 +46,11 @@ class ChangesDriver(GuardedDriver):
     def run_input_thread(self) -> None:
         """Read input until the app ends; what cannot be read as input is dropped."""
         terminal: Any = self
+        if terminal.is_web:
+            # A browser's keys come by a pipe, which its own driver reads.
+            terminal = super()
+            terminal.run_input_thread()
+            return
         reader = TerminalInput(self._debug)
         # The selectors of some systems do not take terminals.
         with selectors.SelectSelector() as selector:
