@@ -19,9 +19,27 @@ import pytest
 import reviewdesk
 from tests.helpers import ROOT
 
-FILES = sorted((ROOT / "reviewdesk").rglob("*.py"))
+PACKAGE = ROOT / "reviewdesk"
+FILES = sorted(PACKAGE.rglob("*.py"))
 PUBLIC = {"_replace", "_asdict", "_fields", "_make"}
 """What namedtuples document; their names avoid those of the fields."""
+
+
+INPUT = {
+    "app/terminal/browser.py": {
+        "from textual.drivers._byte_stream import ByteStream",
+        "from textual.drivers.web_driver import WINDOWS, WebDriver, _ExitInput",
+        "super()._on_meta",
+    },
+    "app/terminal/keyboard.py": {"from textual._xterm_parser import XTermParser"},
+}
+"""Textual publishes no parser of input. Its own takes parts of a paste for keys, so ours reads
+around it; the bound on Textual's version in pyproject.toml keeps these names."""
+READERS = {
+    "BrowserDriver": {"_debug", "_input_reader", "_on_meta"},
+    "ChangesDriver": {"_debug"},
+}
+"""The classes that read input, and the private names of Textual's drivers that they use."""
 
 
 def is_private(name: str) -> bool:
@@ -64,6 +82,7 @@ def test_no_private_name_of_another_object_is_touched() -> None:
         f"{file.relative_to(ROOT)}:{use}"
         for file in FILES
         for use in foreign_private_uses(file.read_text(encoding="utf-8"))
+        if use.partition(": ")[2] not in INPUT.get(file.relative_to(PACKAGE).as_posix(), ())
     ]
     assert found == []
 
@@ -181,7 +200,7 @@ def test_no_class_overrides_or_shadows_a_private_name_of_its_library() -> None:
             members = vars(importlib.import_module(module.name)).values()
             own = [m for m in members if inspect.isclass(m) and m.__module__ == module.name]
             found += [(cls.__qualname__, names) for cls in own if (names := overridden(cls))]
-    assert found == []
+    assert [(name, names) for name, names in found if names != READERS.get(name)] == []
 
 
 def test_the_comparison_finds_an_override() -> None:
