@@ -14,10 +14,12 @@ import random
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+
+from msgspec.structs import asdict, replace
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.strip import LiveStrip

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import os
 from contextlib import suppress
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import fields
 from pydantic import ValidationError
 
 from reviewdesk.errors import ExitCode, SettingsError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
 from statistics import median
 
 import panels
+from msgspec.structs import replace
 
 from reviewdesk.live.records import calls_for
 from reviewdesk.live.session import CallSession

@@ -6,9 +6,10 @@ Every reading option is kept; what else is, ``choices`` reads and ``_USABLE`` ch
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import fields, replace
 
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.requests import UseOwnTheme

@@ -48,7 +48,7 @@ def with_double(desk: OpenFile, settings: Settings, given: Share | None) -> Sett
 
     The option goes before the setting, and that before what was said for the desk last.
     """
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from reviewdesk.desk.team.double import double_share
     from reviewdesk.settings import DEFAULT, Share

@@ -197,7 +197,7 @@ def review_run(
     double: Share | None = None,
 ) -> None:
     """Review a run where its reviewer left it, changed by the options; off a terminal, print it."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from reviewdesk.cli.terminal import named_keys, opening_line
     from reviewdesk.domain.records import View
@@ -233,7 +233,7 @@ def _view(
     desk: Desk, run: Run, view: View, filter_: str | None, order: str | None, *, blind: bool | None
 ) -> View:
     """Return the view that the reviewer starts with: the last view, changed by the options."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from reviewdesk.cli.filters import ready
 

@@ -5,21 +5,22 @@ How many are kept is the setting ``backups``.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from reviewdesk.desk.core import Desk
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.file_output import whole_file, whole_path
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import audit, events, label_state, runs
 from reviewdesk.store.connect import connect, connect_read_only, fold, reading, writing
 from reviewdesk.store.copies import backup, repair
@@ -42,7 +43,7 @@ Runs can be loaded again from their reports, and copies of gigabytes would fill 
 Report = Callable[[object], bool]
 
 
-class Backup(Frozen):
+class Backup(Struct, frozen=True):
     """A backup that was made by itself."""
 
     path: Path
@@ -164,7 +165,7 @@ def _problems(conn: Connection) -> list[str]:
 # Putting a backup back
 
 
-class Restored(Frozen):
+class Restored(Struct, frozen=True):
     """The heads before and after, where the desk that was replaced is, and what is to be said."""
 
     before: str | None
@@ -250,7 +251,7 @@ def _numbers() -> Iterator[str]:
 # Saving what a damaged desk holds
 
 
-class Repaired(Frozen):
+class Repaired(Struct, frozen=True):
     """The new desk, how much it holds, and what was lost, in sentences."""
 
     path: Path
@@ -380,7 +381,7 @@ def _load_rescued(
         path = rescued[key]
         with closing(Desk(part, "repair", clock)) as desk:
             try:
-                source = replace(Source.from_path(path, 1 << 40), name=f"{name}.json")
+                source = dataclasses.replace(Source.from_path(path, 1 << 40), name=f"{name}.json")
                 made = desk.load(source, LoadOptions(skip_bad=True))
             except ReviewDeskError:
                 yield again

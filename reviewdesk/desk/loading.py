@@ -6,17 +6,18 @@ import gc
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from functools import partial
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import fields
 
 from reviewdesk.desk.labels.batches import import_human
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run
 from reviewdesk.errors import Cancelled, DeskError, ReportError, UsageError
-from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import measures, runs
 from reviewdesk.store.connect import refuse_read_only, writing
 from reviewdesk.store.explain import explained
@@ -40,7 +41,7 @@ _STILL = 60.0
 """Seconds in which such a load must have come further."""
 
 
-class LoadOptions(Frozen):
+class LoadOptions(Struct, frozen=True):
     """How to read a report. The policy fields fill in only what the file does not state.
 
     ``audit_share`` is the share of the unflagged verdicts that a new run mixes into its queue. A

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct, field
+
 from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.jury.agreement import AgreementSource
 from reviewdesk.domain.verdict import Band, Decision, Verdict
-from reviewdesk.frozen import Frozen, field
 
 
 class Truth(StrEnum):
@@ -41,7 +42,7 @@ class Design(StrEnum):
         return self in {Design.WEIGHTED, Design.CENSUS}
 
 
-class Run(Frozen):
+class Run(Struct, frozen=True):
     """One report, loaded into a desk."""
 
     key: int
@@ -71,7 +72,7 @@ class Run(Frozen):
     """Whether an older version drew verdicts, which are then the ``contents``."""
 
 
-class QueueRow(Frozen):
+class QueueRow(Struct, frozen=True):
     """One line of the queue. ``key`` identifies the verdict inside the desk."""
 
     key: int
@@ -111,7 +112,7 @@ SUGGESTION = "suggest"
 """The kind of event that says what an agent thinks. No state and no figure follows from it."""
 
 
-class Event(Frozen):
+class Event(Struct, frozen=True):
     """One entry of the label log. ``target`` is the action that an undo or redo refers to."""
 
     key: int
@@ -131,7 +132,7 @@ class Event(Frozen):
     undone: bool = False
 
 
-class Item(Frozen):
+class Item(Struct, frozen=True):
     """Everything about one verdict that a screen or ``show`` needs."""
 
     run: Run
@@ -154,7 +155,7 @@ class Item(Frozen):
     marked: bool = False
 
 
-class TagCount(Frozen):
+class TagCount(Struct, frozen=True):
     """How many items carry a tag, whoever gave it."""
 
     tag: str
@@ -175,7 +176,7 @@ def labels_missing(n: int, left: int) -> int:
     return max(0, min(TELLING - n, left))
 
 
-class Pace(Frozen):
+class Pace(Struct, frozen=True):
     """How fast a reviewer labels; the figures are ``None`` if no label can be timed.
 
     ``median_dwell`` is in seconds per label, and both figures rest on ``counted`` labels.
@@ -198,7 +199,7 @@ class Pace(Frozen):
         return 3600 * self.counted >= WORKED * self.per_hour
 
 
-class Progress(Frozen):
+class Progress(Struct, frozen=True):
     """How much of a run a reviewer has done, as counts of contents.
 
     Verdicts on the same content share one label and count once. In a run that an older version
@@ -225,7 +226,7 @@ class Progress(Frozen):
         return labels_missing(n, self.verdicts - self.labelled)
 
 
-class Metrics(Frozen):
+class Metrics(Struct, frozen=True):
     """Calibration figures of one set of rows; ``None`` means undefined.
 
     ``n`` counts labels, and ``tp, fn, tn, fp`` share them out by what the judge decided: fractions
@@ -253,7 +254,7 @@ class Metrics(Frozen):
     kappa: float | None = None
 
 
-class DrawGap(Frozen):
+class DrawGap(Struct, frozen=True):
     """A place of the draw without a label, and how many labels of its stratum wait behind it."""
 
     stratum: int
@@ -261,7 +262,7 @@ class DrawGap(Frozen):
     waiting: int
 
 
-class Blocker(Frozen):
+class Blocker(Struct, frozen=True):
     """An undecided item of the draw, and how many labels wait behind it.
 
     A blind session knows only how many labels it is ``before``, of which some may wait.
@@ -273,7 +274,7 @@ class Blocker(Frozen):
     before: bool = False
 
 
-class Calibration(Frozen):
+class Calibration(Struct, frozen=True):
     """The calibration of a run: with every label at weight 1, and weighted to the population."""
 
     labelled: Metrics
@@ -297,7 +298,7 @@ class Calibration(Frozen):
         return self.population if self.population is not None else self.labelled
 
 
-class View(Frozen):
+class View(Struct, frozen=True):
     """What a reviewer last had on screen in a run; it is kept across restarts."""
 
     filter: str = ""
@@ -309,7 +310,7 @@ class View(Frozen):
     """For how many hundreds of labels the page of pace was shown."""
 
 
-class Loaded(Frozen):
+class Loaded(Struct, frozen=True):
     """The result of loading one file."""
 
     run: Run

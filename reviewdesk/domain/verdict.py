@@ -7,10 +7,13 @@ so that every reader and the desk itself build it the same way.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain import arguments
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, number, own_facts
@@ -23,7 +26,6 @@ from reviewdesk.domain.jury.label_words import (
     stated_rules,
 )
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 
 __all__ = [
     "BY_REGIME", "DEFAULT_TRIM_FRACTION", "FAILED_LABELS", "SLACK", "UNCLEAR", "Agreement",
@@ -38,14 +40,14 @@ SLACK = 1e-9
 DEFAULT_TRIM_FRACTION = 0.2
 
 
-class Generator(Frozen):
+class Generator(Struct, frozen=True):
     """The model that wrote the response."""
 
     model: str | None = None
     vendor: str | None = None
 
 
-class Policy(Frozen):
+class Policy(Struct, frozen=True):
     """The rule that decided a verdict; a value of ``None`` is unknown, and it is never guessed."""
 
     threshold: float | None = None
@@ -168,14 +170,14 @@ class Answer(NamedTuple):
     derived: bool | None
 
 
-class Agreement(Frozen):
+class Agreement(Struct, frozen=True):
     """The agreement that a report states, and the metric that it names for it."""
 
     value: float | None
     metric: str
 
 
-class StatedTrim(Frozen):
+class StatedTrim(Struct, frozen=True):
     """The trim that a report states; ``low`` and ``high`` are ``None`` if it names no juror."""
 
     method: str | None
@@ -191,7 +193,7 @@ class StatedTrim(Frozen):
         return default if fraction is None else fraction
 
 
-class Verdict(Frozen):
+class Verdict(Struct, frozen=True):
     """One verdict as its report states it, with the policy that applies to it."""
 
     id: str

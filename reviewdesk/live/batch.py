@@ -8,12 +8,13 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from msgspec import Struct
+
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import ModelPause
 from reviewdesk.domain.verdict import Status
-from reviewdesk.frozen import Frozen
 from reviewdesk.live.budget import Meter
 from reviewdesk.live.journal.cache import ReplyCache
 from reviewdesk.live.journal.journal import ReplyStore
@@ -35,7 +36,7 @@ class Posed(Protocol):
 P = TypeVar("P", bound=Posed)
 
 
-class PendingCase(Frozen):
+class PendingCase(Struct, frozen=True):
     """A case with its position in the file, its panel, and the results of its checks."""
 
     place: int
@@ -53,7 +54,7 @@ class PendingCase(Frozen):
         return OneRound(()) if self.failed else CaseRounds(self.case, self.panel)
 
 
-class Answered(Frozen, Generic[P]):
+class Answered(Struct, Generic[P], frozen=True):
     """A case whose jurors were all asked, as far as needed, with the ballots of its rounds."""
 
     posed: P

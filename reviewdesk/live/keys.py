@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.live.references import MARK, UNKNOWN, KeyReferenceError
@@ -41,7 +42,7 @@ def key_of(place: Endpoint, environment: Mapping[str, str]) -> Key:
     if place.key_env is None:
         return Key(headers=headers)
     found = _value(place.key_env, environment, required=place.key_required)
-    return replace(found, headers=headers)
+    return dataclasses.replace(found, headers=headers)
 
 
 def _value(name: str, environment: Mapping[str, str], *, required: bool) -> Key:

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Final
 
+from msgspec import Struct
+
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.turnout import ModelPause
-from reviewdesk.frozen import Frozen
 from reviewdesk.live.records import Clock, Exchange
 from reviewdesk.live.replies.faults import Fault
 from reviewdesk.live.replies.retryable import Retryable
@@ -71,7 +72,7 @@ class _Rates:
         return free - now
 
 
-class CallTurn(Frozen):
+class CallTurn(Struct, frozen=True):
     """A request that a limit let go."""
 
     pauses: int

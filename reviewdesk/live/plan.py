@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from reviewdesk.domain.panel.consent import ConsentPlan, Host
 from reviewdesk.domain.panel.juror import Juror

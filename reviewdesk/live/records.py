@@ -11,6 +11,8 @@ from datetime import datetime
 from itertools import product
 from typing import Final, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.panel.case import Case, case_key
 from reviewdesk.domain.panel.juror import Juror
@@ -22,7 +24,6 @@ from reviewdesk.domain.panel.prompt import (
     swapped_template,
 )
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.frozen import Frozen
 
 MAX_BODY: Final = 2_000_000
 """The most bytes of the body of a reply."""
@@ -34,7 +35,7 @@ CACHE_HEADER: Final = "reviewdesk-cached"
 """The header of a stored exchange that an earlier run had, and that this one did not pay for."""
 
 
-class Call(Frozen):
+class Call(Struct, frozen=True):
     """One juror to be asked about one case; ``about`` identifies the case by its content."""
 
     case: str
@@ -70,7 +71,7 @@ class Call(Frozen):
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-class Exchange(Frozen):
+class Exchange(Struct, frozen=True):
     """One request and its response or failure, keys redacted; stored before it is used.
 
     ``status`` is ``None`` if no response came, and ``problem`` then says why; with a response,
@@ -130,7 +131,7 @@ class Request:
     """The most bytes of the response's body; a larger one is an error."""
 
 
-class Response(Frozen):
+class Response(Struct, frozen=True):
     """An HTTP response within the size limit; header names are in lower case."""
 
     status: int

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
+
 from reviewdesk.live.records import Clock, Exchange
 from reviewdesk.live.replies.faults import Fault
 from reviewdesk.live.replies.retryable import Retryable
@@ -49,7 +50,7 @@ _REFUSING: Final = re.compile(
 )
 
 
-class Retry(Frozen):
+class Retry(Struct, frozen=True):
     """Another attempt: after so many seconds, and without the ``refused`` parameter if any."""
 
     after: float = 0.0

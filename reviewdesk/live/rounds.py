@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.case import Case

@@ -12,10 +12,10 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
+from msgspec import Struct
 
 from reviewdesk.domain.safetext import show
 from reviewdesk.domain.stats.diagram import band, edges, place
-from reviewdesk.frozen import Frozen
 from reviewdesk.pages.parts import ListedVerdict, RunPage, parts
 from reviewdesk.views import verdict
 from reviewdesk.views.document import Block, Section, Text, Tone, Words, outside, plain, spans
@@ -43,7 +43,7 @@ def page(found: RunPage, listed: Iterable[ListedVerdict]) -> Iterator[str]:
     )
 
 
-class _Entry(Frozen):
+class _Entry(Struct, frozen=True):
     """A verdict of the page: its key facts in view, the rest in a block that opens."""
 
     name: str

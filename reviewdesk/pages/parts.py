@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.jurors.facts import JurorsPage
 from reviewdesk.domain.panel.rerun import FlipRate
@@ -13,7 +15,6 @@ from reviewdesk.domain.run.details import RunDetails
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.whatif.policies import WhatIfTable
-from reviewdesk.frozen import Frozen
 from reviewdesk.views.calibration import calibration
 from reviewdesk.views.document import Section
 from reviewdesk.views.jurors import flips, jurors, rates
@@ -22,7 +23,7 @@ from reviewdesk.views.run import run
 from reviewdesk.views.whatif import what_if
 
 
-class RunPage(Frozen):
+class RunPage(Struct, frozen=True):
     """A run with all its figures; ``listed`` is the number of verdicts that the page shows."""
 
     details: RunDetails
@@ -38,7 +39,7 @@ ListedVerdict: TypeAlias = tuple[Item, RerunHistory]
 """A verdict that a file lists, with its re-runs."""
 
 
-class PagePart(Frozen):
+class PagePart(Struct, frozen=True):
     """A part of a page under a heading of its own; ``name`` is what links to it."""
 
     name: str

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from reviewdesk.frozen import Frozen, field
+from msgspec import Struct, field
+
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report
 
 
-class FirstLook(Frozen):
+class FirstLook(Struct, frozen=True):
     """What the start of a file reveals about its format.
 
     ``outline`` is filled for JSON and JSON Lines only; ``text`` is the start of a text file, and
@@ -24,7 +25,7 @@ class FirstLook(Frozen):
     outline: Outline = field(default_factory=lambda: Outline("object"))
 
 
-class Dialect(Frozen):
+class Dialect(Struct, frozen=True):
     """A reader in the registry. ``uses`` names the reading options that it accepts."""
 
     name: str

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from msgspec import Struct, field
+
 from reviewdesk.domain import arguments
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen, field
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-class ReadOptions(Frozen):
+class ReadOptions(Struct, frozen=True):
     """The options for reading a report; most apply to some formats only (``Dialect.uses``)."""
 
     format: str | None = None

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar, TypeVar, get_args
 
+from msgspec import Struct
 from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
-from reviewdesk.frozen import Frozen
 from reviewdesk.reports.key_like import holds_key, keylike, names_a_secret
 from reviewdesk.reports.wording import FieldError, FieldProblem, Path, found
 
@@ -55,7 +55,7 @@ class Strict(BaseModel):
     """The hint for an unknown key with a name such as ``api_key``; without it, the known keys."""
 
 
-class Wanted(Frozen):
+class Wanted(Struct, frozen=True):
     """What a value must be, in words, whichever constraint it breaks; ``known`` are its words."""
 
     text: str

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from msgspec import Struct
+
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 from reviewdesk.scale.cluster import cluster
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Step(NamedTuple, Generic[Value]):
     follows: int | None = None
 
 
-class Lost(Frozen):
+class Lost(Struct, frozen=True):
     """Why a task has no result: it raised, or the workers that did it died."""
 
     reason: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Any, Self, get_origin, get_type_hints
 
-from reviewdesk.frozen import Frozen, field
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 DEFAULT = "default"
 KEPT = "desk"
@@ -40,7 +40,7 @@ class Share(float):
 _NONE = Share(0)
 
 
-class Setting(Frozen):
+class Setting(Struct, frozen=True):
     """One setting: its purpose, its allowed values in words, its variable and its bounds."""
 
     about: str
@@ -94,7 +94,7 @@ def is_plain(text: str) -> bool:
     return not any(char < " " or char == "\x7f" for char in text)
 
 
-class Settings(Frozen):
+class Settings(Struct, frozen=True):
     """The settings in force, and the place where each was set.
 
     If ``reviewer`` is empty, the login name applies; if ``desk`` is, a file in the user's data

@@ -11,11 +11,12 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
+from msgspec import Struct
+
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import label_state, reruns, runs, schema, table_hashes
 from reviewdesk.store.connect import connect_read_only
 from reviewdesk.store.events import desk_id, of_desk
@@ -42,7 +43,7 @@ _UNHASHED = frozenset({"drafts", "filters", "kept_settings", "loads", "meta", "r
 _EVENTS = "SELECT count(*) FROM label_events"
 
 
-class Verification(Frozen):
+class Verification(Struct, frozen=True):
     """The result of checking the label log: its length, its head, and the problems found."""
 
     ok: bool

@@ -7,6 +7,8 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
+from msgspec import Struct, field
+
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld
 from reviewdesk.domain.query.filter import FilterError, Term
@@ -14,12 +16,11 @@ from reviewdesk.domain.query.words import BALLOTS
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import Policy, read_ballot
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import labels, measures, reruns, runs, search, verdicts
 from reviewdesk.store.queue import DEFERRED, RunKeys
 
 
-class FilterContext(Frozen):
+class FilterContext(Struct, frozen=True):
     """The desk and run that a filter reads, and the reviewer whose marks and deferrals it means."""
 
     conn: sqlite3.Connection

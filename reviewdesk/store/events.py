@@ -8,17 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Any
 
+from msgspec import Struct, field
+
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING, ChainEvent, event_hash
 from reviewdesk.domain.records import Event, Truth
-from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import label_state
 from reviewdesk.store.rows import insert, record, value
 
 _KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
 
 
-class NewEvent(Frozen):
+class NewEvent(Struct, frozen=True):
     """An event that has no place in a chain yet.
 
     ``author`` is the person who made the judgement: the reviewer, unless a labels file names
@@ -278,7 +279,7 @@ def _to_events(rows: sqlite3.Cursor) -> list[Event]:
 # never changed, so everything that an earlier read missed has a larger key than the last it saw.
 
 
-class Head(Frozen):
+class Head(Struct, frozen=True):
     """The newest event of the log by key and hash; 0 and an empty hash if there is none."""
 
     key: int = 0

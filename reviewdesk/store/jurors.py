@@ -6,9 +6,10 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Decision, Status
-from reviewdesk.frozen import Frozen
 from reviewdesk.store.rows import decision, in_pages, record, value
 from reviewdesk.store.search import reach
 from reviewdesk.store.verdicts import first_key
@@ -17,7 +18,7 @@ _PANELS = 200
 """Panels sampled for juror names, spread over the run, as panels of one run are much alike."""
 
 
-class DatedTruth(Frozen):
+class DatedTruth(Struct, frozen=True):
     """A verdict with a pass or fail label, and the time of the newest label."""
 
     key: int
@@ -27,7 +28,7 @@ class DatedTruth(Frozen):
     at: str
 
 
-class RepeatedCase(Frozen):
+class RepeatedCase(Struct, frozen=True):
     """A case of a run, with its panel score in one of the runs that judged the same item.
 
     Where that run judged the item several times, the score is the mean, and the decision is

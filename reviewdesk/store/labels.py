@@ -7,9 +7,10 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import Struct
+
 from reviewdesk.domain.labels.second_opinions import Withheld
 from reviewdesk.domain.records import TagCount, Truth
-from reviewdesk.frozen import Frozen
 from reviewdesk.store.rows import record, value
 from reviewdesk.store.verdicts import first_key
 
@@ -62,7 +63,7 @@ def note(conn: sqlite3.Connection, item: bytes, author: str) -> str | None:
     return json.loads(row["detail"])["note"] or None if row else None
 
 
-class HumanLabel(Frozen):
+class HumanLabel(Struct, frozen=True):
     """A verdict whose body holds a person's label."""
 
     id: str

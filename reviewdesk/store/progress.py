@@ -9,10 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Self
 
+from msgspec import Struct
+
 from reviewdesk.domain.labels.marks import AUDIT, COPY, FLAGGED, TRUTH, TRUTHS, UNSEEN
 from reviewdesk.domain.query.places import members
 from reviewdesk.domain.records import Progress, Run, Truth
-from reviewdesk.frozen import Frozen
 from reviewdesk.store.label_state import WINDOW
 from reviewdesk.store.load import orders
 from reviewdesk.store.verdicts import first_key
@@ -21,7 +22,7 @@ _FEW = 8
 """If more windows changed than this, all verdicts are counted again."""
 
 
-class DecidedKeys(Frozen):
+class DecidedKeys(Struct, frozen=True):
     """The verdicts of a run that had a label at one moment, by key, without those ``waiting``."""
 
     first: int

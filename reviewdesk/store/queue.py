@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
+
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.jury.agreement import AgreementSource
 from reviewdesk.domain.labels.sampling import STRATA
@@ -16,7 +18,6 @@ from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld
 from reviewdesk.domain.query.columns import CODES, TYPES
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import runs
 from reviewdesk.store.load import orders
 from reviewdesk.store.rows import decision, in_pages, value
@@ -26,7 +27,7 @@ DEFERRED = """SELECT item FROM current_events
 """Query for the items that a reviewer deferred and has not labelled since."""
 
 
-class Mark(Frozen):
+class Mark(Struct, frozen=True):
     """The truth of one item by its labels, and whether any of them is tentative.
 
     ``seen`` is False if every label says that its response was not on screen.
@@ -37,7 +38,7 @@ class Mark(Frozen):
     seen: bool
 
 
-class _ReviewerItems(Frozen):
+class _ReviewerItems(Struct, frozen=True):
     """The items that the reviewer deferred and marked, and who wrote a note on each item."""
 
     deferred: set[bytes]
@@ -153,7 +154,7 @@ FACTS = frozenset(_COLUMNS)
 """The columns that the row of one verdict tells."""
 
 
-class RunKeys(Frozen):
+class RunKeys(Struct, frozen=True):
     """The keys of a run, which are consecutive in file order."""
 
     run: int

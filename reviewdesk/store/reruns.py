@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
+from msgspec import Struct
+
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.content import canonical_json
@@ -16,14 +18,13 @@ from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.panel.rerun import flipped
 from reviewdesk.domain.records import Event
 from reviewdesk.domain.verdict import Decision, Generator, Policy, verdict_from_body
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import events, runs
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.load.process import process_start
 from reviewdesk.store.rows import decision, in_pages, insert, record
 
 
-class StoredRerun(Frozen):
+class StoredRerun(Struct, frozen=True):
     """A finished re-run, with time, reviewer and detail of the event that committed it."""
 
     plan: int
@@ -58,7 +59,7 @@ def cover(conn: sqlite3.Connection, plan: int, at: str, **more: Any) -> None:
     events.append(conn, DESK, [entry])
 
 
-class PlannedRerun(Frozen):
+class PlannedRerun(Struct, frozen=True):
     """A verdict of a re-run, with the event that planned it and the time of that."""
 
     plan: int

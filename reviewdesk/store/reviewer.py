@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from reviewdesk.domain.query.filter import parse_order
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 from reviewdesk.store.events import desk_id
 from reviewdesk.store.rows import value
 
@@ -155,7 +156,7 @@ def was_seen(conn: sqlite3.Connection, key: int, reviewer: str) -> bool:
     return row is not None
 
 
-class Done(Frozen):
+class Done(Struct, frozen=True):
     """An event of one reviewer; ``target`` is the action that an undo or redo refers to."""
 
     seq: int
@@ -185,7 +186,7 @@ def done(conn: sqlite3.Connection, reviewer: str, after: int) -> Iterator[Done]:
         yield Done(seq, at, kind, about, item, action, target, bool(untimed))
 
 
-class WorkEvent(Frozen):
+class WorkEvent(Struct, frozen=True):
     """A label, repeat or defer of one reviewer, or the undo or redo of the action ``target``.
 
     ``blind`` is ``None`` if the event does not say; ``told`` if the panel's answer was told after

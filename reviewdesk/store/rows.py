@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from typing import Any, TypeVar
+
+from msgspec.structs import fields
 
 from reviewdesk.domain.verdict import Decision
 

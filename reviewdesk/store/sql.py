@@ -9,8 +9,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from msgspec import Struct
+
 from reviewdesk.errors import DeskError, ReviewDeskError, UsageError
-from reviewdesk.frozen import Frozen
 from reviewdesk.store.audit import refuse_harmful
 from reviewdesk.store.connect import connect_read_only, is_read_only
 from reviewdesk.store.events import desk_id
@@ -51,7 +52,7 @@ def facts(conn: sqlite3.Connection, path: Path) -> dict[str, Any]:
     }
 
 
-class QueryRows(Frozen):
+class QueryRows(Struct, frozen=True):
     """The columns of a query by name, and its rows in batches as they are read."""
 
     columns: tuple[str, ...]

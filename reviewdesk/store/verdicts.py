@@ -8,12 +8,13 @@ from collections.abc import Collection, Iterator
 from itertools import groupby
 from typing import Any
 
+from msgspec import Struct
+
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import NotFoundError
-from reviewdesk.frozen import Frozen
 from reviewdesk.store.rows import decision, in_pages, value
 
 _WINDOW = 200
@@ -139,7 +140,7 @@ COUNTERPART = """coalesce(
 there is one, else the first."""
 
 
-class Counterpart(Frozen):
+class Counterpart(Struct, frozen=True):
     """A verdict, by key, that another run judged too: both decisions, and the content's label."""
 
     key: int
@@ -197,7 +198,7 @@ def window(conn: sqlite3.Connection, run: int, start: int, count: int) -> list[s
     ).fetchall()
 
 
-class Body(Frozen):
+class Body(Struct, frozen=True):
     """One verdict's canonical JSON, and that of each re-run of it made in this desk."""
 
     text: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from reviewdesk.domain.gates.limits import (
     FEWEST,
     SPECIFICITY_LIMIT,
@@ -17,7 +19,6 @@ from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.figures import Estimate, Interval, NullEce
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Block, Paragraph, Section, Tone, outside
 from reviewdesk.views.labels import MEANS
 from reviewdesk.views.progress import waits
@@ -31,7 +32,7 @@ _BLIND = (
 )
 
 
-class _Evidence(Frozen):
+class _Evidence(Struct, frozen=True):
     """What the answer rests on; intervals are of such items, as those of a suite's gates are."""
 
     line: Metrics

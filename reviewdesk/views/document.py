@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from reviewdesk.domain.assessment.assess import Seat
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.figures import Fit
-from reviewdesk.frozen import Frozen
 
 
 class Tone(StrEnum):
@@ -32,7 +33,7 @@ class Tone(StrEnum):
     BIG_WARN = "big-warn"
 
 
-class Text(Frozen):
+class Text(Struct, frozen=True):
     """A piece of text; ``outside`` marks text that a report, a juror or a file wrote."""
 
     text: str
@@ -71,7 +72,7 @@ def plain(words: Words) -> str:
     return "".join(span.text for span in spans(words))
 
 
-class Paragraph(Frozen):
+class Paragraph(Struct, frozen=True):
     """A sentence or two; ``lead`` stands before it, and later lines are indented."""
 
     text: Words
@@ -80,7 +81,7 @@ class Paragraph(Frozen):
     indent: int = 0
 
 
-class Fact(Frozen):
+class Fact(Struct, frozen=True):
     """A name with what is said of it."""
 
     name: str
@@ -91,7 +92,7 @@ class Fact(Frozen):
     """A sign before the name."""
 
 
-class Facts(Frozen):
+class Facts(Struct, frozen=True):
     """A list of facts; where room is given, their names take ``column`` cells."""
 
     rows: tuple[Fact, ...]
@@ -105,7 +106,7 @@ class Facts(Frozen):
         return cls(tuple(Fact(name, text) for name, text in pairs), column)
 
 
-class Flow(Frozen):
+class Flow(Struct, frozen=True):
     """Small facts side by side, as many on a line as there is room for."""
 
     groups: tuple[Words, ...]
@@ -115,7 +116,7 @@ class Flow(Frozen):
     end, until the last has so many cells, and what is then too long is cut."""
 
 
-class Column(Frozen):
+class Column(Struct, frozen=True):
     """A column of a table; of columns with a rank, the highest is left out first."""
 
     title: Words
@@ -131,7 +132,7 @@ class Column(Frozen):
     """Whether a text goes on below its row where room is short; for the last column alone."""
 
 
-class Quote(Frozen):
+class Quote(Struct, frozen=True):
     """A text from outside with its line breaks, such as a juror's reason or a response."""
 
     text: str
@@ -143,7 +144,7 @@ class Quote(Frozen):
     """The most lines that a terminal gives it; 0 means any number."""
 
 
-class Row(Frozen):
+class Row(Struct, frozen=True):
     """The cells of a row; ``mark`` stands before the first, and ``below`` on lines of its own."""
 
     cells: tuple[Words, ...]
@@ -151,7 +152,7 @@ class Row(Frozen):
     below: tuple[Quote, ...] = ()
 
 
-class Table(Frozen):
+class Table(Struct, frozen=True):
     """Rows under columns. The first column holds names, the others figures or words."""
 
     columns: tuple[Column, ...]
@@ -186,7 +187,7 @@ def table(
     return Table(columns, tuple(Row(tuple(cells)) for cells in rows), caption=caption)
 
 
-class Comparison(Frozen):
+class Comparison(Struct, frozen=True):
     """Facts of two sides; a fact on which they differ is marked."""
 
     heads: tuple[Words, Words]
@@ -194,21 +195,21 @@ class Comparison(Frozen):
     """Name, first side, second side."""
 
 
-class ReliabilityDiagram(Frozen):
+class ReliabilityDiagram(Struct, frozen=True):
     """A reliability diagram: how often the judge is right by its confidence."""
 
     fit: Fit
     basis: str
 
 
-class ScorePlot(Frozen):
+class ScorePlot(Struct, frozen=True):
     """The jurors' scores on a line from 0 to 1, with the threshold."""
 
     seats: tuple[Seat, ...]
     threshold: float | None
 
 
-class Gap(Frozen):
+class Gap(Struct, frozen=True):
     """A blank line."""
 
 
@@ -217,7 +218,7 @@ Block: TypeAlias = (
 )
 
 
-class Section(Frozen):
+class Section(Struct, frozen=True):
     """Blocks under a heading; without a title, no heading is shown."""
 
     title: str
@@ -228,7 +229,7 @@ class Section(Frozen):
     """What it says in short, for where it is folded."""
 
 
-class Document(Frozen):
+class Document(Struct, frozen=True):
     """Sections in reading order; on a wide screen, those of ``aside`` stand in a second column."""
 
     sections: tuple[Section, ...]

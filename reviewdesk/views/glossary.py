@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from msgspec import Struct
+
 from reviewdesk.domain.assessment.flags import WORDS, Flag, FlagNote
 from reviewdesk.errors import NotFoundError
-from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Facts, Section
 
 PANELS, DECISION, FLAGS = "Panels and verdicts", "Rules and agreement", "Flags"
@@ -19,7 +20,7 @@ GENERAL = frozenset({PANELS, REVIEW})
 """The groups of words that need no explanation wherever they stand on a screen."""
 
 
-class GlossaryTerm(Frozen):
+class GlossaryTerm(Struct, frozen=True):
     """A word with its sentence; ``names`` are other spellings under which screens show it."""
 
     word: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from reviewdesk.domain.canonical import CanonicalCheck, CanonicalHuman
 from reviewdesk.domain.panel.rerun_result import RerunHistory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
 
 LARGEST = 1_000
 """The most columns or rows of a page that is believed."""
@@ -13,26 +13,26 @@ _SENSELESS = re.compile(r"\x1b\[[<=>?]?[\d;:]*\d{6}[\d;:]*[ -/]*[@-~]?")
 """A sequence with a number that no terminal sends."""
 
 
-class Typed(Frozen):
+class Typed(Struct, frozen=True):
     """Keys, pastes and movements of the mouse, as a terminal sends them."""
 
     text: str
 
 
-class Resized(Frozen):
+class Resized(Struct, frozen=True):
     """The size of the page in characters."""
 
     width: int
     height: int
 
 
-class Pinged(Frozen):
+class Pinged(Struct, frozen=True):
     """A question whether the server is there, with a word to send back."""
 
     word: str
 
 
-class Focused(Frozen):
+class Focused(Struct, frozen=True):
     """Whether the page has the focus."""
 
     has_it: bool

@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from aiohttp import WSMsgType, web
+from msgspec import Struct
 from textual_serve.server import Server
 
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 from reviewdesk.system.signals import ENDING
 from reviewdesk.web.messages import Resized, size_of
 from reviewdesk.web.site import Site, headers
@@ -31,7 +31,7 @@ STRANGER = "A console is opened by its own page only.\n"
 FULL = "As many consoles are open as this server allows. Close one, or ask for --max-visitors.\n"
 
 
-class Offer(Frozen):
+class Offer(Struct, frozen=True):
     """What a server offers: the command of a console, for so many visitors at a time."""
 
     command: Sequence[str]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.keys.user_keys import Keymap

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from msgspec.structs import asdict
 
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.chance_ece import null_ece

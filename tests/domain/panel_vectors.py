@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any
+
+from msgspec.structs import asdict
 
 from reviewdesk.domain.jurors.cusum import cusum
 from reviewdesk.domain.jury.agreement import sample_variance

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import gc
 from collections.abc import Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -65,9 +66,9 @@ async def settled() -> None:
 @pytest.mark.parametrize("wire", ["custom", "openai", "deepseek", "anthropic", "mistral"])
 async def test_a_ballot_says_what_the_juror_said(wire: str) -> None:
     kept, transport = Kept(), HttpTransport()
-    one = replace(juror("x", wire), weight=2.0, temperature=0.5, price=Price(1.0, 10.0))
+    one = dataclasses.replace(juror("x", wire), weight=2.0, temperature=0.5, price=Price(1.0, 10.0))
     async with Server() as server:
-        asked = call(replace(one, base_url=server.url))
+        asked = call(dataclasses.replace(one, base_url=server.url))
         ballot = await ask(asked, CallSession(transport, kept, environment=KEYS, clock=FakeClock()))
         raw = verdict(server.calls[0])
     await transport.close()
@@ -109,7 +110,7 @@ async def test_without_a_key_nothing_is_sent(value: str | None) -> None:
 )
 async def test_an_address_that_cannot_be_used_is_a_ballot_too(vendor: str, url: str | None) -> None:
     transport = FakeTransport([GOOD])
-    one = call(replace(juror(URL, vendor), base_url=url))
+    one = call(dataclasses.replace(juror(URL, vendor), base_url=url))
     ballot: Any = await ask(one, CallSession(transport, Kept(), environment=KEYS))
     assert (ballot["status"], ballot["error"]["type"]) == ("error", "endpoint")
     assert transport.sent == []

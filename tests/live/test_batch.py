@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -217,7 +217,7 @@ async def test_a_stop_keeps_what_came_back(room: Room) -> None:
 def test_a_request_costs_its_worst_case_unless_it_was_refused_or_never_arrived(
     status: int | None, problem: str | None, share: float
 ) -> None:
-    one = call(replace(juror(URL), price=Price(1000, 1000)))
+    one = call(dataclasses.replace(juror(URL), price=Price(1000, 1000)))
     most = worst(one)
     assert most is not None
     assert booked(one, Exchange("k", 0, "n", "t", 1.0, status, "{}", {}, problem)) == share * most

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import math
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -140,7 +140,7 @@ def entered(limit: ModelLimit, one: Juror, tokens: int = 0) -> CallTurn:
 
 def test_a_request_larger_than_its_rate_goes_alone() -> None:
     limit = ModelLimits(clock()).of("h", None, "m")
-    one = replace(juror(URL), tpm=10)
+    one = dataclasses.replace(juror(URL), tpm=10)
     entered(limit, one, 50)
     assert limit.enter(one, 50, lambda: None) == MINUTE
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk import Juror, Panel
 from reviewdesk.cli.plain import section_text
@@ -141,7 +143,7 @@ def asked(limited: Mapping[str, Answer], **how: Any) -> Asked:
         found.turnouts.add(answered.ballots)
 
     def report(counts: BatchProgress) -> None:
-        now = replace(counts, seconds=clock.time)
+        now = dataclasses.replace(counts, seconds=clock.time)
         found.states.append(BatchState(now, len(CASES), 3 * len(CASES), None))
 
     batch = Batch[PendingCase](store, meter, asking, finished)
@@ -333,7 +335,7 @@ def test_a_rate_that_the_panel_states_is_no_pause() -> None:
     clock, store = VirtualClock(), Store()
     host = Host(clock)
     asking = CallSession(host, store.keep, environment={}, clock=clock)
-    slow = replace(JURORS[0], rpm=2)
+    slow = dataclasses.replace(JURORS[0], rpm=2)
 
     async def ballots() -> list[str]:
         prompts = [

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.domain.panel.consent import Host
 from reviewdesk.domain.panel.juror import Juror
@@ -18,7 +19,9 @@ from reviewdesk.live.wires.vendors import endpoint
 from tests.live.builders import KEY, KEYS, call, juror
 
 NEAR = juror("http://127.0.0.1:9/v1")
-FAR = replace(NEAR, name="bea", model="model-2", base_url="https://far.test/v1", vendor="anthropic")
+FAR = dataclasses.replace(
+    NEAR, name="bea", model="model-2", base_url="https://far.test/v1", vendor="anthropic"
+)
 
 
 def proxied(url: str) -> str | None:
@@ -39,7 +42,7 @@ def test_a_plan_adds_up_what_is_asked() -> None:
 
 
 def test_the_worst_case_is_a_token_for_every_byte_and_the_longest_answer() -> None:
-    one = call(replace(NEAR, price=Price(2.0, 10.0), max_tokens=1000))
+    one = call(dataclasses.replace(NEAR, price=Price(2.0, 10.0), max_tokens=1000))
     size = len(encoded(payload(one, endpoint(one.juror))))
     found = plan([one, one], KEYS, proxied)
     assert found.worst_usd == pytest.approx(2 * (size * 2 + 1000 * 10) / 1e6)
@@ -61,7 +64,7 @@ def test_the_hash_is_of_the_payloads_without_their_nonces() -> None:
     assert plan([other], KEYS, proxied).payload_sha256 == first
     changed = replace(one, prompt=replace(one.prompt, user=one.prompt.user + "."))
     assert plan([changed], KEYS, proxied).payload_sha256 != first
-    moved = replace(one, juror=replace(NEAR, base_url="http://127.0.0.1:8/v1"))
+    moved = replace(one, juror=dataclasses.replace(NEAR, base_url="http://127.0.0.1:8/v1"))
     assert plan([moved], KEYS, proxied).payload_sha256 != first
 
 
@@ -75,7 +78,7 @@ def test_payloads_are_what_is_sent() -> None:
 
 def test_an_address_that_cannot_be_used_is_said_before_anything_is_sent() -> None:
     with pytest.raises(TransportError, match="base_url"):
-        plan([call(replace(NEAR, base_url=None))], KEYS, proxied)
+        plan([call(dataclasses.replace(NEAR, base_url=None))], KEYS, proxied)
 
 
 @pytest.fixture

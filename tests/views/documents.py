@@ -6,13 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page

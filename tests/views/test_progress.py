@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.cli.plain import document_text
 from reviewdesk.domain.records import Pace, Progress

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import import_module
 
 import pytest
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 
 from reviewdesk import views
 from reviewdesk.app.paint.document import document_lines

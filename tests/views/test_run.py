@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from reviewdesk.cli.plain import document_text, section_text
 from reviewdesk.desk.review.runs import overview, run_details

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import CALIBRATION, Core
 from reviewdesk.app.controllers.jobs import Job
@@ -19,7 +21,6 @@ from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown,
 from reviewdesk.domain.stats.diagram import bin_drills
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.errors import ReviewDeskError
-from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.records import Run
 
 
-class CalibrationPageKind(Frozen):
+class CalibrationPageKind(Struct, frozen=True):
     """One page. ``hidden`` tells a blind session why the page is not shown; it is not read then.
 
     ``drills`` finds the groups of verdicts behind its figures; ``table`` says that it can be drawn

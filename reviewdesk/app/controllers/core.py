@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.jobs import BACKUP, FIGURES, INDEX, Job, Jobs, Report, Runner
 from reviewdesk.app.controllers.label_guard import LabelGuard

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.later import Later
 from reviewdesk.errors import DeskError, ReviewDeskError
-from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.app.workers import rerun
@@ -37,7 +38,7 @@ Ended = Callable[[object, ReviewDeskError | None], None]
 """Takes the result of a job and its error."""
 
 
-class Job(Frozen, eq=False):
+class Job(Struct, frozen=True, eq=False):
     """Work for a thread of its own, with a second connection to the desk.
 
     ``heard`` takes what ``work`` reports, ``ended`` its result; ``fault`` begins the message about

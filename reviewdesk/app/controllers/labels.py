@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import READ_ONLY, Core, item_to_change
 from reviewdesk.app.controllers.requests import QuestionForm

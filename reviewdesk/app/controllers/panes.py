@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.view import LEAST, WIDE, Panes

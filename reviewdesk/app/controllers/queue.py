@@ -5,9 +5,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import SEARCH, Job

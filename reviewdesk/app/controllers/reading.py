@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.requests import Jump, Sideways

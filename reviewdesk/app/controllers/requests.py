@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from reviewdesk.app.controllers.rerun_form import RerunForm
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reviewdesk.views.glossary import GlossaryTerm
 
 
-class PromptForm(Frozen):
+class PromptForm(Struct, frozen=True):
     """Asks for one line of text, about ``name`` if there is one; the answer is a ``FieldInput``.
 
     If ``check`` raises, the field stays open and shows the error. ``past`` holds earlier inputs,
@@ -37,35 +37,35 @@ class PromptForm(Frozen):
     name: str = ""
 
 
-class FieldInput(Frozen):
+class FieldInput(Struct, frozen=True):
     """The text of the field; ``given`` is False if the field was left with escape."""
 
     text: str
     given: bool
 
 
-class QuestionForm(Frozen):
+class QuestionForm(Struct, frozen=True):
     """Asks a yes-or-no question; ``reason`` says what depends on it. The answer is a bool."""
 
     question: str
     reason: str
 
 
-class OrderForm(Frozen):
+class OrderForm(Struct, frozen=True):
     """Asks for the order of the queue; the answer is an order or ``None``."""
 
     order: str
     blind: bool
 
 
-class ChoiceForm(Frozen):
+class ChoiceForm(Struct, frozen=True):
     """Offers a short list; the answer is the index of the chosen option or ``None``."""
 
     title: str
     options: Sequence[str]
 
 
-class NoteForm(Frozen):
+class NoteForm(Struct, frozen=True):
     """Edits the note on the item ``name``. The answer is a ``FieldInput``.
 
     ``changed`` keeps a text as the draft, and returns in words what became of it; ``state`` says
@@ -78,7 +78,7 @@ class NoteForm(Frozen):
     state: str = ""
 
 
-class TagsForm(Frozen):
+class TagsForm(Struct, frozen=True):
     """Offers tags of the item ``name`` by the digits from 1.
 
     ``toggle`` gives or takes away a tag by its place, for a key that was handled some seconds
@@ -92,7 +92,7 @@ class TagsForm(Frozen):
     toggle: Callable[[int, float], Sequence[str]]
 
 
-class HistoryForm(Frozen):
+class HistoryForm(Struct, frozen=True):
     """Shows the events of the item and of the reviewer, each newest first.
 
     ``found`` returns the result of the re-run that an event records, if any. The answer is the
@@ -105,7 +105,7 @@ class HistoryForm(Frozen):
     found: Callable[[Event], RerunResult | None]
 
 
-class DiffPage(Frozen):
+class DiffPage(Struct, frozen=True):
     """One verdict to compare with: a re-run or, with ``flips``, the same content in another run.
 
     ``halt`` says how far a stopped re-run came.
@@ -116,7 +116,7 @@ class DiffPage(Frozen):
     flips: Flips | None = None
 
 
-class DiffForm(Frozen):
+class DiffForm(Struct, frozen=True):
     """Compares an item with others, ``whole`` if re-runs are among them; ``read`` returns one.
 
     The answer is the run whose flipped verdicts are to be shown, or ``None``.
@@ -129,7 +129,7 @@ class DiffForm(Frozen):
     read: Callable[[int], DiffPage]
 
 
-class PaceForm(Frozen):
+class PaceForm(Struct, frozen=True):
     """Shows how the reviewer's work goes; the answer is whether one of ``label_keys`` closed it."""
 
     title: str
@@ -137,20 +137,20 @@ class PaceForm(Frozen):
     label_keys: frozenset[str]
 
 
-class ExplainForm(Frozen):
+class ExplainForm(Struct, frozen=True):
     """Shows terms with their sentences, the chosen one first; there is no answer."""
 
     terms: Sequence[GlossaryTerm]
 
 
-class PanelsForm(Frozen):
+class PanelsForm(Struct, frozen=True):
     """Shows how two panels compare; the answer is True if the verdicts behind it are wanted."""
 
     found: PanelComparison
     blind: bool
 
 
-class TeamForm(Frozen):
+class TeamForm(Struct, frozen=True):
     """Shows how far the reviewers of a run agree; the answer is True if the disputed are wanted.
 
     ``disputed`` counts the verdicts on which people differ and that nobody adjudicated.
@@ -161,7 +161,7 @@ class TeamForm(Frozen):
     disputed: int
 
 
-class HelpForm(Frozen):
+class HelpForm(Struct, frozen=True):
     """Shows the keys that work now; the answer is the action to carry out or ``None``."""
 
 
@@ -171,69 +171,69 @@ Form: TypeAlias = (
 )
 
 
-class Ask(Frozen):
+class Ask(Struct, frozen=True):
     """Open the dialog of ``form``, and call ``then`` with its answer once it is closed."""
 
     form: Form
     then: Callable[[Any], object]
 
 
-class Move(Frozen):
+class Move(Struct, frozen=True):
     """Move or scroll what has the keys by lines or, with ``pages``, by screenfuls."""
 
     by: float
     pages: bool = False
 
 
-class Jump(Frozen):
+class Jump(Struct, frozen=True):
     """Scroll the item, or the jury if it has the keys, by some sections."""
 
     by: int
 
 
-class Sideways(Frozen):
+class Sideways(Struct, frozen=True):
     """Scroll lines that are not wrapped sideways by columns."""
 
     columns: int
 
 
-class Copy(Frozen):
+class Copy(Struct, frozen=True):
     """Put a text on the clipboard."""
 
     text: str
 
 
-class TakeSelection(Frozen):
+class TakeSelection(Struct, frozen=True):
     """Call ``then`` with the selected text, which may be empty."""
 
     then: Callable[[str], object]
 
 
-class TakeLines(Frozen):
+class TakeLines(Struct, frozen=True):
     """Call ``then`` with the lines of figures that are in view, from the top."""
 
     then: Callable[[Sequence[str]], object]
 
 
-class UseTheme(Frozen):
+class UseTheme(Struct, frozen=True):
     """Switch to a theme."""
 
     name: str
 
 
-class UseOwnTheme(Frozen):
+class UseOwnTheme(Struct, frozen=True):
     """Switch to the theme of the settings or, without one, to one that the terminal can show."""
 
 
-class OpenPalette(Frozen):
+class OpenPalette(Struct, frozen=True):
     """Open the palette."""
 
 
-class Redraw(Frozen):
+class Redraw(Struct, frozen=True):
     """Send the whole screen again, because something else may have written on the terminal."""
 
 
-class Close(Frozen):
+class Close(Struct, frozen=True):
     """Close the app; everything is saved."""
 
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import PREPARING, RERUN, UNFINISHED, Job, Report
 from reviewdesk.app.controllers.requests import FieldInput, PromptForm, QuestionForm
 from reviewdesk.app.later import Later
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
-from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ class RerunController:
         core.show(keep=True, rows=True)
 
 
-class RerunCommand(Frozen):
+class RerunCommand(Struct, frozen=True):
     """The argument of ``:rerun``: who is asked, the panel file, and whether about all shown."""
 
     wish: RerunRequest | None = None

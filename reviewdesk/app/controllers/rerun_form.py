@@ -6,8 +6,10 @@ It sends nothing: the dialog closes with the re-run that a person agreed to, or 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.label_guard import LabelGuard
 from reviewdesk.desk.live import rerun, rerun_plan
@@ -19,7 +21,6 @@ from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, missing
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
-from reviewdesk.frozen import Frozen
 from reviewdesk.views.live.rerun import unfinished_text
 from reviewdesk.views.words import money, plural
 
@@ -33,7 +34,7 @@ Survey = Callable[["Desk", Callable[[float], bool]], "ReadyRerun"]
 """Prepares a re-run with a connection of its own, and reports the share that is done."""
 
 
-class ShownVerdicts(Frozen):
+class ShownVerdicts(Struct, frozen=True):
     """What the queue shows: the verdicts, and the filter that chose them."""
 
     keys: Sequence[int]

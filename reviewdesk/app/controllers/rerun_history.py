@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.jobs import FLIPS, Job, Report, Runner
 from reviewdesk.app.later import Later

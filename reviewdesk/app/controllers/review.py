@@ -6,8 +6,9 @@ It knows no widget. A front end passes it what happens, carries out ``take`` and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import REVIEW, RUNS, Core, back_up
 from reviewdesk.app.controllers.desk import DeskController

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Container
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.session import Page, Session, effective_order
 from reviewdesk.app.controllers.work.claims import ItemClaims

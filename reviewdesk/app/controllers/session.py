@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import replace
 from enum import Enum, auto
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.query.filter import MIXED, hidden_order, parse_filter
 from reviewdesk.domain.query.places import places_of
 from reviewdesk.domain.records import Item, Progress, Run, View
-from reviewdesk.frozen import Frozen
 from reviewdesk.settings import Feedback
 
 
@@ -22,7 +23,7 @@ class Page(Enum):
     READING = auto()
 
 
-class SearchHits(Frozen):
+class SearchHits(Struct, frozen=True):
     """The hits of a search: the words to highlight, and ascending places in the queue."""
 
     text: str
@@ -37,7 +38,7 @@ class SearchHits(Frozen):
         return replace(self, places=places_of(keys, self.keys))
 
 
-class Session(Frozen, eq=False):
+class Session(Struct, frozen=True, eq=False):
     """The run, view, queue, current item and counts; ``index`` is ``None`` outside the queue.
 
     Until the queue is ``whole``, ``keys`` are only its first page, or nothing.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.widths import LEAST, SMALLEST, WIDE, columns
@@ -13,7 +15,6 @@ from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.domain.panel.rerun_result import OpenRerun, RerunHistory
 from reviewdesk.domain.records import Blocker, Calibration, Metrics, Pace
 from reviewdesk.domain.stats.figures import Target
-from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ __all__ = ["LEAST", "PANES", "SMALLEST", "WIDE", "Panes", "ViewState"]
 PANES = ("queue", "item", "jury")
 
 
-class Notice(Frozen):
+class Notice(Struct, frozen=True):
     """The text of the status line, raw; ``about`` is the item, run or page it concerns, if any.
 
     A notice about one item goes when another is shown, or it would seem to concern that one.
@@ -39,7 +40,7 @@ class Notice(Frozen):
         return self if self.about in (None, shown) else Notice()
 
 
-class Panes(Frozen):
+class Panes(Struct, frozen=True):
     """Side by side on a wide terminal, else one at a time: queue, then item, then jury."""
 
     width: int = 80
@@ -116,7 +117,7 @@ class Panes(Frozen):
         return replace(self, queue=share) if name == "queue" else replace(self, jury=share)
 
 
-class Figures(Frozen, eq=False):
+class Figures(Struct, frozen=True, eq=False):
     """The figures of the strip; ``alone`` are the metrics of the labelled verdicts, if blind.
 
     ``given`` is how many items of the run the reviewer labelled on screen, ``None`` until it is
@@ -131,7 +132,7 @@ class Figures(Frozen, eq=False):
     """What labels wait behind, as far as the session may tell."""
 
 
-class CalibrationState(Frozen, eq=False):
+class CalibrationState(Struct, frozen=True, eq=False):
     """The calibration screen: the page in view, as diagram or table, and the pages that are read.
 
     ``found`` holds what was read by the name under which pages share it.
@@ -143,7 +144,7 @@ class CalibrationState(Frozen, eq=False):
     found: Mapping[str, object]
 
 
-class RunsState(Frozen, eq=False):
+class RunsState(Struct, frozen=True, eq=False):
     """The runs screen: its list, the cursor, and the details of the run under it."""
 
     runs: tuple[RunLine, ...]
@@ -158,7 +159,7 @@ class RunsState(Frozen, eq=False):
         return self.runs, self.cursor, self.details
 
 
-class ViewState(Frozen):
+class ViewState(Struct, frozen=True):
     """Everything that is drawn. ``page`` is that of the calibration or runs screen, if in view.
 
     The counters grow with every demand: ``start`` to show other texts, the item from where

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+
 from reviewdesk.app.theme.names import THEMES
-from reviewdesk.frozen import Frozen
 
 REVIEW = frozenset({"review"})
 CALIBRATION = frozenset({"calibration"})
@@ -14,7 +15,7 @@ PAGES = CALIBRATION | RUNS
 EVERYWHERE = REVIEW | PAGES
 
 
-class Action(Frozen):
+class Action(Struct, frozen=True):
     """One thing a reviewer can do; without ``keys`` only the palette offers it.
 
     ``keys`` are Textual's names, separated by commas, ``where`` names the screens on which they are
@@ -196,7 +197,7 @@ GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith(("label.", "ten
 """The actions that give a label: chosen by name instead of by key, they ask for confirmation."""
 
 
-class Hint(Frozen):
+class Hint(Struct, frozen=True):
     """One hint of the footer: an action and the word for what it does now."""
 
     action: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct
+
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, LABEL
-from reviewdesk.frozen import Frozen
 
 WINDOW = 0.025
 """Seconds: keys that follow each other within them may belong to one burst."""
@@ -23,7 +24,7 @@ WAITS = GIVES_LABEL | {
 """The actions whose keys wait for ``WINDOW``: they change the desk or how labels count."""
 
 
-class Pressed(Frozen):
+class Pressed(Struct, frozen=True):
     """A key: its event, its name, and when it was read.
 
     ``waits`` is True if it changes something, so that it must not act before it is known whether

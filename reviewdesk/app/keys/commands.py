@@ -6,15 +6,16 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.domain.query.completion import Completion, Option
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 
 Completer = Callable[[str, int], Completion]
 
 
-class Command(Frozen):
+class Command(Struct, frozen=True):
     """One command. ``argument`` names what follows it, in square brackets if it is optional."""
 
     name: str
@@ -64,7 +65,7 @@ COMMANDS = {
 }
 
 
-class TypedCommand(Frozen):
+class TypedCommand(Struct, frozen=True):
     """A parsed command line; ``name`` is a command or the id of an action."""
 
     name: str

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Protocol
 
+from msgspec import Struct
+
 from reviewdesk.app.keys.names import key_of, shown_key, spellings, why_not
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.errors import SettingsError, UsageError
-from reviewdesk.frozen import Frozen
 from reviewdesk.settings import Settings, checked_theme, near, quoted
 
 ALL = frozenset({"review", "calibration", "runs"})
@@ -43,7 +44,7 @@ class Bindable(Protocol):
         """Textual's names of its keys, separated by commas."""
 
 
-class Keymap(Frozen):
+class Keymap(Struct, frozen=True):
     """The keys of every action, checked: no two actions share one on any screen."""
 
     chosen: Mapping[str, tuple[str, ...]]
@@ -131,7 +132,7 @@ def checked(settings: Settings) -> Keymap:
     return Keymap.of(ACTIONS, settings.keys, settings.sources)
 
 
-class _Places(Frozen):
+class _Places(Struct, frozen=True):
     """Makes errors that name the place where an action's keys were set."""
 
     sources: Mapping[str, str]

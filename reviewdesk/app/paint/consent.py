@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from reviewdesk.app.paint.dialog import Keys
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.styled import Lines, inline
 from reviewdesk.app.texts.pages import PAGE, page_count, part
 from reviewdesk.desk.live.rerun import payloads
-from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Block, Document, Paragraph, Quote, Section, Tone
 from reviewdesk.views.live.panel import consent
 from reviewdesk.views.live.rerun import asked
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk.live.rerun_plan import ReadyRerun
 
 
-class PayloadPassage(Frozen):
+class PayloadPassage(Struct, frozen=True):
     """A passage of one payload. ``title`` names the juror, and the part if there are several."""
 
     title: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
@@ -28,7 +29,6 @@ from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.panel.rerun_result import OpenRerun
 from reviewdesk.domain.records import Blocker, Calibration, Design, Metrics, Pace
 from reviewdesk.domain.stats.correction import CorrectionStatus
-from reviewdesk.frozen import Frozen
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
 from reviewdesk.views.progress import (
@@ -48,7 +48,7 @@ _NAME, _SHORT_NAME = 10, 4
 """The cells that a run's name keeps while other facts stand in full, and in any case."""
 
 
-class Header(Frozen):
+class Header(Struct, frozen=True):
     """What the first line tells; ``page`` names the screen in front of the review, if any."""
 
     session: Session

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from textual.content import Content
 
 from reviewdesk.app.paint.document import section_lines
@@ -25,7 +26,6 @@ from reviewdesk.app.texts.pages import page_count, part
 from reviewdesk.app.texts.reading import TITLE, ReadingOptions
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Item
-from reviewdesk.frozen import Frozen, field
 from reviewdesk.views import verdict
 from reviewdesk.views.document import Section
 
@@ -38,14 +38,14 @@ _WORTH = 8
 _USUAL = ReadingOptions()
 
 
-class PaintedItem(Frozen):
+class PaintedItem(Struct, frozen=True):
     """The lines of the item pane, and what stands in them."""
 
     lines: Lines
     layout: ItemLayout = field(default_factory=ItemLayout)
 
 
-class _Part(Frozen):
+class _Part(Struct, frozen=True):
     """One part of the pane before it has its place: what stands above its text, and the text."""
 
     name: str

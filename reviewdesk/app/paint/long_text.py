@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import repeat
 
+from msgspec import Struct
 from rich.cells import cell_len
 from textual.content import Content, Span
 
@@ -20,7 +21,6 @@ from reviewdesk.app.texts.marks import diff_inked, prose_rows, text_inked
 from reviewdesk.app.texts.pages import part
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.frozen import Frozen
 
 LONGEST_LINE = 4_000
 """The most cells of a line that is not folded."""
@@ -31,7 +31,7 @@ BESIDE = 60
 _BETWEEN = " │ "
 
 
-class PaintedText(Frozen):
+class PaintedText(Struct, frozen=True):
     """The lines of a page of a text, and the character of the page at which each line begins."""
 
     lines: tuple[Content, ...]

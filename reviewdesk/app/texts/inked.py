@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
 
 Span: TypeAlias = tuple[int, int, str]
 """Start and end of some characters, and their ink."""
 
 
-class InkedText(Frozen):
+class InkedText(Struct, frozen=True):
     """A sanitised text, its inks in order, and the indentation of its folded lines."""
 
     text: str
@@ -23,7 +23,7 @@ class InkedText(Frozen):
     """Additional cells of indentation of a continuation."""
 
 
-class InkedLine(Frozen):
+class InkedLine(Struct, frozen=True):
     """One line of an inked text."""
 
     text: str

@@ -5,14 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from reviewdesk.app.texts.fold import Cut
-from reviewdesk.frozen import Frozen
 
 RESPONSES = ("output", "alternative")
 """The parts that are judged: a label needs to have seen each of them. They never fold."""
 
 
-class Place(Frozen):
+class Place(Struct, frozen=True):
     """A passage of an item: a part, and a character of the page that is shown of it.
 
     Character -1 is the heading of the part.
@@ -22,7 +23,7 @@ class Place(Frozen):
     char: int = -1
 
 
-class TextPassage(Frozen):
+class TextPassage(Struct, frozen=True):
     """Characters ``first`` to ``end`` of one page of a part."""
 
     part: str
@@ -31,7 +32,7 @@ class TextPassage(Frozen):
     end: int = 0
 
 
-class ItemScroll(Frozen):
+class ItemScroll(Struct, frozen=True):
     """Where an item is shown from; ``turns`` grows with every demand to scroll there.
 
     ``again`` says that the item was in view before, and that this may be told.
@@ -42,7 +43,7 @@ class ItemScroll(Frozen):
     again: bool = False
 
 
-class PartLines(Frozen):
+class PartLines(Struct, frozen=True):
     """The painted lines of one part: line ``first + i`` shows the characters from ``starts[i]`` on.
 
     The characters are those of the page as it is laid out, which does not depend on the width. In
@@ -86,7 +87,7 @@ class PartLines(Frozen):
         return self.starts[at] if at >= 0 else -1
 
 
-class ItemLayout(Frozen):
+class ItemLayout(Struct, frozen=True):
     """The parts of an item from top to bottom; the first is what stands above the texts.
 
     ``item`` is the hash of the item's content.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from msgspec import Struct
+
 from reviewdesk.app.texts.graphemes import joined
-from reviewdesk.frozen import Frozen
 
 PAGE = 20_000
 """The most characters on one page."""
@@ -13,7 +14,7 @@ _NEAR = 2_000
 """How many characters at the end of a full page are searched for a line break or a space."""
 
 
-class TextPage(Frozen):
+class TextPage(Struct, frozen=True):
     """One page of a text: characters ``start`` to ``end``, page ``number`` of ``of``."""
 
     start: int

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
 
 TITLE = "title"
 FOLDS = frozenset({TITLE, "rubric", "input", "reference"})
 """The sections of an item that fold where they are long."""
 
 
-class ReadingOptions(Frozen):
+class ReadingOptions(Struct, frozen=True):
     """The reviewer's choices for drawing an item's texts. They never change the text itself."""
 
     wrap: bool = True

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import replace
 
 from textual.theme import BUILTIN_THEMES, Theme
 
@@ -30,13 +30,13 @@ def _sixteen(base: Theme, inks: Mapping[str, str]) -> Theme:
     """Return a 16-colour theme of Textual's with these inks; all others are the terminal's own."""
     ours = {name: _DEFAULT for name in DESK.variables if name.startswith("desk-")}
     ours |= {f"desk-{ink}": f"ansi_{colour}" for ink, colour in inks.items()}
-    return replace(base, variables={**base.variables, **ours, **_PAIRS})
+    return dataclasses.replace(base, variables={**base.variables, **ours, **_PAIRS})
 
 
 ANSI_DARK = _sixteen(BUILTIN_THEMES["ansi-dark"], palettes.ANSI_DARK)
 ANSI_LIGHT = _sixteen(BUILTIN_THEMES["ansi-light"], palettes.ANSI_LIGHT)
 _PLAIN = _sixteen(BUILTIN_THEMES["ansi-dark"], {})
-COLOURLESS = replace(
+COLOURLESS = dataclasses.replace(
     _PLAIN, name="no-color", variables={**_PLAIN.variables, "scrollbar-background": _DEFAULT}
 )
 """The theme for ``NO_COLOR``: every ink is the terminal's own colour."""

@@ -155,7 +155,7 @@ def _chosen(
     run_name: str | None,
 ) -> ReadyRerun:
     """Prepare the verdicts that are named, or that the filter keeps."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from reviewdesk.cli.filters import ready
     from reviewdesk.desk.live.rerun_plan import survey

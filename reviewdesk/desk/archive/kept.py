@@ -11,9 +11,10 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.desk.archive.parts import BadPart, Reading, opened
 from reviewdesk.errors import ReportError, ReviewDeskError
-from reviewdesk.frozen import Frozen
 from reviewdesk.scale.crew import Step
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _MOST_OPEN = 4
 """How many parts a process keeps open between two pieces."""
 
 
-class KeptPart(Frozen):
+class KeptPart(Struct, frozen=True):
     """Which verdicts of a part are kept, and under which ids; bits are by place in the file."""
 
     address: str
@@ -39,7 +40,7 @@ class KeptPart(Frozen):
     """The verdicts whose ids other parts have too: theirs becomes ``NAME:ID``."""
 
 
-class KeptPiece(Frozen):
+class KeptPiece(Struct, frozen=True):
     """Consecutive windows of the kept verdicts; their columns index ``names`` and ``quorums``."""
 
     windows: list[VerdictWindow]
@@ -54,7 +55,7 @@ each is taken out while it is read."""
 _lock = Lock()
 
 
-class KeptTask(Frozen):
+class KeptTask(Struct, frozen=True):
     """The task that reads the kept verdicts of a part for the run with this hash."""
 
     reading: Reading

@@ -6,18 +6,19 @@ nothing but their arguments, and return what is to be known of a part whatever i
 
 from __future__ import annotations
 
+import dataclasses
 import marshal
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from reviewdesk.desk.loading import LoadOptions, garbage_waits
 from reviewdesk.errors import ReportError, ReviewDeskError
-from reviewdesk.frozen import Frozen
 from reviewdesk.scale.addresses import local_copy
 from reviewdesk.scale.crew import Step
 
@@ -31,20 +32,20 @@ OUTPUTLESS = 1 << 5
 """The bit for a verdict without an output, whose content no other verdict shares."""
 
 
-class Reading(Frozen):
+class Reading(Struct, frozen=True):
     """How every part is read: the options of ``ingest``, and the largest part in bytes."""
 
     options: LoadOptions
     max_size: int
 
 
-class BadPart(Frozen):
+class BadPart(Struct, frozen=True):
     """Why a part cannot be read, in a sentence that names it."""
 
     reason: str
 
 
-class PartSummary(Frozen):
+class PartSummary(Struct, frozen=True):
     """What is known of a part that was read: its statistics, and columns over its verdicts."""
 
     stats: Stats
@@ -85,7 +86,7 @@ def default_reading() -> Reading:
     return Reading(LoadOptions(), DEFAULT_MAX_SIZE)
 
 
-class SummaryTask(Frozen):
+class SummaryTask(Struct, frozen=True):
     """The task that reads a part for the first time."""
 
     reading: Reading
@@ -114,7 +115,7 @@ def opened(address: str, reading: Reading) -> Iterator[Source]:
 
     try:
         with local_copy(address) as path, _as_json(path) as text:
-            yield replace(Source.from_path(text, reading.max_size), name=address)
+            yield dataclasses.replace(Source.from_path(text, reading.max_size), name=address)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise ReportError(address, "", f"cannot be read: {reason}") from error

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.desk.archive.parts import ESCALATED, OUTPUTLESS
 from reviewdesk.desk.archive.scratch import Scratch, ids_of
 from reviewdesk.domain.content import drawn_name
 from reviewdesk.domain.labels.sampling import FIRST_REST, audit_shares
-from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.desk.archive.parts import PartSummary
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _DIGEST = 32
 
 
-class Selection(Frozen):
+class Selection(Struct, frozen=True):
     """Bits of each part by place in the file, and the strata of its kept verdicts in file order.
 
     The strata are the verdicts' own. Contents are drawn, over all parts: ``sizes`` and ``audited``

@@ -5,14 +5,15 @@ from __future__ import annotations
 import secrets
 from array import array
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.desk.archive.figures import archive_measures
 from reviewdesk.desk.archive.scratch import Scratch
 from reviewdesk.desk.archive.selection import Selection
 from reviewdesk.desk.loading import LoadOptions, write_new
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import runs
 from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.explain import explained
@@ -28,7 +29,7 @@ ALL = 1.0
 """The audit share of the verdicts that are kept: the rest of them is the audit."""
 
 
-class WholeArchive(Frozen):
+class WholeArchive(Struct, frozen=True):
     """An archive whose parts are read, with what is kept of them in ``scratch``."""
 
     hash: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from reviewdesk.desk.export.report import Progress
 from reviewdesk.desk.figures.calibration import calibration_page

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from enum import Flag, auto
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from reviewdesk.desk.figures.ballots import juror_counts
 from reviewdesk.desk.figures.blockers import blockers

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.desk.figures.ballots import labelled_panels, panels, stated_trims
 from reviewdesk.desk.figures.label_rows import labelled
@@ -25,7 +27,6 @@ from reviewdesk.domain.jurors.leniency import Leniency, LeniencyCounter
 from reviewdesk.domain.jurors.rates import Contest, JurorRates
 from reviewdesk.domain.records import Design, Run
 from reviewdesk.domain.verdict import Generator
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import jurors
 from reviewdesk.store.connect import reading
 
@@ -118,7 +119,7 @@ def _run_time(run: Run) -> tuple[str, int]:
     return at.astimezone(UTC).isoformat(), run.key
 
 
-class _LabelFigures(Frozen):
+class _LabelFigures(Struct, frozen=True):
     """The figures of every juror against the labels; ``recent`` counts the labels in the window."""
 
     counts: dict[str, JurorCounts]

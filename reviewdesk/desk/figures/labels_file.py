@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.domain.gates.limits import default_checks
 from reviewdesk.domain.gates.such_items import UnansweredRow, as_run
 from reviewdesk.domain.labels.coverage import OF_ITSELF, RateMethod, RunRate, of_trusted
@@ -16,7 +18,6 @@ from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.fit import fit
 from reviewdesk.domain.stats.panel_intervals import panel_intervals
 from reviewdesk.domain.verdict import SLACK, Decision
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import figures
 from reviewdesk.store.explain import explained
 
@@ -34,7 +35,7 @@ SAME_RUN = "the labels are of this very run: calibrate it without a file"
 NO_RUN = "the judge decided nothing in this run"
 
 
-class ObservedDecisions(Frozen):
+class ObservedDecisions(Struct, frozen=True):
     """The judge's decisions over a run: it passed ``passed`` of ``decided`` verdicts."""
 
     run: str
@@ -54,7 +55,7 @@ def observed(desk: Desk, run: Run) -> ObservedDecisions:
     return ObservedDecisions(run.name, found.passed, found.passed + found.failed)
 
 
-class FileRows(Frozen):
+class FileRows(Struct, frozen=True):
     """The rows of a labels file that count, with their strata and warnings about the file.
 
     ``strata`` is ``None`` unless every row names its stratum. ``drawn`` is True if the rows

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.desk.figures.blockers import blockers
 from reviewdesk.desk.team.withheld import told_marks, withheld
 from reviewdesk.domain.labels.second_opinions import NOTHING
 from reviewdesk.domain.records import Blocker, Calibration, DrawGap, Metrics, Pace, Run
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import queue
 from reviewdesk.store.connect import reading
 from reviewdesk.store.events import Head, head, holds, touched
@@ -28,7 +29,7 @@ ONE_BY_ONE = 2_000
 """Up to so many labels are counted one by one, which takes less than to load numpy."""
 
 
-class Strip(Frozen):
+class Strip(Struct, frozen=True):
     """Both lines of the strip, the figures of the labelled verdicts alone, and the pace.
 
     ``given`` is the number of items of the run that the reviewer labelled on screen.
@@ -42,7 +43,7 @@ class Strip(Frozen):
     """What labels wait behind, by the draw."""
 
 
-class _Snapshot(Frozen):
+class _Snapshot(Struct, frozen=True):
     """The figures of a run, up to the head of the log that was read."""
 
     desk: tuple[str, str]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from reviewdesk.desk.files import named
 from reviewdesk.domain.gates.calibration_targets import (
@@ -30,7 +32,6 @@ from reviewdesk.domain.stats.correction import Corrected, CorrectionStatus
 from reviewdesk.domain.stats.figures import Fit, Ranged, Target
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import ReviewDeskError, SuiteError
-from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.desk.gates.jury_entry import OpenDesk
@@ -49,7 +50,7 @@ HALF = 0.5
 """The most that a reliability block may differ from its rows, whose weights may be rounded."""
 
 
-class _Labels(Frozen):
+class _Labels(Struct, frozen=True):
     """The labels that an entry names, with the figures measured on them.
 
     ``intervals`` and ``own``, the pass rate, come from the draw and are ``None`` without one. The

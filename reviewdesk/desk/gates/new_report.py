@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from reviewdesk.desk.files import named
 from reviewdesk.domain.gates.join import ENOUGH, JoinCounts, SuiteLabels, join, sizes_by_weight
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.errors import SuiteError
-from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -58,7 +60,7 @@ def loaded_report(source: Source, options: LoadOptions | None = None) -> Iterato
         yield NewReport(desk, desk.load(source, options).run, source.shown_name)
 
 
-class JoinedReport(Frozen):
+class JoinedReport(Struct, frozen=True):
     """The verdicts of a new report under a suite's labels, weighed by the draw of the suite.
 
     ``doubts`` say why the labels may not represent the report, ``short`` why too few of them are
@@ -212,11 +214,13 @@ def _weighed(made: LabelledRows, found: Joined) -> LabelledRows:
                 mass[h] = mass.get(h, 0.0) + given.setdefault(item, usual)
     weights = {item: given[item] * made.figures.sizes[h] / mass[h] for item, h in strata.items()}
     each = [weights.get(row.item, 0.0) for row in made.labelled]
-    return replace(
+    return dataclasses.replace(
         made,
         weights=[weights[row.item] for row in made.verdicts],
         weighing=replace(made.weighing, weights=each),
-        again=lambda truths: _weighed(replace(made, again=None).with_truths(truths), found),
+        again=lambda truths: _weighed(
+            dataclasses.replace(made, again=None).with_truths(truths), found
+        ),
     )
 
 

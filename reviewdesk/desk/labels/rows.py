@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from reviewdesk.desk.figures.blockers import blockers
 from reviewdesk.domain.gates.calibration_targets import Reliability
 from reviewdesk.domain.gates.join import FrameContent, frame_of
@@ -18,7 +20,6 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration import counters_of, effective_sample_size
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import figures, labels
 from reviewdesk.views.progress import waits
 
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
-class Resample(Frozen):
+class Resample(Struct, frozen=True):
     """How many rows to draw by weight, and the seed of the draw."""
 
     count: int
     seed: str = "0"
 
 
-class ExportedRows(Frozen):
+class ExportedRows(Struct, frozen=True):
     """Rows to write, with their confidence source, their design, and warnings for the user."""
 
     rows: tuple[dict[str, Any], ...]
@@ -42,7 +43,7 @@ class ExportedRows(Frozen):
     warnings: tuple[str, ...]
 
 
-class ConfusionCounts(Frozen):
+class ConfusionCounts(Struct, frozen=True):
     """The judge's confusion against the labels, and its pass rate over the whole run."""
 
     cells: Reliability
@@ -98,7 +99,7 @@ def judge_counts(desk: Desk, run: Run, drawn: Resample | None = None) -> Confusi
     return ConfusionCounts(cells, observed, len(places), made.weighing.design, warnings)
 
 
-class SuiteExport(Frozen):
+class SuiteExport(Struct, frozen=True):
     """The full rows of a run's labels, with the counts that a suite states for its figures.
 
     ``n`` of the rows are behind the figures. The others are labels of verdicts that give none: a

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from reviewdesk.desk.labels.batches import Batches, sliced
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.tags import usable_tags
 from reviewdesk.errors import NotFoundError
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import figures, labels, runs, verdicts
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.reviewer import check_name
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from reviewdesk.reports.labels.reader import LabelRow
 
 
-class ImportResult(Frozen):
+class ImportResult(Struct, frozen=True):
     """The counts of an import; ``places`` are the lines of the file that match no verdict.
 
     ``unusable_tags`` counts the invalid tags in the file, whose rows are imported without them.

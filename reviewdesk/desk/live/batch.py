@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.desk.live.batch_pending import (
     GO_ON,
@@ -32,7 +36,6 @@ from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, BatchSummary, LiveProgress
 from reviewdesk.errors import Cancelled, CeilingError, UsageError
 from reviewdesk.file_output import refuse_desk
-from reviewdesk.frozen import Frozen
 from reviewdesk.live.batch import Batch, BatchProgress
 from reviewdesk.live.budget import Budget, Meter
 from reviewdesk.live.clock import SystemClock
@@ -55,7 +58,7 @@ REPLIES = ".replies.jsonl"
 """The suffix that turns a report's name into that of its journal."""
 
 
-class Order(Frozen):
+class Order(Struct, frozen=True):
     """The options of one batch, as the user gave them."""
 
     cases: str
@@ -89,7 +92,7 @@ class Order(Frozen):
         return self.resume or self.force
 
 
-class BatchState(Frozen):
+class BatchState(Struct, frozen=True):
     """The progress of a batch: the counts so far, all that there is, and the cost in US dollars.
 
     ``spent_usd`` is ``None`` if a juror has no price.
@@ -118,7 +121,7 @@ class BatchState(Frozen):
         return LiveProgress(counts.cases, self.cases, counts.rate, self.spent_usd, left, paused)
 
 
-class BatchListener(Frozen):
+class BatchListener(Struct, frozen=True):
     """Callbacks of a batch: ``agreed`` asks for consent, ``told`` and ``noted`` inform the user."""
 
     agreed: Callable[[ConsentPlan], bool]
@@ -126,7 +129,7 @@ class BatchListener(Frozen):
     noted: Callable[[str], None] = lambda _: None
 
 
-class BatchEnvironment(Frozen):
+class BatchEnvironment(Struct, frozen=True):
     """What a batch needs from outside: variables, time, network and standard input."""
 
     environment: Mapping[str, str]
@@ -157,7 +160,9 @@ def judge_cases(
     """
     panel = read_panel(order.panel)
     if order.stop_when_decided:
-        panel = replace(panel, rule=replace(panel.rule, stop_when_decided=True))
+        panel = dataclasses.replace(
+            panel, rule=dataclasses.replace(panel.rule, stop_when_decided=True)
+        )
     plan = panel_hosts(panel, environment.environment)
     _check_prices(panel, order.max_cost)
     if order.cache and order.in_batches:
@@ -176,7 +181,7 @@ def judge_cases(
         run.exchange_batches()
     with closing(Journal(replies)) as journal:
         found = survey(source, panel, journal, environment.environment)
-        return replace(run, journal=journal, found=found).execute()
+        return dataclasses.replace(run, journal=journal, found=found).execute()
 
 
 def preview(

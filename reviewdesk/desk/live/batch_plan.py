@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.consent import ConsentPlan

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
 from reviewdesk.domain.canonical import (
@@ -35,13 +38,12 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.live.records import Call, Clock, Exchange, Keep, Transport
 
 
-class LiveVerdict(Frozen):
+class LiveVerdict(Struct, frozen=True):
     """The verdict of a panel on a case: its canonical body and the assessment of it."""
 
     case: Case
@@ -264,7 +266,7 @@ def with_prompt(juror: Juror, path: str | Path) -> Juror:
     from reviewdesk.reports.panels.panel_file import read_prompt
 
     found = read_prompt(path)
-    return replace(juror, **found.model_dump(exclude_none=True, by_alias=True))
+    return dataclasses.replace(juror, **found.model_dump(exclude_none=True, by_alias=True))
 
 
 def aggregate(
@@ -292,7 +294,9 @@ def _priced(juror: Juror, weight: float | None) -> Juror:
     """Return the juror with a weight, and with the price of the table if it states none."""
     from reviewdesk.reports.panels.prices import price_of
 
-    return replace(juror, weight=weight, price=juror.price or price_of(juror.vendor, juror.model))
+    return dataclasses.replace(
+        juror, weight=weight, price=juror.price or price_of(juror.vendor, juror.model)
+    )
 
 
 def _live_verdict(case: Case, body: CanonicalVerdict) -> LiveVerdict:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.jury.family import family
@@ -34,7 +36,6 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 from reviewdesk.errors import ReviewDeskError, UsageError
-from reviewdesk.frozen import Frozen
 from reviewdesk.live.keys import key_problem
 from reviewdesk.live.records import Transport
 from reviewdesk.live.references import PROCESS
@@ -53,7 +54,7 @@ PROBE_SECONDS: Final = 60.0
 _CLAUDE_VERSION = re.compile(r"^(claude-[a-z]+-\d+)-(\d{1,2})(?=$|-)")
 
 
-class PanelDraft(Frozen):
+class PanelDraft(Struct, frozen=True):
     """A panel that has not been written yet, and what a person must know about its choice."""
 
     spec: PanelSpec
@@ -121,12 +122,12 @@ def from_report(
             "Name models with --juror.",
         )
     name = show_line(f"jurors of {Path(path).stem}", 200)
-    jurors = _distinct(tuple(replace(one, name=_plain_name(one)) for one in jurors))
+    jurors = _distinct(tuple(dataclasses.replace(one, name=_plain_name(one)) for one in jurors))
     notes = tuple(show_line(note, 400) for note in notes)
     count = len(jurors)
     if rule is not None and least_answered(rule.min_answered, count) > count:
         notes += (f"min_answered: {rule.min_answered} became {count}, as many as can be asked",)
-        rule = replace(rule, min_answered=count)
+        rule = dataclasses.replace(rule, min_answered=count)
     return PanelDraft(PanelSpec(name, jurors, rule or PLAIN_RULE, rubric), notes)
 
 
@@ -242,7 +243,7 @@ def _distinct(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
         name, count = one.name, 2
         while name in made:
             name, count = f"{one.name} {count}", count + 1
-        made[name] = replace(one, name=name)
+        made[name] = dataclasses.replace(one, name=name)
     return tuple(made.values())
 
 
@@ -300,5 +301,7 @@ async def probe(
 
 
 def _quick(spec: PanelSpec) -> PanelSpec:
-    jurors = (replace(one, timeout=min(one.timeout, PROBE_SECONDS)) for one in spec.jurors)
-    return replace(spec, jurors=tuple(jurors))
+    jurors = (
+        dataclasses.replace(one, timeout=min(one.timeout, PROBE_SECONDS)) for one in spec.jurors
+    )
+    return dataclasses.replace(spec, jurors=tuple(jurors))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, own_facts
 from reviewdesk.domain.panel.case import Case, case_of
@@ -24,7 +27,6 @@ from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Item
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 from reviewdesk.live.keys import key_problem
 from reviewdesk.live.plan import payloads as sent
 from reviewdesk.live.records import Call, calls_for
@@ -39,7 +41,7 @@ JURORS = "@jurors"
 """The name of the panel that is made of the report's jurors, where others are paths of files."""
 
 
-class PreparedRerun(Frozen):
+class PreparedRerun(Struct, frozen=True):
     """A re-run that waits for a person's consent; nothing has been sent or written."""
 
     item: Item
@@ -124,7 +126,9 @@ def prepare(
     seats = seating(item.verdict, panel, wish)
     case = case_of(item.verdict.body, item.verdict.generator).under(panel.rubric)
     places = sorted(seats.asked)
-    asked_panel = replace(seats.panel, jurors=tuple(seats.asked[seat] for seat in places))
+    asked_panel = dataclasses.replace(
+        seats.panel, jurors=tuple(seats.asked[seat] for seat in places)
+    )
     calls = tuple(
         replace(call, seat=places[call.seat])
         for call in calls_for(case, asked_panel, lambda: secrets.token_hex(8))

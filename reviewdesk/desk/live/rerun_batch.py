@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.desk.live.batch import BatchEnvironment, BatchState
 from reviewdesk.desk.live.rerun import PreparedRerun, rerun_body
 from reviewdesk.desk.live.rerun_journal import DeskJournal
@@ -18,7 +20,6 @@ from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.rerun_result import RerunDecision, RerunSummary
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import CeilingError, ReviewDeskError
-from reviewdesk.frozen import Frozen
 from reviewdesk.live.batch import Answered, Batch, BatchProgress
 from reviewdesk.live.budget import Budget, Meter, booked
 from reviewdesk.live.records import Call, Exchange
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
-class RerunListener(Frozen):
+class RerunListener(Struct, frozen=True):
     """Callbacks of a re-run: each ballot as it comes, the progress, and what it brought at last."""
 
     came: Callable[[int, CanonicalBallot], None] = lambda _key, _ballot: None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import groupby
 from operator import or_
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.desk.review import items
 from reviewdesk.domain.assessment.assess import assess
@@ -16,7 +18,6 @@ from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
 from reviewdesk.domain.panel.rerun import FlipRate, Rerun, RerunScope, correct, flip_rates
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import reruns
 from reviewdesk.store.explain import explained
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
-class RerunRecord(Frozen):
+class RerunRecord(Struct, frozen=True):
     """A re-run with the key of the event that planned it; 0 if the re-run is from the report."""
 
     plan: int

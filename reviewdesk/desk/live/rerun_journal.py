@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from reviewdesk.desk.review import items
 from reviewdesk.domain.canonical import CanonicalVerdict

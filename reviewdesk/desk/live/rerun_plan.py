@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.desk.live.rerun import PreparedRerun, panel_for, panel_from, prepare
 from reviewdesk.desk.live.unfinished import UnfinishedRerun
@@ -16,7 +19,6 @@ from reviewdesk.domain.panel.rerun_result import RerunExtent
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import Allowance
 from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
-from reviewdesk.frozen import Frozen
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.plan import plan
 from reviewdesk.live.records import Call, Exchange
@@ -33,7 +35,7 @@ HELD = 50
 again, with other nonces."""
 
 
-class RerunOrder(Frozen):
+class RerunOrder(Struct, frozen=True):
     """What a person asks for: the verdicts, who is asked about them, and the limits.
 
     ``source`` names the panel as ``panel_for`` takes it, ``shown`` the filter that chose the

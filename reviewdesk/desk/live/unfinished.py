@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.panel.rerun_result import RerunExtent
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import DeskError
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import reruns
 from reviewdesk.store.explain import explained
 
@@ -31,7 +32,7 @@ def held(batch: str) -> Iterator[None]:
         _held.discard(batch)
 
 
-class UnfinishedRerun(Frozen):
+class UnfinishedRerun(Struct, frozen=True):
     """A re-run that was killed or stopped, or that is under way: ``left`` of ``of`` verdicts wait.
 
     ``event`` agreed to it first, ``newest`` is the event that agreed to its latest continuation.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
+
 from reviewdesk.store import reviewer
 from reviewdesk.store.connect import writing
 
@@ -40,7 +41,7 @@ def keep(desk: Desk, key: int, text: str, since: int = 0) -> None:
         reviewer.save_draft(desk.conn, key, desk.reviewer, text)
 
 
-class NoteDraft(Frozen):
+class NoteDraft(Struct, frozen=True):
     """An unfinished note on a verdict; calling it stores it."""
 
     key: int

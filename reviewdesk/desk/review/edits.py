@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from reviewdesk.desk.review import items
 from reviewdesk.domain.records import Event, Item, Truth, View
 from reviewdesk.domain.tags import normal_tags
-from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import events, reviewer
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
@@ -22,7 +23,7 @@ ONCE = "once"
 """The fact of an event that names the edit it was made by, so that no edit is saved twice."""
 
 
-class Edit(Frozen):
+class Edit(Struct, frozen=True):
     """One edit of the item of the verdict ``key``; calling it saves it in one transaction.
 
     ``facts`` are kept in the event. ``more_tags`` are added to the tags that the item has then;

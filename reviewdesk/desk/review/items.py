@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from reviewdesk.desk.team.withheld import withheld
 from reviewdesk.domain.assessment.assess import assess

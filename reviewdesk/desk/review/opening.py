@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.domain.records import Run, View
-from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
-class Opening(Frozen):
+class Opening(Struct, frozen=True):
     """What an app needs to begin a review; ``notice`` is the first text of its status line."""
 
     desk: Desk

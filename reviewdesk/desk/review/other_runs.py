@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.domain.records import Run
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import runs, verdicts
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
-class OtherRunVerdict(Frozen):
+class OtherRunVerdict(Struct, frozen=True):
     """A verdict of another run on the same content."""
 
     run: Run
     key: int
 
 
-class Flips(Frozen):
+class Flips(Struct, frozen=True):
     """Counts of the items that two runs share, and of those on which their decisions differ."""
 
     shared: int

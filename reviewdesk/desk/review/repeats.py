@@ -11,10 +11,11 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
+
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.labels.repeats import LabelPair, RepeatDraw
 from reviewdesk.domain.records import Run, Truth, View
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import verdicts
 from reviewdesk.store.events import desk_id, newest_key
 from reviewdesk.store.reviewer import WorkEvent, last_seq, work
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class RepeatedItem(Frozen):
+class RepeatedItem(Struct, frozen=True):
     """One item that came back after the label with the key ``since``, of the verdict ``after``.
 
     ``keys`` are all verdicts of its content, ``key`` the one that was labelled. ``second`` is its

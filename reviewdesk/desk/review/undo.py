@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.review import items
 from reviewdesk.desk.review.edits import ONCE
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import Cancelled
-from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import events
 from reviewdesk.store.connect import writing
 
 _FIND = {"undo": events.next_undo, "redo": events.next_redo}
 
 
-class Turn(Frozen):
+class Turn(Struct, frozen=True):
     """An undo or redo of the reviewer's newest action; ``facts`` are kept in its event."""
 
     kind: str

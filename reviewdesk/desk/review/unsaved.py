@@ -16,6 +16,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from msgspec import Struct
+
 from reviewdesk.desk.access import others_may_write
 from reviewdesk.desk.review import undo
 from reviewdesk.desk.review.attempts import write_at
@@ -26,7 +28,6 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.file_output import whole_file
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import events, runs, verdicts
 from reviewdesk.store.events import NewEvent, desk_id
 
@@ -73,7 +74,7 @@ Kept = Edit | undo.Turn | NoteDraft
 """What can be kept: an edit, an undo or redo, the text of a note that is being typed."""
 
 
-class UnsavedEdit(Frozen):
+class UnsavedEdit(Struct, frozen=True):
     """An edit of a verdict, made ``at`` that time; an undo or redo names none."""
 
     at: datetime
@@ -93,7 +94,7 @@ class UnsavedEdit(Frozen):
         return f"{word} {show_line(self.verdict, 80)}{more}"
 
 
-class UnsavedFile(Frozen):
+class UnsavedFile(Struct, frozen=True):
     """A file of edits, with those that are not in the log, oldest first.
 
     ``last`` is the hash of what the reviewer had done before all ``keys`` of the file's edits.

@@ -9,6 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.desk.review import marks
 from reviewdesk.domain.labels.chain import (
     COUNTED,
@@ -23,7 +25,6 @@ from reviewdesk.domain.labels.chain import (
 from reviewdesk.domain.labels.chain_file import NEWER
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ChainError, UsageError
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import label_state
 from reviewdesk.store.connect import refuse_read_only, writing
 from reviewdesk.store.load.hidden_runs import LockPace
@@ -41,7 +42,7 @@ _HINTS = {
 }
 
 
-class ArrivingChain(Frozen):
+class ArrivingChain(Struct, frozen=True):
     """A chain that comes from elsewhere; ``read`` yields its events anew at each call."""
 
     desk: str
@@ -49,7 +50,7 @@ class ArrivingChain(Frozen):
     read: Callable[[], Iterator[ChainEvent]]
 
 
-class MergedChain(Frozen):
+class MergedChain(Struct, frozen=True):
     """A chain that is here now, with the number of its events and of those that were new."""
 
     desk: str
@@ -58,7 +59,7 @@ class MergedChain(Frozen):
     new: int
 
 
-class Merged(Frozen):
+class Merged(Struct, frozen=True):
     """The chains of another desk, and the head of the log that holds them."""
 
     chains: tuple[MergedChain, ...]

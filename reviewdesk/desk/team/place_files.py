@@ -8,18 +8,19 @@ from dataclasses import dataclass, field
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 
+from msgspec import Struct
+
 from reviewdesk.desk.team.merge import ASK
 from reviewdesk.desk.team.run_files import AGAIN, UPDATE
 from reviewdesk.desk.team.shared_folder import LARGER, PlaceProblem, SharedFile, SharedFolder
 from reviewdesk.domain.labels.chain import ChainProblem
 from reviewdesk.domain.labels.chain_file import NEWER
 from reviewdesk.errors import ChainError, ReportError
-from reviewdesk.frozen import Frozen
 
 _IN_MEMORY = 4 << 20
 
 
-class RefusedFile(Frozen):
+class RefusedFile(Struct, frozen=True):
     """A file of the place that was not taken: which, what is wrong with it, and what to do."""
 
     file: str

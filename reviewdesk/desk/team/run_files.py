@@ -6,6 +6,7 @@ what a desk that has the run wrote of it in its chain: the draw, and so all figu
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import hashlib
 import json
@@ -14,7 +15,6 @@ import re
 import secrets
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -177,7 +177,7 @@ def _report(name: str, path: Path) -> Report:
     from reviewdesk.reports import ReadOptions, Source, read
 
     # Named after the file that a person can find.
-    source = replace(Source.from_path(path, MOST), name=name)
+    source = dataclasses.replace(Source.from_path(path, MOST), name=name)
     try:
         return read(source, ReadOptions(format="canonical-jsonl"))
     except UsageError as error:

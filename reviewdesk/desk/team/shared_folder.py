@@ -10,9 +10,10 @@ from pathlib import Path
 from shutil import copyfileobj
 from typing import BinaryIO
 
+from msgspec import Struct
+
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.file_output import whole_file
-from reviewdesk.frozen import Frozen
 
 MOST_FILES = 100_000
 """The most files of a place that are looked at."""
@@ -29,7 +30,7 @@ _OTHERS_WRITE = 0o022
 _NO_FILE = "is a link, or no regular file, so it was not read"
 
 
-class SharedFile(Frozen):
+class SharedFile(Struct, frozen=True):
     """A file of a place: its name, in which ``/`` parts folders, and its size in bytes."""
 
     name: str

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.desk.team import run_files
 from reviewdesk.desk.team.merge import ArrivingChain, Taking
 from reviewdesk.desk.team.place_files import PlaceFiles, RefusedFile, spool
@@ -28,7 +30,6 @@ from reviewdesk.domain.labels.chain_file import (
 )
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import Cancelled
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import runs
 from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.events import desk_id
@@ -54,14 +55,14 @@ Told = Callable[[float, int], bool]
 """Takes the share that is done and the number of files so far; returning ``False`` cancels."""
 
 
-class SyncOptions(Frozen):
+class SyncOptions(Struct, frozen=True):
     """What a sync is to do: whether runs travel too, and whether anything is written at all."""
 
     runs: bool = True
     dry: bool = False
 
 
-class SyncedChain(Frozen):
+class SyncedChain(Struct, frozen=True):
     """A chain of the place: how many events it has, and how many were new here and there."""
 
     desk: str
@@ -71,7 +72,7 @@ class SyncedChain(Frozen):
     sent: int = 0
 
 
-class SyncedRun(Frozen):
+class SyncedRun(Struct, frozen=True):
     """A run that was taken from the place, or sent to it."""
 
     hash: str
@@ -79,7 +80,7 @@ class SyncedRun(Frozen):
     taken: bool
 
 
-class Synced(Frozen):
+class Synced(Struct, frozen=True):
     """What was exchanged with a place, and the head of the log after it."""
 
     place: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from reviewdesk.domain.run.packing import NOTHING, Bar
 from reviewdesk.domain.run.window import VerdictWindow

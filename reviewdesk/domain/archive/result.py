@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.domain.records import Run
-from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.domain.run.stats import Stats
 
 
-class Archived(Frozen):
+class Archived(Struct, frozen=True):
     """The run of an archive: of how many parts, and why those left out cannot be read."""
 
     run: Run

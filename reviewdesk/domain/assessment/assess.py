@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.pivot import pivotal_seats
 from reviewdesk.domain.assessment.reasons import flag_notes, unscaled

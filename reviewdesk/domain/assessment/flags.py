@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from reviewdesk.domain.assessment.flag_words import SHORT, WORDS, Flag, in_words, names
-from reviewdesk.frozen import Frozen
 
 __all__ = ["SHORT", "WORDS", "Flag", "FlagNote", "in_words", "names"]
 
 
-class FlagNote(Frozen):
+class FlagNote(Struct, frozen=True):
     """A flag of one verdict, and the reason for it."""
 
     flag: Flag

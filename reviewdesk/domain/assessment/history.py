@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from msgspec import Struct
+
 from reviewdesk.domain.assessment.assess import Assessment, State
 from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.audit.stated_band import NOT_DERIVABLE, derivable, restated
@@ -13,10 +15,9 @@ from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.trim import Breakdown
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.verdict import Status, Strategy, Verdict
-from reviewdesk.frozen import Frozen
 
 
-class Trail(Frozen):
+class Trail(Struct, frozen=True):
     """The steps from the ballots to the decision; ``None`` if the report does not state a step.
 
     Scores and times are in seat order. ``agreement`` is the report's metric recomputed, and

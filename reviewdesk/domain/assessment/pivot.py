@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from reviewdesk.domain.jury.agreement import stopped_early
 from reviewdesk.domain.jury.rule import Decisions, decision_by

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import reduce
 from operator import or_
 
+from msgspec import Struct
+
 from reviewdesk.domain.assessment.flags import Flag, FlagNote
 from reviewdesk.domain.assessment.seats import Seat
 from reviewdesk.domain.audit.mismatches import Breach, Mismatch
@@ -15,10 +17,9 @@ from reviewdesk.domain.jury.rule import Decisions, Rule, Values
 from reviewdesk.domain.jury.strategies import Votes
 from reviewdesk.domain.jury.trim import Trim
 from reviewdesk.domain.verdict import Band, Decision, Strategy
-from reviewdesk.frozen import Frozen
 
 
-class Closeness(Frozen):
+class Closeness(Struct, frozen=True):
     """Agreement figures recomputed from the ballots."""
 
     spread: Spread
@@ -29,7 +30,7 @@ class Closeness(Frozen):
     margin: float | None
 
 
-class Assessment(Frozen):
+class Assessment(Struct, frozen=True):
     """A recomputed verdict. ``derived`` names the fields that the report omits and we filled in."""
 
     seats: tuple[Seat, ...]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
+from msgspec import Struct
+
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.family import Family
 from reviewdesk.domain.jury.label_rules import LabelVote, said_labels
 from reviewdesk.domain.jury.rule import Rule
 from reviewdesk.domain.jury.trim import Trim
 from reviewdesk.domain.verdict import Ballot, Decision, Strategy, Verdict, folded
-from reviewdesk.frozen import Frozen
 
 WOULD_TRIM = "a trimmed mean would leave it out"
 
@@ -32,7 +33,7 @@ class State(StrEnum):
 _TRIMMED = frozenset({State.TRIMMED_LOW, State.TRIMMED_HIGH})
 
 
-class Seat(Frozen):
+class Seat(Struct, frozen=True):
     """One juror within the verdict: its ballot, its state, and whether it dissents."""
 
     ballot: Ballot

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntFlag
 
+from msgspec import Struct
+
 from reviewdesk.domain.audit.stated_band import band_mismatch, escalation_mismatch
 from reviewdesk.domain.audit.stated_rule import (
     against_all,
@@ -19,7 +21,6 @@ from reviewdesk.domain.audit.stated_trim import trim_mismatch
 from reviewdesk.domain.jury.rule import Decisions
 from reviewdesk.domain.jury.strategies import Votes
 from reviewdesk.domain.verdict import Verdict
-from reviewdesk.frozen import Frozen
 
 
 class Breach(IntFlag):
@@ -63,7 +64,7 @@ _WORDS = {
 }
 
 
-class Mismatch(Frozen):
+class Mismatch(Struct, frozen=True):
     """One place where a report disagrees with its own rule, in words that name both sides."""
 
     kind: Breach

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from reviewdesk.domain.audit.stated_trim import trimmed_means
 from reviewdesk.domain.canonical import CanonicalVerdict, number, own_facts

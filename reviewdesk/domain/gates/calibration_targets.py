@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
 from enum import StrEnum
+
+from msgspec.structs import astuple
 
 from reviewdesk.domain.gates.expect import Span, TargetValue, is_number
 from reviewdesk.domain.gates.limits import ece_note
@@ -58,7 +59,7 @@ targets too."""
 SPANS: dict[str, Span] = dict.fromkeys(CalibrationTarget, Span("a number", is_number, numeric=True))
 
 
-class Reliability(Cells):
+class Reliability(Cells, frozen=True):
     """A judge against a trusted set: the counts of its decisions by what they should have been.
 
     If the labels stand for different numbers of verdicts, the cells are weights instead of counts,

@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from reviewdesk.domain.gates.join import JoinCounts
 from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import ExitCode
-from reviewdesk.frozen import Frozen
 
 Value: TypeAlias = bool | float | str | None
 
 
-class Span(Frozen):
+class Span(Struct, frozen=True):
     """The values that a target can take: in words, and as a test of a value."""
 
     words: str
@@ -36,7 +37,7 @@ class Origin(StrEnum):
     RECOMPUTED = "recomputed"
 
 
-class MatchResult(Frozen):
+class MatchResult(Struct, frozen=True):
     """Whether a value fits a matcher; ``margin`` is the room left, negative outside a limit."""
 
     fits: bool
@@ -45,7 +46,7 @@ class MatchResult(Frozen):
     """What is wrong, if the matcher's own words do not show it."""
 
 
-class Limits(Frozen):
+class Limits(Struct, frozen=True):
     """The minimum and the maximum that a matcher sets; ``None`` if it sets none."""
 
     low: float | None = None
@@ -81,7 +82,7 @@ class Matcher(Protocol):
         """Check whether a value meets the condition."""
 
 
-class Expectation(Frozen):
+class Expectation(Struct, frozen=True):
     """One target and its matcher; ``message`` is what the suite's author says about a failure."""
 
     target: str
@@ -89,7 +90,7 @@ class Expectation(Frozen):
     message: str = ""
 
 
-class TargetValue(Frozen):
+class TargetValue(Struct, frozen=True):
     """The value of a target; a reason in ``skip`` means that the value is not checked.
 
     ``low`` and ``high`` are the ends of its 95% interval, ``None`` if it has none.
@@ -104,7 +105,7 @@ class TargetValue(Frozen):
     high: float | None = None
 
 
-class Finding(Frozen):
+class Finding(Struct, frozen=True):
     """The result of one expectation; ``verdict`` and ``test`` name the jury that was checked."""
 
     expected: Expectation
@@ -191,7 +192,7 @@ class EntryKind(StrEnum):
     CALIBRATION = "calibration"
 
 
-class EntryResult(Frozen):
+class EntryResult(Struct, frozen=True):
     """The result of one entry: ``counts`` counts its checks by status, ``units`` its verdicts.
 
     ``origins`` counts how many values the report stated and how many were recomputed. ``source`` is
@@ -221,7 +222,7 @@ class EntryResult(Frozen):
     """How the labels were joined to a new report; ``None`` without one."""
 
 
-class SuiteResult(Frozen):
+class SuiteResult(Struct, frozen=True):
     """The results of all entries of a suite, in the order of its file."""
 
     suite: str

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import SLACK, Decision
-from reviewdesk.frozen import Frozen
 
 ENOUGH = 0.9
 """The share of the labels that a report must hold, and decide, to be gated by them."""
@@ -20,7 +21,7 @@ ContentKey: TypeAlias = tuple[str, str]
 it is the hash of the other texts, and the verdict's id."""
 
 
-class FrameContent(Frozen):
+class FrameContent(Struct, frozen=True):
     """One content of the run that labels were drawn from."""
 
     item_hash: str
@@ -36,7 +37,7 @@ class FrameContent(Frozen):
         return (self.content, self.id) if self.content else (self.item_hash, "")
 
 
-class DrawnLabel(Frozen):
+class DrawnLabel(Struct, frozen=True):
     """One label of a suite, with its place in the draw."""
 
     line: int
@@ -55,7 +56,7 @@ class DrawnLabel(Frozen):
         return self.stratum is not None and self.weight is not None
 
 
-class SuiteLabels(Frozen):
+class SuiteLabels(Struct, frozen=True):
     """The labels that a suite holds, each content once, and the frame of their draw.
 
     ``frame`` is ``None`` if the suite has none. ``source`` is how the labelled panel's confidence
@@ -74,7 +75,7 @@ class SuiteLabels(Frozen):
         return all(label.drawn for label in self.labels)
 
 
-class ReportContent(Frozen):
+class ReportContent(Struct, frozen=True):
     """The content of one verdict of a report, and what the panel decided about it."""
 
     item: bytes
@@ -90,7 +91,7 @@ class ReportContent(Frozen):
         return (self.content, self.id) if self.content else (self.item.hex(), "")
 
 
-class JoinCounts(Frozen):
+class JoinCounts(Struct, frozen=True):
     """How many labels of a suite are of an answer in a report, and how much of the frame it holds.
 
     ``changed`` labels have their id in the report, with another content; ``one_sided`` ones have

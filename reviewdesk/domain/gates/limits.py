@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from msgspec import Struct
+
 from reviewdesk.domain.labels.sampling import MIN_AUDIT
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.figures import NullEce
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.frozen import Frozen
 
 ECE_LIMIT = 0.10
 BRIER_LIMIT = 0.25
@@ -40,7 +41,7 @@ class Op(StrEnum):
     AT_LEAST = ">="
 
 
-class LimitCheck(Frozen):
+class LimitCheck(Struct, frozen=True):
     """A figure checked against a limit; ``margin`` is the room left, negative outside the limit."""
 
     target: str

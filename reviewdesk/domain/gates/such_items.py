@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.labels.non_response import as_fail_and_pass
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
@@ -34,14 +35,13 @@ from reviewdesk.domain.stats.intervals import kappa_interval
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.stats.stratified import drawn_rate, pass_part
 from reviewdesk.domain.verdict import SLACK, Decision
-from reviewdesk.frozen import Frozen
 
 UNDECIDED = "not every row says what the judge decided"
 NO_KAPPA = "chance alone would agree on every row"
 NO_LABEL = "no label that counts says pass or fail"
 
 
-class UnansweredRow(Frozen):
+class UnansweredRow(Struct, frozen=True):
     """A drawn item that the panel decided and nobody answered; see ``non_response``."""
 
     confidence: float

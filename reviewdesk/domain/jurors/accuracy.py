@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.jury.rule import rule_for
 from reviewdesk.domain.jury.trim import trim
@@ -20,10 +22,9 @@ from reviewdesk.domain.verdict import (
     read_ballot,
     stated_trim,
 )
-from reviewdesk.frozen import Frozen
 
 
-class LabelledPanel(Frozen):
+class LabelledPanel(Struct, frozen=True):
     """One labelled verdict: its body with the ballots, its rule, the decision and the label."""
 
     body: CanonicalVerdict
@@ -33,7 +34,7 @@ class LabelledPanel(Frozen):
     """Whether the label says that the response should pass."""
 
 
-class JurorCounts(Frozen):
+class JurorCounts(Struct, frozen=True):
     """One juror's votes against the labels; a positive is a response that should pass.
 
     ``seat`` is the lowest seat the juror ever had. A dissent is a vote against a pass or a fail of

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.jurors.cusum import SIMULATED, alarms
 from reviewdesk.domain.jurors.facts import Drift, Offset, Seats, Windows
@@ -17,13 +18,12 @@ from reviewdesk.domain.stats.dense import counted, parts
 from reviewdesk.domain.stats.rates import benjamini_hochberg
 from reviewdesk.domain.stats.student import t_two_sided
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.frozen import Frozen
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 
-class Moments(Frozen):
+class Moments(Struct, frozen=True):
     """The number of values, their mean, and the sum of their squared distances from it."""
 
     n: int = 0
@@ -64,7 +64,7 @@ class Welch(NamedTuple):
     p: float
 
 
-class Offsets(Frozen):
+class Offsets(Struct, frozen=True):
     """One juror's offsets ``[n]`` in file order, and the keys ``[n]`` of their verdicts."""
 
     values: Floats
@@ -139,14 +139,14 @@ def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seat
     }
 
 
-class EarlierOffsets(Frozen):
+class EarlierOffsets(Struct, frozen=True):
     """The moments of a juror's offsets in earlier runs, and the number of runs it has some in."""
 
     runs: int
     moments: Moments
 
 
-class Past(Frozen):
+class Past(Struct, frozen=True):
     """The earlier runs: each juror's moments, and the offsets ``[n, jurors]`` by verdict."""
 
     jurors: Mapping[str, EarlierOffsets]

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.jurors.leniency import Leniency
 from reviewdesk.domain.jurors.rates import ENOUGH, Contest, JurorRates
@@ -16,13 +18,12 @@ from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, rogan_gl
 from reviewdesk.domain.stats.figures import Estimate, Target
 from reviewdesk.domain.stats.rates import kappa_weights, wilson
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.frozen import Frozen, field
 
 if TYPE_CHECKING:
     from reviewdesk.domain.jurors.pairs import JurorPair
 
 
-class Rate(Frozen):
+class Rate(Struct, frozen=True):
     """A rate of ``k`` in ``n`` with Wilson's 95% interval; the share is ``None`` without data."""
 
     k: int
@@ -39,7 +40,7 @@ class Rate(Frozen):
         return wilson(self.k, self.n)
 
 
-class Seats(Frozen):
+class Seats(Struct, frozen=True):
     """Counts of a juror's seats in a whole run, labelled or not, and of its votes and passes."""
 
     first: int
@@ -58,7 +59,7 @@ class Windows(StrEnum):
     HALVES = "first half"
 
 
-class Drift(Frozen):
+class Drift(Struct, frozen=True):
     """A juror's offsets in two windows of ``before`` and ``after`` verdicts.
 
     ``change`` is the later mean offset less the earlier; ``t``, ``df`` and ``p`` are Welch's, and
@@ -80,7 +81,7 @@ class Drift(Frozen):
     limit: float | None = None
 
 
-class Offset(Frozen):
+class Offset(Struct, frozen=True):
     """The mean over ``n`` verdicts of a juror's score less the mean score of the other jurors.
 
     A positive mean is that of a more lenient juror.
@@ -91,7 +92,7 @@ class Offset(Frozen):
     drift: Drift | None = None
 
 
-class Quoted(Frozen):
+class Quoted(Struct, frozen=True):
     """A rate that may be quoted, with its ends for all the verdicts on which the juror voted.
 
     If the labels do not represent the run, ``share`` describes the labels alone, unweighted, and
@@ -104,7 +105,7 @@ class Quoted(Frozen):
     bounds: bool
 
 
-class JurorFacts(Frozen):
+class JurorFacts(Struct, frozen=True):
     """One juror: against the labels, through the draw, and over all its verdicts of the run.
 
     ``labelled_*`` describe the labels alone, unweighted, as a blind session may show them; the
@@ -218,7 +219,7 @@ def _quotable_rate(labelled: Rate, drawn: Estimate, design: Design) -> Quoted:
     return Quoted(labelled.share, drawn.low, drawn.high, bounds=True)
 
 
-class Basis(Frozen):
+class Basis(Struct, frozen=True):
     """The data behind the suggested weights: ``labels`` labelled verdicts from ``days`` days.
 
     ``days`` counts back from now, ``None`` for all; ``mean`` is the mean kappa of the shrinkage.
@@ -229,7 +230,7 @@ class Basis(Frozen):
     mean: float | None = None
 
 
-class VolatileCase(Frozen):
+class VolatileCase(Struct, frozen=True):
     """A case whose panel score changed between runs: ``scores`` by run, the oldest first.
 
     ``sd`` is the sample standard deviation, ``swing`` the largest difference of two runs;
@@ -244,7 +245,7 @@ class VolatileCase(Frozen):
     turned: bool
 
 
-class JurorsPage(Frozen):
+class JurorsPage(Struct, frozen=True):
     """Everything about the jurors of one run; ``labels`` counts verdicts labelled pass or fail."""
 
     jurors: tuple[JurorFacts, ...]

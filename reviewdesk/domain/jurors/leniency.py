@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec import Struct
+
 from reviewdesk.domain.jurors.accuracy import LabelledPanel
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.stats.rates import RateDifference, wilson
 from reviewdesk.domain.verdict import Generator
-from reviewdesk.frozen import Frozen
 
 PER_CELL = 10
 """The fewest votes on responses that should fail, on either side, for a difference."""
 
 
-class Side(Frozen):
+class Side(Struct, frozen=True):
     """One side's ``k`` passes among its ``n`` labelled votes on responses that should fail.
 
     The counts are unweighted. ``share`` is the rate through the draw, and ``None`` if the labels do
@@ -27,7 +28,7 @@ class Side(Frozen):
     share: float | None = None
 
 
-class Leniency(Frozen):
+class Leniency(Struct, frozen=True):
     """P(pass | should fail) of jurors of the generator's own family, and of the others.
 
     ``difference`` is own less others through the draw, paired by verdict. It is empty, with a
@@ -42,7 +43,7 @@ class Leniency(Frozen):
     reason: str | None = None
 
 
-class _Item(Frozen):
+class _Item(Struct, frozen=True):
     """A labelled content: its stratum, and (passes, votes) of the own and of other families.
 
     Both are (0, 0) if the response should pass, or if its generator's family is unknown.

@@ -6,16 +6,16 @@ import math
 from itertools import combinations
 
 import numpy as np
+from msgspec import Struct
 
 from reviewdesk.domain.run.columns import Columns, Ints
 from reviewdesk.domain.stats.dense import Rows, cases
-from reviewdesk.frozen import Frozen
 
 MOST_PAIRS = 500
 """The most pairs that are kept: those with the most verdicts in common."""
 
 
-class Alike(Frozen):
+class Alike(Struct, frozen=True):
     """Counts over the n verdicts on which both jurors of a pair voted."""
 
     n: int
@@ -54,7 +54,7 @@ class Alike(Frozen):
         return (self.alike - n * self.expected) / (2 * math.sqrt(spread / (n * n * (n - 1))))
 
 
-class JurorPair(Frozen):
+class JurorPair(Struct, frozen=True):
     """Two jurors of a run; good jurors too agree beyond ``expected``, since they judge one truth.
 
     ``halves`` are the first and the second half of the run's verdicts, in file order, and show a

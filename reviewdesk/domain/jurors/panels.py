@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from reviewdesk.domain.jurors.rates import Difference
 from reviewdesk.domain.query.completion import condition
 from reviewdesk.domain.records import Design, Truth
@@ -12,7 +14,6 @@ from reviewdesk.domain.stats.calibration_page import DrillDown
 from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.stats.rates import sign_test
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.frozen import Frozen
 
 Cell: TypeAlias = tuple[Decision | None, Decision | None, Truth | None]
 """What the first panel decided of an item, what the second did, and the item's label."""
@@ -21,7 +22,7 @@ _DECIDED = {Decision.PASS: Truth.PASS, Decision.FAIL: Truth.FAIL}
 _KNOWN = frozenset(_DECIDED.values())
 
 
-class ComparedRun(Frozen):
+class ComparedRun(Struct, frozen=True):
     """One of two runs that are compared; ``rate`` is its panel's accuracy through the draw."""
 
     name: str
@@ -29,7 +30,7 @@ class ComparedRun(Frozen):
     rate: Estimate
 
 
-class PanelComparison(Frozen):
+class PanelComparison(Struct, frozen=True):
     """Two panels on the verdicts of the first run whose content the second run judged too.
 
     ``cells`` counts them. The rates and the ``difference``, the first panel's accuracy less the

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.figures import Estimate, Part, Target
 from reviewdesk.domain.stats.stratified import Rates, Voted, midp_interval, stratified_rates
-from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.domain.stats.clusters import Clusters
@@ -22,7 +23,7 @@ ALIKE = 0.1
 """Sampling rates count as equal if they differ by at most this share of the largest."""
 
 
-class Difference(Frozen):
+class Difference(Struct, frozen=True):
     """How much more often one rater is right than the rater named ``to``, on the same items.
 
     Both decided ``items``, ``apart`` of them differently; ``labelled`` of these have a label that
@@ -39,7 +40,7 @@ class Difference(Frozen):
     labelled: int
 
 
-class JurorRates(Frozen):
+class JurorRates(Struct, frozen=True):
     """One juror's figures through the draw.
 
     ``run`` and ``such`` are the same rates for this run and for such items. ``kappa`` is ``None``
@@ -57,7 +58,7 @@ class JurorRates(Frozen):
     difference: Difference | None
 
 
-class Contest(Frozen):
+class Contest(Struct, frozen=True):
     """The panel compared with its jurors, by paired differences of accuracy.
 
     ``best`` is the juror with the highest accuracy, and ``panel`` the panel less that juror. The
@@ -118,7 +119,7 @@ def quoted_kappa(found: Sequence[Voted]) -> tuple[float | None, float]:
     return (cells.kappa if votes >= ENOUGH else None), votes
 
 
-class Apart(Frozen):
+class Apart(Struct, frozen=True):
     """The ``size`` verdicts of one stratum on which two raters differ.
 
     There are ``labelled`` labels on them that count, and on ``right`` of these the first rater is

@@ -8,6 +8,7 @@ from statistics import NormalDist
 from types import MappingProxyType
 
 import numpy as np
+from msgspec import Struct
 
 from reviewdesk.domain.jurors.rates import (
     Apart,
@@ -38,14 +39,13 @@ from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import Voted
 from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.domain.whatif.bulk_scores import Scores
-from reviewdesk.frozen import Frozen
 
 PANEL = "panel"
 _TRIMS = (NOTHING, STRATEGIES.index(Strategy.TRIMMED_MEAN))
 _DECIDED = tuple(DECISIONS.index(word) for word in (Decision.FAIL, Decision.PASS))
 
 
-class Labels(Frozen):
+class Labels(Struct, frozen=True):
     """People's labels of n verdicts, ``[n]`` in file order.
 
     ``truth`` is 1 for a pass, 0 for a fail, -1 for neither; ``counted`` marks the pass and fail

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from reviewdesk.domain.jurors.panels import Cell, ComparedRun, PanelComparison
 from reviewdesk.domain.jurors.rates import design, rates
 from reviewdesk.domain.jurors.strata import Labels, clusters, compare, voted
 from reviewdesk.domain.run.columns import NOTHING, Small
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.frozen import Frozen
 
 Decisions: TypeAlias = tuple[Decision | None, Decision | None]
 """What the panel of a run decided of an item, and what the other run's panel did."""
 _VOTES: Mapping[Decision | None, int] = {Decision.PASS: 1, Decision.FAIL: 0}
 
 
-class CommonItems(Frozen):
+class CommonItems(Struct, frozen=True):
     """The n verdicts of one run in file order, with the votes of both panels as columns ``[n]``.
 
     A vote is 1 for a pass and 0 for a fail; it is -1 for both panels unless each decided the item.

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from enum import StrEnum
 
+from msgspec import Struct
+
 from reviewdesk.domain import arguments
 from reviewdesk.domain.jury.band import band
 from reviewdesk.domain.jury.label_rules import said_labels
 from reviewdesk.domain.verdict import Ballot, Band, Status, Verdict, folded
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 
 UNIFORM_NULL = 1 / 12
 """The variance of a uniform distribution on 0..1, which random answers would show."""
@@ -43,7 +44,7 @@ class AgreementSource(StrEnum):
     OURS = "ours"
 
 
-class AgreementPair(Frozen):
+class AgreementPair(Struct, frozen=True):
     """An agreement and its band, of one source; ``metric`` is ``None`` for a band stated alone."""
 
     value: float | None
@@ -57,7 +58,7 @@ class AgreementPair(Frozen):
         return self.source is AgreementSource.REPORTED
 
 
-class Spread(Frozen):
+class Spread(Struct, frozen=True):
     """An agreement, raw and clamped at 0, with its band; ``reason`` says why they are ``None``."""
 
     raw: float | None

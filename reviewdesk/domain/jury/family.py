@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from msgspec import Struct
+
 from reviewdesk.domain.jury.agreement import AgreementPair, Spread
 from reviewdesk.domain.verdict import Ballot, Band, Generator
-from reviewdesk.frozen import Frozen
 
 _CORE = (
     ("anthropic", r"claude"),
@@ -53,7 +54,7 @@ _PATTERNS = tuple(
 _CORE_NAMES = frozenset(name for name, _ in _CORE)
 
 
-class Family(Frozen):
+class Family(Struct, frozen=True):
     """A vendor family; ``extended`` marks one outside the four that the jury document names."""
 
     name: str

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
 
 REACH = 100_000
 """How many characters are searched from either end of a long text."""
@@ -31,7 +31,7 @@ class InjectionKind(StrEnum):
     HIDDEN = "holds characters that nobody sees"
 
 
-class Passage(Frozen):
+class Passage(Struct, frozen=True):
     """One suspicious passage: ``text`` runs from index ``start`` up to, but without, ``end``."""
 
     start: int
@@ -40,7 +40,7 @@ class Passage(Frozen):
     text: str
 
 
-class _Sign(Frozen):
+class _Sign(Struct, frozen=True):
     """A pattern, tried only on a text that contains, in lower case, a hint of every group.
 
     Searching for the hints costs a hundredth of the pattern; the rarest group comes first.

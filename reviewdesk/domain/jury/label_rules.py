@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.jury.label_words import Aggregate, LabelRules
 from reviewdesk.domain.jury.strategies import STRATEGIES, Reads
@@ -21,7 +24,6 @@ from reviewdesk.domain.verdict import (
     folded,
 )
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 
 DISAGREE = "DISAGREE"
 BY_ORDER = "tie broken by order"
@@ -29,7 +31,7 @@ BY_PRIORITY = "tie broken by priority"
 _PLAIN = LabelRules()
 
 
-class LabelConsensus(Frozen):
+class LabelConsensus(Struct, frozen=True):
     """The result of a label rule: the label, whether the ballots differ, and notes on the count."""
 
     label: str
@@ -134,7 +136,7 @@ LABEL_RULES: Mapping[Strategy, LabelRule] = {
 """The strategies that can count labels; each needs at least one usable ballot."""
 
 
-class LabelVote(Frozen):
+class LabelVote(Struct, frozen=True):
     """The result of a label vote. Shares and confidence are ``None`` without ballots to count."""
 
     rule: str
@@ -326,7 +328,9 @@ def turning_seats(verdict: Verdict, strategy: Strategy, found: LabelVote) -> tup
         for label in others.values():
             if folded(label) == folded(turned.label):
                 continue
-            ballots = [replace(one, label=label) if one is turned else one for one in counted]
+            ballots = [
+                dataclasses.replace(one, label=label) if one is turned else one for one in counted
+            ]
             if label_vote(ballots, rules.aggregate or strategy, rules).decision != found.decision:
                 return True
         return False

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.enums import Decision, Status
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 
 UNCLEAR = "UNCLEAR"
 """The label of a juror, or of a panel, that does not commit itself."""
@@ -37,7 +38,7 @@ def label_key(label: str) -> str:
     return label.strip(_AROUND).casefold()
 
 
-class LabelRules(Frozen):
+class LabelRules(Struct, frozen=True):
     """The labels that a panel declares, what they mean, and options for counting them."""
 
     priority: Sequence[str] = ()

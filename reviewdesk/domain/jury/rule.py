@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from reviewdesk.domain.jury.quorum import quorum_met_strictly
 from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet, Votes
 from reviewdesk.domain.verdict import BY_REGIME, Ballot, Decision, Policy, Regime, Strategy
-from reviewdesk.frozen import Frozen
 
 
-class Values(Frozen):
+class Values(Struct, frozen=True):
     """The panel score under each rule; ``None`` without a score or without what the rule reads."""
 
     mean: float | None
@@ -27,7 +28,7 @@ class Values(Frozen):
     """The mean if all votes agree, else ``None``."""
 
 
-class Decisions(Frozen):
+class Decisions(Struct, frozen=True):
     """The decision of each rule; ``None`` if nobody voted or a threshold or quorum is missing.
 
     All of them are an error if too few jurors answered.
@@ -96,7 +97,7 @@ def decide(votes: Votes, found: Values, policy: Policy) -> Decisions:
     return Decisions(*[reading(votes, found, policy) for reading in _READINGS])
 
 
-class Rule(Frozen):
+class Rule(Struct, frozen=True):
     """The strategy of a verdict: as set, as used, and why the two differ or are ``None``."""
 
     strategy: Strategy | None

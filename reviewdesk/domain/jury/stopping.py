@@ -7,10 +7,12 @@ A verdict that missing answers could turn goes to a person.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Final
+
+from msgspec.structs import replace
 
 from reviewdesk.domain.jury.agreement import stopped_early
 from reviewdesk.domain.jury.label_rules import LABEL_RULES, LabelVote, labelled, recount
@@ -216,7 +218,7 @@ def _by_labels(verdict: Verdict, strategy: Strategy, seats: Sequence[int]) -> fr
     for label, sure in product(labels if seats else (), (None, 0.0, 1.0)):
         ballots = list(verdict.ballots)
         for seat in seats:
-            ballots[seat] = replace(
+            ballots[seat] = dataclasses.replace(
                 ballots[seat], status=Status.OK, label=label, confidence=sure, error=None
             )
         if made := recount(replace(verdict, ballots=tuple(ballots)), strategy):

@@ -16,15 +16,16 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
+from msgspec import Struct
+
 from reviewdesk.domain import arguments
 from reviewdesk.domain.jury.quorum import least_answered, quorum_met
 from reviewdesk.domain.jury.supermajority import vote_decision
 from reviewdesk.domain.jury.trim import Trim, kept_mean
 from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Policy, Status, Strategy
-from reviewdesk.frozen import Frozen
 
 
-class Votes(Frozen):
+class Votes(Struct, frozen=True):
     """The vote count of a panel: how many passed, how many were cast, how many seats there are."""
 
     passes: int
@@ -149,7 +150,7 @@ Valued: TypeAlias = Callable[[Sheet], float | None]
 Decides: TypeAlias = Callable[[Votes, float | None, Policy], Decision | None]
 
 
-class Method(Frozen):
+class Method(Struct, frozen=True):
     """One strategy: its panel score from a sheet, and its decision from votes and score."""
 
     strategy: Strategy

@@ -6,16 +6,17 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 
+from msgspec import Struct
+
 from reviewdesk.domain import arguments
 from reviewdesk.domain.verdict import FAILED_LABELS, UNCLEAR, Decision, folded
-from reviewdesk.frozen import Frozen
 
 LEAST_COMMITTED = 3
 DEFAULT_SHARE = "2/3"
 _UNCOMMITTED = {*FAILED_LABELS, folded(UNCLEAR), ""}
 
 
-class Supermajority(Frozen):
+class Supermajority(Struct, frozen=True):
     """The result of a supermajority over labels; ``label`` is ``None`` if it is inconclusive."""
 
     label: str | None

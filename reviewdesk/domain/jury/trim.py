@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
+from msgspec import Struct
+
 from reviewdesk.domain import arguments
 from reviewdesk.domain.verdict import DEFAULT_TRIM_FRACTION, Rounding
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 
 
-class Trim(Frozen):
+class Trim(Struct, frozen=True):
     """The result of the trim rule: the seats left out at each end.
 
     ``tied`` holds those that scored as much as a kept seat, so that seat order alone cut them.
@@ -108,7 +109,7 @@ def trimmed_mean(
     return kept_mean(scores, trim(scores, fraction, rounding))
 
 
-class Breakdown(Frozen):
+class Breakdown(Struct, frozen=True):
     """How many bought jurors a trimmed panel tolerates, and the price of enough to break it."""
 
     jurors: int

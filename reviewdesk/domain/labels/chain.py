@@ -15,8 +15,9 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+from msgspec import Struct
+
 from reviewdesk.domain.content import canonical_json
-from reviewdesk.frozen import Frozen
 
 DESK = "@desk"
 """The chain of what the desk itself did: runs that were loaded, removed or derived again, and
@@ -49,7 +50,7 @@ def event_hash(row: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical_json(content)).hexdigest()
 
 
-class ChainEvent(Frozen):
+class ChainEvent(Struct, frozen=True):
     """An event with its place in its chain, as the log stores it but for its key."""
 
     desk: str
@@ -87,7 +88,7 @@ class ChainProblem(ValueError):
         super().__init__(f"event {seq}: {text}" if seq else text)
 
 
-class Covered(Frozen):
+class Covered(Struct, frozen=True):
     """The events of a chain from before events carried counters, and the counters that they have.
 
     They end with the event ``seq``, whose hash is ``hash``. Each of the ``places`` is the number of

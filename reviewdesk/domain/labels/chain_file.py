@@ -6,6 +6,8 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 
+from msgspec import Struct
+
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.chain import (
     HASH,
@@ -15,7 +17,6 @@ from reviewdesk.domain.labels.chain import (
     checked,
     json_object,
 )
-from reviewdesk.frozen import Frozen
 
 SCHEMA = "reviewdesk.chain/1"
 NEWER = "the file was written by a newer reviewdesk"
@@ -28,7 +29,7 @@ FILE = re.compile(r"[0-9a-f]{32}/by-[a-z0-9_%~-]{1,250}\.jsonl")
 """What the name of a chain's file looks like, under the folder of all chains."""
 
 
-class ChainName(Frozen):
+class ChainName(Struct, frozen=True):
     """Whose chain a file holds."""
 
     desk: str

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
+from msgspec import Struct
+
 from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT, Op
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import lang_reiczigel, rogan_gladen
 from reviewdesk.domain.stats.figures import Part
 from reviewdesk.domain.stats.stratified import drawn_rate, more_audits
-from reviewdesk.frozen import Frozen
 
 NO_LABEL = "no label that counts for the draw says pass or fail"
 OF_ITSELF = "a labels file describes its own rows: name a run that it was not drawn from"
@@ -26,7 +27,7 @@ class RateMethod(StrEnum):
     NONE = "none"
 
 
-class RunRate(Frozen):
+class RunRate(Struct, frozen=True):
     """A rate over all verdicts that a judge decided, with its 95% interval.
 
     If ``estimate`` is ``None``, ``reason`` says why, and the ends, if any, are bounds: labelled
@@ -40,7 +41,7 @@ class RunRate(Frozen):
     reason: str | None = None
 
 
-class LabelsNeeded(Frozen):
+class LabelsNeeded(Struct, frozen=True):
     """How many more labels bring the whole interval of a figure within its limit, if rates stay.
 
     ``labels`` is 0 if the interval is within the limit already. If it is ``None``, ``reason`` says

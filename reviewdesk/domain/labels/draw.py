@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE, FIRST_REST, audit_shares
-from reviewdesk.frozen import Frozen
 
 Ints: TypeAlias = npt.NDArray[np.int32]
 
@@ -21,7 +21,7 @@ _KEY = 16
 """Bytes of a sha256 that are compared: nobody finds two contents with equal ones."""
 
 
-class Draw(Frozen):
+class Draw(Struct, frozen=True):
     """The draw of a run, one entry per verdict in file order.
 
     Contents are drawn. Each verdict on a content has its stratum, rank and audit; the first of them

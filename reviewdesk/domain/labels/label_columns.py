@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from reviewdesk.domain.labels.marks import TRUTH, TRUTHS, UNSEEN
 from reviewdesk.domain.labels.rows import LabelledRow
@@ -18,14 +19,13 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Ints, Rows
 from reviewdesk.domain.stats.dense import Bools, Floats
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.frozen import Frozen
 
 Column = npt.NDArray[Any]
 _DECISIONS = CODES["decision"]
 _PASS, _FAIL = _DECISIONS.index("pass"), _DECISIONS.index("fail")
 
 
-class Contents(Frozen):
+class Contents(Struct, frozen=True):
     """The entries of columns by content.
 
     ``number`` is the content of each entry, in the order of first entries; the entries of content i

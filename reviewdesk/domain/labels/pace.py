@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from dataclasses import replace
 from datetime import datetime, timedelta
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from reviewdesk.domain.records import Pace
-from reviewdesk.frozen import Frozen
 
 AWAY = timedelta(minutes=5)
 """A longer gap between two events does not count as work on the item."""
@@ -15,7 +16,7 @@ AWAY = timedelta(minutes=5)
 _ENDS = frozenset({"label", "defer", "repeat"})
 
 
-class PaceEvent(Frozen):
+class PaceEvent(Struct, frozen=True):
     """One event of a reviewer; ``stands`` is False if it was undone."""
 
     at: datetime
@@ -23,14 +24,14 @@ class PaceEvent(Frozen):
     stands: bool = True
 
 
-class TimedLabel(Frozen):
+class TimedLabel(Struct, frozen=True):
     """When a label was given, and its dwell in seconds."""
 
     at: datetime
     dwell: float
 
 
-class _StepRecord(Frozen):
+class _StepRecord(Struct, frozen=True):
     """A step with the state before it, and the dwell that it ended, if any."""
 
     step: PaceEvent

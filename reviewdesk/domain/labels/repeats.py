@@ -8,8 +8,9 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 
+from msgspec import Struct
+
 from reviewdesk.domain.records import Truth
-from reviewdesk.frozen import Frozen
 
 OTHERS = 50
 """The fewest labels of other items between the two labels of one item."""
@@ -75,7 +76,7 @@ class RepeatDraw:
         return hashlib.sha256(f"{self._seed}\n{item.hex()}".encode()).digest()
 
 
-class LabelPair(Frozen):
+class LabelPair(Struct, frozen=True):
     """Both labels of one item; ``unseen`` if no panel answer was seen before the second."""
 
     first: Truth
@@ -83,7 +84,7 @@ class LabelPair(Frozen):
     unseen: bool
 
 
-class SelfAgreement(Frozen):
+class SelfAgreement(Struct, frozen=True):
     """How often a reviewer's second label equals the first.
 
     ``rate`` is ``same`` / ``n``, between the ends of Wilson's interval; ``kappa`` is Cohen's, over

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from reviewdesk.domain.labels.sampling import NOT_STATED, Decided, LabelledVerdict
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.counters import CalibrationRow
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen, field
 
 SOURCES = ("support", "score", "reported", "vote_share")
 
 
-class LabelledRow(Frozen):
+class LabelledRow(Struct, frozen=True):
     """One labelled verdict, with the values that confidence can be taken from."""
 
     key: int
@@ -57,7 +58,7 @@ class LabelledRow(Frozen):
         return "tn" if self.correct else "fp"
 
 
-class RunFigures(Frozen):
+class RunFigures(Struct, frozen=True):
     """The facts of a whole run that calibration needs."""
 
     passed: int

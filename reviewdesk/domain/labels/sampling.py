@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from reviewdesk.domain.records import Design, DrawGap, Truth
 from reviewdesk.domain.verdict import SLACK, Decision
-from reviewdesk.frozen import Frozen
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ was drawn verdict by verdict, and its name says what they are."""
 NOT_STATED: Decided = MappingProxyType({})
 
 
-class LabelledVerdict(Frozen):
+class LabelledVerdict(Struct, frozen=True):
     """One labelled verdict, with what its weight depends on.
 
     ``decided`` is False if the panel decides neither pass nor fail. A verdict that was drawn as a
@@ -74,7 +75,7 @@ class LabelledVerdict(Frozen):
         return self.decided and self.truth in {Truth.PASS, Truth.FAIL}
 
 
-class Weighing(Frozen):
+class Weighing(Struct, frozen=True):
     """The weight of each labelled verdict (0 if it does not count) and the design of the labels."""
 
     weights: list[float]

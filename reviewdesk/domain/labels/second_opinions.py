@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Set as AbstractSet
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
 
 _SEED = b"second opinion\n"
 
@@ -21,7 +21,7 @@ def is_double(item: bytes, share: float) -> bool:
     return int.from_bytes(digest[:8]) < share * 2**64
 
 
-class Withheld(Frozen):
+class Withheld(Struct, frozen=True):
     """The items of which one other person alone gave a label that the reviewer must not see yet.
 
     Of those ``waiting`` the reviewer's own label is asked for, so for the reviewer they have none.

@@ -6,6 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
 from reviewdesk.domain.labels.sampling import (
     NOT_STATED,
     STRATA,
@@ -14,14 +16,13 @@ from reviewdesk.domain.labels.sampling import (
     decided_strata,
     weigh,
 )
-from reviewdesk.frozen import Frozen
 
 FEW_ERRORS = 5
 """With fewer audit errors than this, their rate is unstable and a bound is shown instead."""
 RISK = 0.05
 
 
-class Stratum(Frozen):
+class Stratum(Struct, frozen=True):
     """One stratum of a run's draw and its labels.
 
     The counts are of contents. ``prefix`` is how many from the start of its draw all have a label,
@@ -55,7 +56,7 @@ class Stratum(Frozen):
         return f"{self.name} has no pass or fail label in its prefix: 1 more to the next figures"
 
 
-class AuditSample(Frozen):
+class AuditSample(Struct, frozen=True):
     """The unmarked sample of the verdicts that nothing flagged.
 
     ``counted`` is the number of its pass and fail labels in the labelled prefixes, ``errors`` how

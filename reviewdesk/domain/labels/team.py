@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from reviewdesk.domain.labels.repeats import SelfAgreement
 from reviewdesk.domain.records import Pace, Truth
 from reviewdesk.domain.stats.raters import RaterAgreement
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.frozen import Frozen
 
 
-class TeamMember(Frozen):
+class TeamMember(Struct, frozen=True):
     """One person's work on a run: the items labelled, the pace, the agreement with oneself."""
 
     reviewer: str
@@ -18,7 +19,7 @@ class TeamMember(Frozen):
     repeats: SelfAgreement
 
 
-class TeamPage(Frozen):
+class TeamPage(Struct, frozen=True):
     """How the people who labelled a run work and agree.
 
     ``items`` counts those that two people labelled. If the agreement is ``drawn``, it is of those
@@ -34,7 +35,7 @@ class TeamPage(Frozen):
     adjudicated: int
 
 
-class Opinion(Frozen):
+class Opinion(Struct, frozen=True):
     """One person's label of an item, or the adjudication of it."""
 
     reviewer: str
@@ -44,7 +45,7 @@ class Opinion(Frozen):
     note: str | None
 
 
-class Disagreement(Frozen):
+class Disagreement(Struct, frozen=True):
     """A verdict on whose item people differ, and the adjudication that settled it, if any."""
 
     key: int

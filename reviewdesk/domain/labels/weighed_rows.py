@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, chosen_source, row_of
 from reviewdesk.domain.labels.sampling import Weighing, decided_strata, decided_verdicts, weigh

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from statistics import median
 
+from msgspec import Struct
+
 from reviewdesk.domain.labels.pace import TimedLabel
 from reviewdesk.domain.labels.repeats import LabelPair, SelfAgreement, self_agreement
 from reviewdesk.domain.records import Pace
 from reviewdesk.domain.stats.figures import Ranged
 from reviewdesk.domain.stats.rates import rate_difference
-from reviewdesk.frozen import Frozen
 
 HUNDRED = 100
 BREAK = timedelta(minutes=30)
@@ -34,7 +35,7 @@ _FEWEST_PAIRS = 10
 """The fewest repeats in each half for a comparison of the halves."""
 
 
-class MovedFigure(Frozen):
+class MovedFigure(Struct, frozen=True):
     """A figure without the last hundred labels, and with them; ``basis`` says what it is of."""
 
     name: str
@@ -43,7 +44,7 @@ class MovedFigure(Frozen):
     basis: str
 
 
-class WorkPace(Frozen):
+class WorkPace(Struct, frozen=True):
     """The pace of the last hundred labels, of the hundred before, and of the session."""
 
     last: Pace
@@ -51,7 +52,7 @@ class WorkPace(Frozen):
     session: Pace
 
 
-class SelfAgreements(Frozen):
+class SelfAgreements(Struct, frozen=True):
     """A reviewer's agreement with themselves: all repeats, and by whether the answer was seen.
 
     ``unseen`` are the repeats given before any sight of the panel's answer. ``earlier`` and
@@ -65,7 +66,7 @@ class SelfAgreements(Frozen):
     later: SelfAgreement
 
 
-class WorkPage(Frozen):
+class WorkPage(Struct, frozen=True):
     """All that the page of pace shows of one reviewer in one run; ``stop`` are reasons to stop."""
 
     labels: int

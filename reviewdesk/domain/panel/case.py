@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from reviewdesk.domain.canonical import CanonicalCheck, CanonicalVerdict, own_facts
 from reviewdesk.domain.verdict import Generator
-from reviewdesk.frozen import Frozen, field
 
 
-class Check(Frozen):
+class Check(Struct, frozen=True):
     """A deterministic check: ``exact``, ``contains``, ``regex`` or ``schema``, with its operand."""
 
     kind: str
@@ -21,7 +22,7 @@ class Check(Frozen):
     negated: bool = False
 
 
-class Case(Frozen):
+class Case(Struct, frozen=True):
     """One response that waits for a panel. Without a ``rubric``, the panel's rubric applies."""
 
     id: str
@@ -138,7 +139,7 @@ def case_key(case: Case) -> str:
     return json.dumps(content, ensure_ascii=True)
 
 
-class CheckResult(Frozen):
+class CheckResult(Struct, frozen=True):
     """The result of one check on a response; ``reason`` is a line for a person if it did not pass.
 
     ``passed`` is ``None`` if the check gave no answer, which does not count against the response.

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from reviewdesk.domain.jury.family import Family, family
 from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.rule import stand_in
@@ -17,7 +19,6 @@ from reviewdesk.domain.panel.reasoning import SHORT_LIMIT, thinks
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.panel.vendors import key_variable
 from reviewdesk.domain.verdict import BY_REGIME, Generator, Policy, Strategy
-from reviewdesk.frozen import Frozen
 
 _BROKEN_BY_ONE = frozenset(
     {
@@ -77,7 +78,7 @@ _THOUGHT_TOKENS = 1000
 _NONCE = "0" * 32
 
 
-class PanelPlace(Frozen):
+class PanelPlace(Struct, frozen=True):
     """One juror with its family, its share of the weight and the variable of its API key."""
 
     juror: Juror
@@ -87,7 +88,7 @@ class PanelPlace(Frozen):
     key_variable: str | None
 
 
-class Cost(Frozen):
+class Cost(Struct, frozen=True):
     """The cost in US dollars of one case of ``ITEM_BYTES``, with one answer from each juror.
 
     ``bribe`` is the cost of calling the cheapest jurors that could carry the trimmed mean.
@@ -98,7 +99,7 @@ class Cost(Frozen):
     bribe: float
 
 
-class Composition(Frozen):
+class Composition(Struct, frozen=True):
     """A panel as ``panel check`` reports it; ``strategy`` is ``None`` if a person decides."""
 
     spec: PanelSpec
@@ -113,7 +114,7 @@ class Composition(Frozen):
     hash: str
 
 
-class PanelCheck(Frozen):
+class PanelCheck(Struct, frozen=True):
     """A panel file and the variables of keys that are not set; their values are never kept."""
 
     file: str

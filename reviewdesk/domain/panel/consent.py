@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reviewdesk.frozen import Frozen, field
+from msgspec import Struct, field
 
 
-class Host(Frozen):
+class Host(Struct, frozen=True):
     """One host that would receive calls; its proxy is shown without credentials."""
 
     name: str
@@ -21,7 +21,7 @@ class Host(Frozen):
     """The jurors that are asked there with their models, where a plan tells them by host."""
 
 
-class ConsentPlan(Frozen):
+class ConsentPlan(Struct, frozen=True):
     """What a person consents to; ``worst_usd`` is ``None`` if any juror has no price."""
 
     hosts: tuple[Host, ...]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
+from msgspec.structs import replace
 
 CACHE_WRITE = 1.25
 """What a token that is written to a vendor's cache costs, in tokens of input, at the vendors that
@@ -15,7 +14,7 @@ BATCH_SHARE = 0.5
 """What a call in a vendor's batch costs, as a share of its price."""
 
 
-class Price(Frozen):
+class Price(Struct, frozen=True):
     """The price of a model, in US dollars per million tokens.
 
     Without a price of ``cached`` tokens, those that a vendor read from its cache cost as others.

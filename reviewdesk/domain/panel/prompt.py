@@ -13,9 +13,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
+from msgspec import Struct
+
 from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.panel.reply_contract import VERSION, shape
-from reviewdesk.frozen import Frozen
 
 DEFAULT_SYSTEM = (
     "You are a juror. Judge one response against the rubric, on its merits and on nothing else: "
@@ -67,7 +68,7 @@ Answer with exactly one JSON object and nothing else:
 """The instructions of version 1 of the contract, kept to recognise its prompt hashes."""
 
 
-class Prompt(Frozen):
+class Prompt(Struct, frozen=True):
     """The two turns of a call, and the nonce that the reply must repeat.
 
     ``common`` is the length of the beginning of ``user`` that all calls of a run share if they

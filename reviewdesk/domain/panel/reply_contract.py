@@ -11,14 +11,15 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
+from msgspec import Struct
+
 from reviewdesk.domain.jury.label_words import LabelRules
-from reviewdesk.frozen import Frozen
 
 VERSION: Final = 2
 """The version of the contract, which is part of every prompt hash. Version 1 had no ``null``."""
 
 
-class ReplyKey(Frozen):
+class ReplyKey(Struct, frozen=True):
     """One key of a reply: its JSON types, and the words that ask for it."""
 
     key: str

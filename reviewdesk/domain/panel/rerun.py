@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.canonical import CanonicalBallot, own_facts
 from reviewdesk.domain.enums import Status
@@ -14,7 +16,6 @@ from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.reply_contract import VERSION
 from reviewdesk.domain.verdict import Ballot, Decision, Verdict
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.domain.panel.juror import Juror
@@ -31,14 +32,14 @@ class RerunScope(StrEnum):
     JUROR = "juror"
 
 
-class RerunRequest(Frozen):
+class RerunRequest(Struct, frozen=True):
     """A person's request for a re-run; ``juror`` is set only if the scope is ``JUROR``."""
 
     scope: RerunScope = RerunScope.PANEL
     juror: str | None = None
 
 
-class RerunSeats(Frozen):
+class RerunSeats(Struct, frozen=True):
     """The panel of a re-run: the jurors to ask and the ballots that stay, both by seat."""
 
     panel: PanelSpec
@@ -103,7 +104,7 @@ def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeat
     )
 
 
-class Rerun(Frozen):
+class Rerun(Struct, frozen=True):
     """One re-run of a verdict, kept beside the first.
 
     ``correct`` says whether its decision agrees with the current label; it is ``None`` unless both
@@ -142,7 +143,7 @@ class Rerun(Frozen):
         return self.committed == self.panel_hash
 
 
-class Change(Frozen):
+class Change(Struct, frozen=True):
     """One juror's ballots before and after a re-run; ``None`` if it was not on that panel."""
 
     juror: str
@@ -218,7 +219,7 @@ def correct(decision: Decision | None, truth: str | None) -> bool | None:
     return decision == truth
 
 
-class FlipRate(Frozen):
+class FlipRate(Struct, frozen=True):
     """How often one juror changed its vote when asked again: ``flipped`` of ``asked`` times."""
 
     juror: str

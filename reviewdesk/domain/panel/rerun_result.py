@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from reviewdesk.domain.enums import Status
 from reviewdesk.domain.panel.turnout import LiveProgress, Turnouts
-from reviewdesk.frozen import Frozen, field
 
 if TYPE_CHECKING:
     from reviewdesk.domain.canonical import CanonicalVerdict
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.verdict import Decision
 
 
-class Arrival(Frozen):
+class Arrival(Struct, frozen=True):
     """One ballot of a re-run; ``error`` is empty if the ballot can be used."""
 
     juror: str
@@ -34,7 +33,7 @@ class Arrival(Frozen):
         return bool(self.error) or Status(self.status).missing
 
 
-class OpenRerun(Frozen):
+class OpenRerun(Struct, frozen=True):
     """A running re-run: its verdicts, the jurors that are asked, and the ballots so far.
 
     Of several verdicts only the ``progress`` is told, not each ballot.
@@ -53,7 +52,7 @@ class OpenRerun(Frozen):
         return len(self.keys) == 1
 
 
-class RerunHistory(Frozen):
+class RerunHistory(Struct, frozen=True):
     """The re-runs of an item, oldest first, flip rates of item and run, and a running re-run."""
 
     reruns: tuple[Rerun, ...] = ()
@@ -62,7 +61,7 @@ class RerunHistory(Frozen):
     running: OpenRerun | None = None
 
 
-class RerunResult(Frozen):
+class RerunResult(Struct, frozen=True):
     """How many jurors were asked, answered and failed; ``stopped`` if the re-run ended early."""
 
     before: Decision | None
@@ -89,7 +88,7 @@ class RerunResult(Frozen):
         return f"{stopped_after(self.answered + self.failed, self.asked)}: {self.decided}"
 
 
-class RerunExtent(Frozen):
+class RerunExtent(Struct, frozen=True):
     """Who is asked again about how many verdicts; ``shown`` is the filter that chose them.
 
     Of a re-run that was cut off, ``left`` verdicts wait since ``at``.
@@ -105,7 +104,7 @@ class RerunExtent(Frozen):
     at: str = ""
 
 
-class RerunDecision(Frozen):
+class RerunDecision(Struct, frozen=True):
     """A verdict that was asked about again: the event that planned it, and both decisions."""
 
     plan: int

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, TypeAlias, cast
+
+from msgspec.structs import replace
 
 from reviewdesk.domain import arguments
 from reviewdesk.domain.assessment.assess import Assessment, assess
@@ -160,7 +163,7 @@ def rule_of(verdict: Verdict, other: PanelRule) -> PanelRule:
     # A panel file's labels are for verdicts whose jurors answered by labels.
     rules = other.counting if labelled(verdict.ballots) else LabelRules()
     counting = policy.counting or rules
-    return replace(
+    return dataclasses.replace(
         other,
         labels=counting.labels,
         passing=counting.passing,
@@ -320,8 +323,8 @@ class PanelSpec:
     @property
     def once(self) -> PanelSpec:
         """The same panel, whose jurors are all asked once, as re-runs ask them."""
-        jurors = tuple(replace(one, samples=1, order=None) for one in self.jurors)
-        rule = replace(self.rule, stop_when_decided=False, swap=False, rounds=1)
+        jurors = tuple(dataclasses.replace(one, samples=1, order=None) for one in self.jurors)
+        rule = dataclasses.replace(self.rule, stop_when_decided=False, swap=False, rounds=1)
         return PanelSpec(self.name, jurors, rule, self.rubric)
 
     def seated(self, names: Iterable[str]) -> PanelSpec:

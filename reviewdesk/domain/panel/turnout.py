@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.samples import flips
 from reviewdesk.domain.verdict import SLACK, Status
-from reviewdesk.frozen import Frozen, field
 
 STOPPED = "juror_stopped"
 """The kind of error of a ballot for which a juror was not asked, as nobody answers for it."""
@@ -99,7 +98,7 @@ class Turnouts(Struct):
         return Counter(dict(kinds.most_common()))
 
 
-class Allowance(Frozen):
+class Allowance(Struct, frozen=True):
     """How many ballots a run may lose: a count, or a share of its ballots."""
 
     most: float = 0
@@ -118,7 +117,7 @@ class Allowance(Frozen):
 NONE_LOST = Allowance()
 
 
-class ModelPause(Frozen):
+class ModelPause(Struct, frozen=True):
     """A model that is asked nothing for ``left`` seconds, and the reason, such as ``429``."""
 
     model: str
@@ -128,7 +127,7 @@ class ModelPause(Frozen):
     """Whether the host named the end of the pause."""
 
 
-class LiveProgress(Frozen):
+class LiveProgress(Struct, frozen=True):
     """How far a live run is: cases that are done, calls a second, cost and remaining seconds.
 
     ``spent_usd`` is ``None`` if a juror has no price, ``left`` while nothing was called.
@@ -143,7 +142,7 @@ class LiveProgress(Frozen):
     """The models that calls wait for."""
 
 
-class BatchSummary(Frozen):
+class BatchSummary(Struct, frozen=True):
     """The figures of a finished run; ``problem`` is the reason if it counts as failed."""
 
     report: str
@@ -176,7 +175,7 @@ class BatchSummary(Frozen):
         return self.spared / (self.calls + self.reused + self.spared) if self.spared else None
 
 
-class BatchesPending(Frozen):
+class BatchesPending(Struct, frozen=True):
     """The end of a run whose calls wait at vendors, so that there is no report yet."""
 
     waiting: int

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
+from msgspec import Struct, field
+
 from reviewdesk.domain.assessment.flags import SHORT
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.tokens import Piece, tokens
-from reviewdesk.frozen import Frozen, field
 
 _MAX_OPTIONS = 100
 """The maximum number of options offered at once."""
 
 
-class Vocabulary(Frozen):
+class Vocabulary(Struct, frozen=True):
     """The names of a desk that a filter may use."""
 
     tags: tuple[str, ...] = ()
@@ -24,14 +25,14 @@ class Vocabulary(Frozen):
     """The saved filters, by name."""
 
 
-class Option(Frozen):
+class Option(Struct, frozen=True):
     """A text to insert, and what it means."""
 
     text: str
     note: str = ""
 
 
-class Completion(Frozen):
+class Completion(Struct, frozen=True):
     """The options for the word from ``start`` to ``end``; each option replaces that word."""
 
     start: int

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from reviewdesk.domain.assessment.flags import SHORT, Flag
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.search import parse_search
 from reviewdesk.domain.query.tokens import Piece, Token, tokens, unclosed
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 
 ORDERS = tuple(words.ORDERS)
 MIXED = "mix"
@@ -67,7 +68,7 @@ class Term:
         return self.kind not in _OPEN_KINDS and self.name != "label"
 
 
-class Nested(Frozen):
+class Nested(Struct, frozen=True):
     """A filter in parentheses, or a saved filter, as one part of another filter."""
 
     filter: Filter
@@ -77,7 +78,7 @@ class Nested(Frozen):
 Part: TypeAlias = Term | Nested
 
 
-class Filter(Frozen):
+class Filter(Struct, frozen=True):
     """A filter: every group must hold, and a group holds if any one of its parts does."""
 
     groups: tuple[tuple[Part, ...], ...]

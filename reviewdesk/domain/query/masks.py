@@ -6,8 +6,8 @@ a verdict does not have is NaN: no comparison holds for it, and every order puts
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -200,7 +200,7 @@ def _wrong(facts: QueueFacts, term: Term) -> Mask:
 
 
 def _untagged(facts: QueueFacts, term: Term) -> Mask:
-    return ~facts.matching(replace(term, name="tagged"))
+    return ~facts.matching(dataclasses.replace(term, name="tagged"))
 
 
 def _held(facts: QueueFacts, term: Term) -> Mask:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from reviewdesk.domain.labels.marks import TENTATIVE, TRUTH, TRUTHS
 from reviewdesk.domain.query.columns import CODES, NOT_TOLD
@@ -16,7 +17,6 @@ from reviewdesk.domain.query.filter import Term
 from reviewdesk.domain.query.masks import Column, Mask, Rows
 from reviewdesk.domain.query.words import NUMBERS
 from reviewdesk.domain.run.packing import COLUMNS
-from reviewdesk.frozen import Frozen
 
 _FIXED = frozenset({"text", "juror", "failed", "abstained", "unknown", "run", "flip"})
 """Terms that hold of the same verdicts for as long as the same runs are loaded."""
@@ -93,7 +93,7 @@ def _column(name: str, values: array[Any]) -> Column:
     return column
 
 
-class RunFacts(Frozen):
+class RunFacts(Struct, frozen=True):
     """The columns of a run, and ``find``, which returns the keys that match any other term."""
 
     columns: RunColumns
@@ -122,7 +122,7 @@ class RunFacts(Frozen):
         return found
 
 
-class StretchFacts(Frozen):
+class StretchFacts(Struct, frozen=True):
     """What columns say of some verdicts of a run, in the order of the stretch."""
 
     size: int

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from msgspec import Struct
+
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 
 _PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
 _UNSPACED = (
@@ -26,7 +27,7 @@ A NUL ends a text for some of SQLite's functions, and a lone surrogate is not a 
 """
 
 
-class SearchTerm(Frozen):
+class SearchTerm(Struct, frozen=True):
     """One text that must occur: a word (of which the ``beginning`` is enough) or a phrase."""
 
     text: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
 
 RULE = "a space is and, ! not, | or (binds tighter), ( ) group"
 """How the words of a filter are combined, as shown to users."""
@@ -24,7 +24,7 @@ class Piece(Enum):
     CLOSE = auto()
 
 
-class Token(Frozen):
+class Token(Struct, frozen=True):
     """One token and its place; the ``OPEN`` of a negated group begins at its ``!``."""
 
     piece: Piece

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict
 from reviewdesk.domain.jury.agreement import R_WG
@@ -15,7 +16,6 @@ from reviewdesk.domain.run.columns import Bools, Floats, Ints, Small
 from reviewdesk.domain.run.packing import NOTHING
 from reviewdesk.domain.run.policies import PolicyFacts
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.frozen import Frozen
 
 _ODD = frozenset({"label", "regime", "same_family", "trim"})
 """What a verdict may state that ``assess`` alone holds against its ballots."""
@@ -23,7 +23,7 @@ _ODD_BALLOT = ("status", "error", "trimmed")
 _OK = ("ok", None)
 
 
-class Ballots(Frozen):
+class Ballots(Struct, frozen=True):
     """The answers of n verdicts of at most s seats.
 
     Values per ballot are flat, verdict after verdict. ``place`` spreads them over ``[n, s]``, where

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.enums import Band
@@ -13,14 +14,13 @@ from reviewdesk.domain.jury.agreement import ALPHA, LINED
 from reviewdesk.domain.run.ballots import values_of
 from reviewdesk.domain.run.columns import Bools, Floats, Ints
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING
-from reviewdesk.frozen import Frozen
 
 BANDS = (Band.LOW, Band.MEDIUM, Band.HIGH)
 """The code of a band is its index here; -1 is none."""
 LOW, MEDIUM, HIGH = range(3)
 
 
-class Claims(Frozen):
+class Claims(Struct, frozen=True):
     """What is stated, ``[n]``; a missing code is -1, a missing value NaN."""
 
     decision: Ints

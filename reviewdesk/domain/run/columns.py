@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from reviewdesk.domain.run.packing import COLUMNS as PACKED
 from reviewdesk.domain.run.packing import (
@@ -25,7 +26,6 @@ from reviewdesk.domain.run.packing import (
     PackedRun,
 )
 from reviewdesk.domain.stats.dense import Bools, Floats, Ints
-from reviewdesk.frozen import Frozen
 
 __all__ = [
     "DECISIONS", "NOTHING", "ROUNDINGS", "STRATEGIES", "Bools", "Columns", "Floats", "Ints",
@@ -35,7 +35,7 @@ __all__ = [
 Small: TypeAlias = npt.NDArray[np.int8]
 
 
-class Columns(Frozen):
+class Columns(Struct, frozen=True):
     """The ballots of n verdicts of at most s seats, in file order.
 
     Values per seat are juror-major, ``[s, n]``, values per verdict ``[n]``. A missing score, weight

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct, field
+
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.records import Progress, Run
 from reviewdesk.domain.run.measures import RunAlphas
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.frozen import Frozen, field
 
 
-class DecisionCounts(Frozen):
+class DecisionCounts(Struct, frozen=True):
     """A run's verdicts counted by decision, by flag and by breach."""
 
     decisions: Mapping[Decision | None, int]
@@ -27,7 +28,7 @@ class DecisionCounts(Frozen):
     """Ballots whose answer was not understood."""
 
 
-class RunLine(Frozen):
+class RunLine(Struct, frozen=True):
     """A run in the list of runs, with the number of labelled verdicts and its alphas."""
 
     run: Run
@@ -35,7 +36,7 @@ class RunLine(Frozen):
     alphas: RunAlphas = field(default_factory=RunAlphas)
 
 
-class StratumDraw(Frozen):
+class StratumDraw(Struct, frozen=True):
     """A stratum of a run's draw, with its number of verdicts and the size of its audit."""
 
     name: str
@@ -43,7 +44,7 @@ class StratumDraw(Frozen):
     audit: int
 
 
-class LabelCounts(Frozen):
+class LabelCounts(Struct, frozen=True):
     """Counts of a run's labelled verdicts; ``decided`` are those with a pass or a fail."""
 
     decided: int
@@ -57,7 +58,7 @@ class LabelCounts(Frozen):
         return self.decided + self.unsure + self.disputed
 
 
-class RunDetails(Frozen):
+class RunDetails(Struct, frozen=True):
     """Everything about one run. ``filled`` is the policy that the user gave when loading it.
 
     ``unlabelled`` counts the verdicts with a human label in the file but no label in this desk.

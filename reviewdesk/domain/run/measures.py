@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from msgspec import Struct, field
+
 from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.run.packing import Bar
-from reviewdesk.frozen import Frozen, field
 
 
 class Undefined(StrEnum):
@@ -35,7 +36,7 @@ _WORDS = {
 }
 
 
-class RunAlphas(Frozen):
+class RunAlphas(Struct, frozen=True):
     """A run's alphas; ``reasons`` says by name why one of them is ``None``.
 
     ``alpha`` is the interval alpha on scores, ``alpha_low`` and ``alpha_high`` its 95% interval,
@@ -50,7 +51,7 @@ class RunAlphas(Frozen):
     reasons: Mapping[str, Undefined] = field(default_factory=dict)
 
 
-class RunMeasures(Frozen):
+class RunMeasures(Struct, frozen=True):
     """The figures of a run, computed once all of its ballots have been packed.
 
     ``mass`` is the disagreement ``W = Σ m·s²`` of all verdicts; ``None`` if no jurors disagree.
@@ -62,7 +63,7 @@ class RunMeasures(Frozen):
     mass: float | None
 
 
-class Measures(Frozen):
+class Measures(Struct, frozen=True):
     """The figures of one verdict: the range of its scores, its disagreement and its breaches.
 
     ``mass`` is ``m·s²``, m the number of scores and s² their sample variance; ``None`` under two

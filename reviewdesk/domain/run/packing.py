@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.jury.rule import Rule
 from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.verdict import Decision, Policy, Rounding, Status, Strategy, Verdict
-from reviewdesk.frozen import Frozen
 
 DECISIONS = (Decision.FAIL, Decision.PASS, Decision.INCONCLUSIVE, Decision.ERROR)
 """A decision is stored as its index here, so 0 is a fail and 1 a pass; -1 is no decision."""
@@ -58,7 +59,7 @@ Window: TypeAlias = dict[str, bytes]
 """The columns of consecutive verdicts, each as bytes."""
 
 
-class PackedRun(Frozen):
+class PackedRun(Struct, frozen=True):
     """The columns of a run, and the two tuples that ``juror`` and ``quorum`` index."""
 
     columns: Mapping[str, bytes | bytearray]

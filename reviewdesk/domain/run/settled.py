@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.canonical import CanonicalVerdict
@@ -21,7 +22,6 @@ from reviewdesk.domain.run.policies import PolicyFacts
 from reviewdesk.domain.run.settle import ERROR, INCONCLUSIVE, Settled
 from reviewdesk.domain.run.tally import DERIVED, DERIVED_ESCALATION, SettledVerdicts
 from reviewdesk.domain.verdict import Generator
-from reviewdesk.frozen import Frozen
 
 _BANDS = (*[one.value for one in BANDS], None)
 _SOURCES = (AgreementSource.OURS.value, AgreementSource.REPORTED.value)
@@ -29,7 +29,7 @@ _DECIDED = (*[one.value for one in DECISIONS], None)
 """By code; -1 is the last."""
 
 
-class SettledWindow(Frozen):
+class SettledWindow(Struct, frozen=True):
     """What columns give of verdicts, and the places of those that they do not settle."""
 
     found: SettledVerdicts

@@ -7,11 +7,12 @@ scores. A part of an archive becomes one ``Stats``, whatever its size.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from operator import add
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.audit.mismatches import Breach
@@ -20,7 +21,6 @@ from reviewdesk.domain.run.tally import DERIVED_ESCALATION, Counts
 from reviewdesk.domain.stats.alpha import AlphaState, NominalState
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif.policies import PolicyCounts, Variant
-from reviewdesk.frozen import Frozen, field
 
 BINS = 10
 """Equal bins of the scores from 0 to 1."""
@@ -30,7 +30,7 @@ Record = TypeVar("Record", "ScoreSums", "JurorSums", "Stats")
 _NO_BINS = (0,) * BINS
 
 
-class ScoreSums(Frozen):
+class ScoreSums(Struct, frozen=True):
     """How many numbers there are, their sum and the sum of their squares."""
 
     n: int = 0
@@ -42,7 +42,7 @@ class ScoreSums(Frozen):
         return _summed(self, other)
 
 
-class JurorSums(Frozen):
+class JurorSums(Struct, frozen=True):
     """What one juror did: its seats, votes and scores, and how its scores lie to the panel's.
 
     A residual is a juror's score less the mean of its panel's, where two or more gave scores.
@@ -60,7 +60,7 @@ class JurorSums(Frozen):
         return _summed(self, other)
 
 
-class Stats(Frozen):
+class Stats(Struct, frozen=True):
     """The sufficient statistics of some verdicts; those of disjoint parts can be merged."""
 
     counts: Counts = field(default_factory=Counts)

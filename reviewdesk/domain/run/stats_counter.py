@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.audit.mismatches import Breach

@@ -10,13 +10,14 @@ from enum import Enum
 from operator import and_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec import Struct
+
 from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.content import canonical_texts
 from reviewdesk.domain.labels.sampling import FIRST_REST, stratum
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +47,7 @@ class SettledVerdict(NamedTuple):
     voteless: bool
 
 
-class SettledVerdicts(Frozen):
+class SettledVerdicts(Struct, frozen=True):
     """What a run keeps of many assessed verdicts: a column for each part of ``SettledVerdict``."""
 
     derived: Mapping[str, list[Any]]

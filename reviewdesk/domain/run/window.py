@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from msgspec import Struct
+
 from reviewdesk.domain.assessment.assess import Assessment, assess
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.canonical import CanonicalVerdict, Written
@@ -16,13 +18,12 @@ from reviewdesk.domain.run.packing import Bar, Packer, failed_ballots
 from reviewdesk.domain.run.policies import Policies
 from reviewdesk.domain.run.tally import RunTally, SettledVerdict, preliminary_flags
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_reader
-from reviewdesk.frozen import Frozen
 
 SIZE = 500
 """The number of verdicts in a window; the last of a run may have fewer."""
 
 
-class VerdictWindow(Frozen):
+class VerdictWindow(Struct, frozen=True):
     """Consecutive verdicts of a run, from place ``first`` in file order."""
 
     first: int

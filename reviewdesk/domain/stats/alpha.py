@@ -15,12 +15,12 @@ from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from reviewdesk.domain.stats.dense import Floats, Rows, cases, counted, dense, given, parts
 from reviewdesk.domain.stats.ranks import MOST, RankTables, lowest, ranks
 from reviewdesk.domain.stats.student import t_quantile
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.frozen import Frozen
 
 Units: TypeAlias = Floats | Sequence[Sequence[float | None]]
 
@@ -28,7 +28,7 @@ ENOUGH = 10
 """The fewest pairable units for which an interval is given."""
 
 
-class AlphaState(Frozen):
+class AlphaState(Struct, frozen=True):
     """The sums that give a run's interval alpha; states of disjoint parts can be merged.
 
     ``units`` counts the pairable units and ``N`` their ballots, ``mean`` is the mean of these
@@ -85,7 +85,7 @@ class AlphaState(Frozen):
         return 1 - (self.W / self.N) / (self.M2 / (self.N - 1))
 
 
-class NominalState(Frozen):
+class NominalState(Struct, frozen=True):
     """The counts that give a run's nominal alpha; states of disjoint parts can be merged.
 
     ``values`` counts the pairable ballots of each value, and ``alike`` the pairs of like ballots
@@ -131,7 +131,7 @@ class NominalState(Frozen):
         return 1 - observed / expected
 
 
-class LogMoments(Frozen):
+class LogMoments(Struct, frozen=True):
     """Mean and squares of ``log(1 - alpha)`` without each of n units; parts can be merged."""
 
     n: int = 0
@@ -163,7 +163,7 @@ class LogMoments(Frozen):
         )
 
 
-class Contributions(Frozen):
+class Contributions(Struct, frozen=True):
     """Each unit's part in the run's interval alpha: ``contribution`` and ``weight``, ``[units]``.
 
     ``contribution = 1 - s² / S²`` and ``weight = m / N``; their products sum to ``alpha``. A unit
@@ -269,7 +269,7 @@ def _matrix(units: Units) -> Floats:
     return np.zeros((len(given), 0))
 
 
-class _Units(Frozen):
+class _Units(Struct, frozen=True):
     """The k pairable units that have m ballots each: ``values`` ``[m, k]``, at their ``rows``."""
 
     rows: Rows

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import CELLS
 from reviewdesk.domain.stats.counters import BINS, EDGE, Counters
 from reviewdesk.errors import UsageError
-from reviewdesk.frozen import Frozen
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.integer[Any]]
 
 
-class Rows(Frozen):
+class Rows(Struct, frozen=True):
     """Labelled verdicts as columns of equal length.
 
     ``correct`` is whether the judge agrees with the label, and ``passed`` whether it passed the

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct, field
+
 from reviewdesk.domain.gates.limits import LimitCheck
 from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
@@ -11,10 +13,9 @@ from reviewdesk.domain.labels.strata import AuditSample, Stratum
 from reviewdesk.domain.records import Blocker, Calibration, Metrics, Pace, TagCount, Truth
 from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, PanelIntervals, Target
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.frozen import Frozen, field
 
 
-class BlindSplit(Frozen):
+class BlindSplit(Struct, frozen=True):
     """The figures of the verdicts that were labelled blind, beside those of all others.
 
     A verdict is blind if each of its current labels was given before the panel's answer was shown.
@@ -26,7 +27,7 @@ class BlindSplit(Frozen):
     unsaid: int
 
 
-class BlindFigures(Frozen):
+class BlindFigures(Struct, frozen=True):
     """The figures that a blind session may show, from the labelled verdicts alone.
 
     None of them changes with the panel's answer to an unlabelled verdict. ``fit`` weighs every row
@@ -41,7 +42,7 @@ class BlindFigures(Frozen):
     fit: Fit | None = None
 
 
-class TruthCounts(Frozen):
+class TruthCounts(Struct, frozen=True):
     """Counts of a run's verdicts, of its labelled ones, and of decisions against labels.
 
     ``undecided`` verdicts are decided neither pass nor fail.
@@ -58,7 +59,7 @@ _NO_PACE = Pace(per_hour=None, median_dwell=None, counted=0)
 _NOTHING = RunRate(RateMethod.NONE, None, None, None)
 
 
-class CalibrationPage(Frozen):
+class CalibrationPage(Struct, frozen=True):
     """Everything that a run's labels say about its judge.
 
     ``jurors`` and ``fit`` are ``None`` if not requested; ``fit`` describes the headline's rows.
@@ -121,7 +122,7 @@ class CalibrationPage(Frozen):
         )
 
 
-class FilePage(Frozen):
+class FilePage(Struct, frozen=True):
     """Everything that a labels file says about a judge.
 
     ``honest`` is the corrected rate of a named run that the file was not drawn from;
@@ -137,7 +138,7 @@ class FilePage(Frozen):
     specificity: Estimate | None = None
 
 
-class DrillDown(Frozen):
+class DrillDown(Struct, frozen=True):
     """A group of verdicts behind a figure, and the filter that lists them."""
 
     title: str

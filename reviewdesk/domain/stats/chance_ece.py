@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec import Struct
 
 from reviewdesk.domain.stats.calibration import Floats, Rows, bin_index, ece
 from reviewdesk.domain.stats.counters import BINS
 from reviewdesk.domain.stats.figures import NullEce
 from reviewdesk.domain.stats.reliability import PLACES, weighted_rows
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.frozen import Frozen
 
 DRAWS = 9_999
 """The number of simulated calibrated judges; a p then has four decimals."""
@@ -26,7 +26,7 @@ ATOMS = 2_000_000
 """The most outcomes that one side of a bin may have; with more, its mean is simulated."""
 
 
-class DiscreteDistribution(Frozen):
+class DiscreteDistribution(Struct, frozen=True):
     """A discrete distribution: ``value[i]`` has probability ``chance[i]``."""
 
     value: Floats

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 import numpy as np
+from msgspec import Struct
 
 from reviewdesk.domain.stats.calibration import Bools, Floats, Ints, numbered
 from reviewdesk.domain.stats.correction import CELLS, Cells
 from reviewdesk.domain.stats.figures import ALONE, Effect, LabelSpread, Target
 from reviewdesk.domain.stats.student import t_quantile
-from reviewdesk.frozen import Frozen
 
 TAIL = 0.025
 
 
-class Clusters(Frozen):
+class Clusters(Struct, frozen=True):
     """The labels that count: one entry for each content, or for its part in each stratum.
 
     ``stratum, content, test`` are numbers ``[k]``, ``weight`` is what the content stands for, and

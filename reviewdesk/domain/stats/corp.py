@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from reviewdesk.domain.stats.calibration import Floats, Rows, bin_index, brier
 from reviewdesk.domain.stats.counters import BINS
 from reviewdesk.domain.stats.figures import Corp, Murphy
 from reviewdesk.domain.stats.reliability import PLACES, levels, weighted_rows
-from reviewdesk.frozen import Frozen
 
 
-class Isotonic(Frozen):
+class Isotonic(Struct, frozen=True):
     """The non-decreasing fit to the outcomes: ``fitted[i]`` at confidence ``at[i]``."""
 
     at: Floats

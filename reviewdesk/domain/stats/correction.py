@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 
+from msgspec import Struct
+
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.frozen import Frozen
 
 CELLS = ("tp", "fn", "tn", "fp")
 """The cells of decisions against labels; a positive should pass."""
@@ -26,7 +27,7 @@ class CorrectionStatus(StrEnum):
     SKIPPED_NO_SIGNAL = "skipped_no_signal"
 
 
-class Corrected(Frozen):
+class Corrected(Struct, frozen=True):
     """A corrected rate with its 95% interval and status."""
 
     rate: float
@@ -40,7 +41,7 @@ def rate_or_zero(part: float, whole: float) -> float:
     return part / whole if whole > 0 else 0.0
 
 
-class Cells(Frozen):
+class Cells(Struct, frozen=True):
     """The confusion of a rater's decisions against the labels, as counts or as weights.
 
     The rater is a panel or a juror; a positive is a response that should pass.

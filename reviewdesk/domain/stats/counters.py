@@ -6,15 +6,16 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import CELLS, Cells
-from reviewdesk.frozen import Frozen
 
 BINS, EDGE = 10, 1e-9
 """The bins of confidence, and the share of one by which a confidence may miss its lower edge."""
 
 
-class CalibrationRow(Frozen):
+class CalibrationRow(Struct, frozen=True):
     """One labelled verdict: the judge's confidence, whether it was right, whether it passed.
 
     ``share`` is how much of a label it is: the reciprocal of the rows on its content.

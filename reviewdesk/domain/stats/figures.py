@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from msgspec import Struct, field
+
 from reviewdesk.domain.stats.correction import Z
-from reviewdesk.frozen import Frozen, field
 
 
-class Interval(Frozen):
+class Interval(Struct, frozen=True):
     """A 95% interval; functions return ``None`` instead of an undefined one."""
 
     low: float
     high: float
 
 
-class Ranged(Frozen):
+class Ranged(Struct, frozen=True):
     """A figure with the ends of its 95% interval; ``reason`` says why ``value`` is ``None``."""
 
     value: float | None
@@ -25,7 +26,7 @@ class Ranged(Frozen):
     reason: str = ""
 
 
-class Bin(Frozen):
+class Bin(Struct, frozen=True):
     """One populated bin of the reliability diagram.
 
     ``n`` counts its rows of positive weight, ``weight`` is their total weight and ``ess`` their
@@ -42,7 +43,7 @@ class Bin(Frozen):
     ess: float
 
 
-class ZTest(Frozen):
+class ZTest(Struct, frozen=True):
     """A normal test statistic and its two-sided p; ``reason`` says why they are ``None``."""
 
     z: float | None
@@ -50,14 +51,14 @@ class ZTest(Frozen):
     reason: str | None = None
 
 
-class LogLoss(Frozen):
+class LogLoss(Struct, frozen=True):
     """The mean log-loss in nats, and how many rows were clipped for being too near 0 or 1."""
 
     value: float
     clipped: int
 
 
-class Corp(Frozen):
+class Corp(Struct, frozen=True):
     """Brier = miscalibration - discrimination + uncertainty, with the fitted reliability curve.
 
     ``curve`` holds the corners of the isotonic fit as (confidence, rate of being right).
@@ -70,7 +71,7 @@ class Corp(Frozen):
     curve: tuple[tuple[float, float], ...]
 
 
-class Murphy(Frozen):
+class Murphy(Struct, frozen=True):
     """Brier = reliability - resolution + uncertainty + within-bin variance - covariance."""
 
     reliability: float
@@ -81,7 +82,7 @@ class Murphy(Frozen):
     brier: float
 
 
-class NullEce(Frozen):
+class NullEce(Struct, frozen=True):
     """The ECE that a perfectly calibrated judge with the same confidences would show.
 
     ``expected`` is its mean: computed if ``exact``, else a mean of simulations. ``p`` is the share
@@ -102,7 +103,7 @@ class RecalibrationMethod(StrEnum):
     ISOTONIC = "isotonic"
 
 
-class Suggestion(Frozen):
+class Suggestion(Struct, frozen=True):
     """How a recalibration would change Brier; it is never applied.
 
     ``before`` and ``after`` are Brier scores of the same rows, ``after`` cross-validated; their
@@ -121,7 +122,7 @@ class Suggestion(Frozen):
     reason: str | None = None
 
 
-class LabelSpread(Frozen):
+class LabelSpread(Struct, frozen=True):
     """How the labels of one stratum lie in contents of different sizes.
 
     ``labels`` of its ``contents`` are labelled, which are worth as much as ``effective`` contents
@@ -134,7 +135,7 @@ class LabelSpread(Frozen):
     mass: float
 
 
-class Effect(Frozen):
+class Effect(Struct, frozen=True):
     """The design effect of a rate, and the point of the distribution that its interval uses."""
 
     deff: float = 1.0
@@ -145,7 +146,7 @@ ALONE = Effect()
 """The effect where each label is of one verdict, and no two are of one case."""
 
 
-class Part(Frozen):
+class Part(Struct, frozen=True):
     """One stratum's counts for a rate: its contents, those with a label, and the hits among them.
 
     ``labelled`` and ``hits`` may be fractions, if a rate is extended to another sample size or its
@@ -165,7 +166,7 @@ class Part(Frozen):
         return self.size if self.mass is None else self.mass
 
 
-class Pair(Frozen):
+class Pair(Struct, frozen=True):
     """One stratum's counts for a ratio: ``hits`` and ``misses`` are two exclusive kinds of label.
 
     The ratio is hits / (hits + misses). ``most_hits`` and ``most_misses`` are how many of the
@@ -182,7 +183,7 @@ class Pair(Frozen):
     """The verdicts that the stratum stands for, by default ``size``."""
 
 
-class ConfidenceSums(Frozen):
+class ConfidenceSums(Struct, frozen=True):
     """The confidences c of all decided verdicts of a stratum that have one, as sums.
 
     ``powers`` are the sums of c, c², c³ and c⁴ over the ``n`` verdicts.
@@ -201,7 +202,7 @@ class Target(StrEnum):
     ITEMS = "such items"
 
 
-class Estimate(Frozen):
+class Estimate(Struct, frozen=True):
     """A rate over a population with its 95% interval.
 
     ``estimate`` is ``None`` if a stratum has no label. ``low`` and ``high`` are then bounds, with
@@ -215,7 +216,7 @@ class Estimate(Frozen):
     reason: str | None = None
 
 
-class PanelIntervals(Frozen):
+class PanelIntervals(Struct, frozen=True):
     """The panel's figures with 95% intervals through the draw, all about one target.
 
     If a stratum has no label, a rate is ``None`` between bounds, and the ends of Brier, gap and
@@ -235,7 +236,7 @@ class PanelIntervals(Frozen):
     kappa: Interval | None
 
 
-class Fit(Frozen):
+class Fit(Struct, frozen=True):
     """How confidence relates to being right in one set of rows, and what chance would show.
 
     Intervals and tests are ``None`` where they are undefined. ECE has no interval.

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from msgspec import Struct
 
 from reviewdesk.domain.stats.calibration import Floats, Rows
 from reviewdesk.domain.stats.correction import Z
@@ -17,12 +18,11 @@ from reviewdesk.domain.stats.figures import ConfidenceSums, Interval, Part, Targ
 from reviewdesk.domain.stats.rates import midp, wilson
 from reviewdesk.domain.stats.stratified import drawn_rate, midp_interval
 from reviewdesk.domain.stats.student import t_quantile
-from reviewdesk.frozen import Frozen
 
 _HALVINGS = 50
 
 
-class Known(Frozen):
+class Known(Struct, frozen=True):
     """What is known of a quantity of all verdicts of a stratum: its mean, variance and doubt.
 
     ``off`` is the distance of the mean from the ends of its 95% interval, 0 if all are known.
@@ -33,7 +33,7 @@ class Known(Frozen):
     off: float = 0.0
 
 
-class Bounded(Frozen):
+class Bounded(Struct, frozen=True):
     """The mean of some values and of their squares, with the ends of the values' range."""
 
     mean: float
@@ -63,7 +63,7 @@ class Bounded(Frozen):
         return self.least + span * low, self.least + span * high
 
 
-class LossStratum(Frozen):
+class LossStratum(Struct, frozen=True):
     """One stratum for Brier and gap: its labels, and what is known without labels.
 
     Of a verdict with confidence c that is wrong (e = 1) or right (e = 0), the squared error is

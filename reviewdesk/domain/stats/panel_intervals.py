@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from reviewdesk.domain.labels.non_response import as_wrong_and_right
 from reviewdesk.domain.labels.weighed_rows import LabelledRows

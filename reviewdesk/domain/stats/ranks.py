@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from reviewdesk.domain.stats.dense import Floats, Ints, given
-from reviewdesk.frozen import Frozen
 
 MOST = 1 << 18
 """The distinct values in a table."""
 
 
-class RankTable(Frozen):
+class RankTable(Struct, frozen=True):
     """Consecutive distinct values of pairable ballots, and the mid-rank of each among all."""
 
     values: Floats

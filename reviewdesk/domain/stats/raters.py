@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
+from msgspec import Struct
 
 from reviewdesk.domain.stats.dense import Floats
 from reviewdesk.domain.stats.figures import Part, Ranged
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.frozen import Frozen
 
 Labels = tuple[str | None, ...]
 """The label of each rater, in the order of the raters; ``None`` where one gave none."""
@@ -29,7 +29,7 @@ SAME = "everybody gave one and the same label throughout"
 FEW = "no item has two labels"
 
 
-class RatedStratum(Frozen):
+class RatedStratum(Struct, frozen=True):
     """The rated items of one stratum, counted by their labels.
 
     ``size`` is how many verdicts they stand for, ``None`` if they were not drawn.
@@ -53,7 +53,7 @@ class RatedStratum(Frozen):
         return RatedStratum(kept, self.size)
 
 
-class PairAgreement(Frozen):
+class PairAgreement(Struct, frozen=True):
     """How far two raters agree on the ``n`` items that both labelled; ``same`` got one label."""
 
     one: str
@@ -64,7 +64,7 @@ class PairAgreement(Frozen):
     kappa: Ranged
 
 
-class RaterAgreement(Frozen):
+class RaterAgreement(Struct, frozen=True):
     """How far all raters agree on the ``n`` items with two labels or more, and each two of them."""
 
     n: int

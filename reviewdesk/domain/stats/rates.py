@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
 
+from msgspec import Struct
+
 from reviewdesk.domain.stats.correction import Z
 from reviewdesk.domain.stats.student import beta_cdf
-from reviewdesk.frozen import Frozen
 
 
-class RateDifference(Frozen):
+class RateDifference(Struct, frozen=True):
     """The difference of two rates with its 95% interval; all ``None`` if a rate has no data."""
 
     diff: float | None

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct, field
 
 from reviewdesk.domain.stats.calibration import Floats, Rows, brier
 from reviewdesk.domain.stats.corp import isotonic
 from reviewdesk.domain.stats.figures import RecalibrationMethod, Suggestion
 from reviewdesk.domain.stats.reliability import logit, spiegelhalter, weighted_rows
-from reviewdesk.frozen import Frozen, field
 
 NEEDED = {
     RecalibrationMethod.TEMPERATURE: 30,
@@ -25,7 +25,7 @@ FOLDS = 5
 SEED = 20
 
 
-class FittedMap(Frozen):
+class FittedMap(Struct, frozen=True):
     """A fitted map; ``bounded`` says that the best one lies at infinity and this replaces it."""
 
     apply: Callable[[Floats], Floats]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.stats.correction import RIGHT, WRONG, Cells, Z, rate_or_zero
 from reviewdesk.domain.stats.figures import ALONE, Estimate, LabelSpread, Pair, Part, Target
 from reviewdesk.domain.stats.rates import midp, wilson
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.domain.stats.clusters import Clusters
@@ -68,7 +69,7 @@ def drawn_rate(parts: Sequence[Part], target: Target = Target.RUN, z: float = Z)
     return stratified_rate(parts, target, midp_interval, z)
 
 
-class Voted(Frozen):
+class Voted(Struct, frozen=True):
     """A rater's decisions in one stratum; the rater is the panel or a juror.
 
     ``counted`` are those whose label counts for the draw, ``labelled`` all with a label. ``spread``
@@ -93,7 +94,7 @@ class Voted(Frozen):
         return self.counted.n if self.spread is None else self.spread.labels
 
 
-class Rates(Frozen):
+class Rates(Struct, frozen=True):
     """Accuracy, sensitivity and specificity, with 95% intervals about one target."""
 
     accuracy: Estimate

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from reviewdesk.domain.jury.strategies import STRATEGIES as METHODS
 from reviewdesk.domain.jury.strategies import Reads, Votes

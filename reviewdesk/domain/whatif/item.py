@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.jury.label_rules import recount, said_labels
 from reviewdesk.domain.jury.outliers import VALUES
@@ -16,7 +19,6 @@ from reviewdesk.domain.jury.trim import Trim, trim
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Rounding, Strategy, Verdict
 from reviewdesk.domain.whatif.policies import Group, PolicyResult, Variant
-from reviewdesk.frozen import Frozen
 
 
 def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResult, ...]:
@@ -99,14 +101,14 @@ def _ballot_at(ballot: Ballot, threshold: float | None) -> Ballot:
     if threshold is None or ballot.score is None or ballot.withheld:
         return ballot
     vote = ballot.score >= threshold - SLACK
-    return ballot if vote is ballot.vote else replace(ballot, vote=vote)
+    return ballot if vote is ballot.vote else dataclasses.replace(ballot, vote=vote)
 
 
 MOST_TRIES = 400
 """The most tries for one number of bought jurors; a number that needs more is left out."""
 
 
-class Attack(Frozen):
+class Attack(Struct, frozen=True):
     """What ``bought`` jurors could force: the range of values, and other decisions."""
 
     bought: int
@@ -150,7 +152,7 @@ def _attack(
     for chosen in combinations((one.seat for one in verdict.ballots if one.usable), bought):
         for offer in offers:
             ballots = tuple(
-                replace(
+                dataclasses.replace(
                     one,
                     score=None if one.score is None else offer,
                     vote=offer >= line - SLACK,

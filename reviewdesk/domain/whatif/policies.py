@@ -17,15 +17,16 @@ for the decision instead. No policy here reads labels: panels with nothing else 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from itertools import product
 from typing import TypeVar
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from reviewdesk.domain.jury.outliers import Outliers
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
-from reviewdesk.frozen import Frozen, field
 
 T = TypeVar("T")
 
@@ -59,7 +60,7 @@ class Group(StrEnum):
     JURORS = "jurors left out"
 
 
-class Variant(Frozen):
+class Variant(Struct, frozen=True):
     """The rule of a run with some settings changed; ``None`` keeps the setting of each verdict.
 
     A changed ``threshold`` is also the jurors' pass line: a juror that gave a score votes by it,
@@ -107,7 +108,7 @@ class Variant(Frozen):
         return ", ".join(parts) or Group.STANDING.value
 
 
-class Result(Frozen):
+class Result(Struct, frozen=True):
     """The result of one policy over a run; this module defines its figures.
 
     ``own`` marks the policy that the run itself names. ``pass_rate`` is ``None`` if no verdict is
@@ -129,7 +130,7 @@ class Result(Frozen):
     own: bool = False
 
 
-class PolicyCounts(Frozen):
+class PolicyCounts(Struct, frozen=True):
     """What one policy decides over some verdicts, in counts; those of two parts add up.
 
     ``valued`` says that every verdict that it decides has a value, ``own`` that every verdict
@@ -166,7 +167,7 @@ class PolicyCounts(Frozen):
         return self.passes / self.decided if self.decided else None
 
 
-class WhatIfTable(Frozen):
+class WhatIfTable(Struct, frozen=True):
     """The policies of one run beside the run as it stands; ``design`` is that of its labels.
 
     ``jurors`` counts the jurors that could be left out; a whole table takes the most active.
@@ -179,7 +180,7 @@ class WhatIfTable(Frozen):
     jurors: int = 0
 
 
-class PolicyResult(Frozen):
+class PolicyResult(Struct, frozen=True):
     """The value and the decision of one panel under one policy; ``None`` if there is none."""
 
     variant: Variant

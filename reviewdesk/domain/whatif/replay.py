@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import cast
+
+from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict

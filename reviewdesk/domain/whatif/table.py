@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
+from msgspec import Struct
 
 from reviewdesk.domain.jury.supermajority import exact_share
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
@@ -28,13 +29,12 @@ from reviewdesk.domain.stats.calibration import Rows, counters_of, numbered
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.domain.whatif.bulk import Panels
 from reviewdesk.domain.whatif.policies import PolicyCounts, Result, Variant, most_seated
-from reviewdesk.frozen import Frozen
 
 _PASS, _FAIL = DECISIONS.index(Decision.PASS), DECISIONS.index(Decision.FAIL)
 SUPPORT, VOTE_SHARE = "support", "vote_share"
 
 
-class Truths(Frozen):
+class Truths(Struct, frozen=True):
     """The k verdicts whose label is pass or fail and counts: their rows, truth and weight, ``[k]``.
 
     In a weighted design, the weight is how many verdicts the label stands for; otherwise it is 1.

@@ -6,9 +6,10 @@ import asyncio
 import hashlib
 import json
 from contextlib import suppress
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import asdict, replace
 
 from reviewdesk.errors import UsageError
 from reviewdesk.file_output import whole_file

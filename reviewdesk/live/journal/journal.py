@@ -11,12 +11,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
+from msgspec import Struct
+from msgspec.structs import fields, replace
+
 from reviewdesk.errors import JournalError
-from reviewdesk.frozen import Frozen
 from reviewdesk.live.journal.append import Appender
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.system.disk import sync_folder
@@ -44,7 +46,7 @@ class ReplyStore(Protocol):
         """Return when everything kept so far is on disk."""
 
 
-class Commitment(Frozen):
+class Commitment(Struct, frozen=True):
     """What is fixed before the first request: the panel, its hash and rule, and the cases."""
 
     version: str
@@ -54,7 +56,7 @@ class Commitment(Frozen):
     cases_sha256: str
 
 
-class CommitTimes(Frozen):
+class CommitTimes(Struct, frozen=True):
     """The run's id, when it was started, and when its present commitment was written."""
 
     run_id: str
@@ -62,7 +64,7 @@ class CommitTimes(Frozen):
     committed_at: str
 
 
-class VendorBatch(Frozen):
+class VendorBatch(Struct, frozen=True):
     """Calls that were submitted to a vendor together; ``nonces`` are what each answer repeats."""
 
     name: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from msgspec import Struct
+
 from reviewdesk.domain.verdict import Status
-from reviewdesk.frozen import Frozen
 from reviewdesk.live.records import Exchange
 from reviewdesk.live.replies.retryable import Retryable, after_problem, after_status
 from reviewdesk.live.wires.envelope import (
@@ -50,7 +51,7 @@ _OUT_OF_CREDIT = re.compile(
 )
 
 
-class Fault(Frozen):
+class Fault(Struct, frozen=True):
     """The status and error of a ballot without an answer, and whether the call is tried again."""
 
     status: Status

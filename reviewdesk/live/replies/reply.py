@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct
+
 from reviewdesk.domain.canonical import CanonicalAnswer, without_nulls
 from reviewdesk.domain.jury.label_rules import label_decision
 from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.panel.reply_contract import breach
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Decision, Status, folded
-from reviewdesk.frozen import Frozen
 
 MAX_BYTES = 64 * 1024
 MAX_STARTS = 64
@@ -62,7 +63,7 @@ class ReplyProblem(StrEnum):
     NOT_A_LABEL = "not_a_label"
 
 
-class ParsedReply(Frozen):
+class ParsedReply(Struct, frozen=True):
     """A juror's verdict as given; ``withheld`` is true if the juror abstains explicitly.
 
     If a vote is neither given nor withheld, the score is compared with the panel's threshold.
@@ -98,7 +99,7 @@ class ParsedReply(Frozen):
         return known
 
 
-class UnreadableReply(Frozen):
+class UnreadableReply(Struct, frozen=True):
     """A reply that a person has to read, and a sentence that says why."""
 
     kind: ReplyProblem

@@ -9,8 +9,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+from msgspec import Struct
+
 from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.frozen import Frozen
 from reviewdesk.live.records import Call
 from reviewdesk.live.vendor_batches.gemini_native import generate_body
 from reviewdesk.live.wires.envelope import stated_error, text_of
@@ -24,7 +25,7 @@ Named: TypeAlias = tuple[str, Call]
 """A call with the id under which its answer comes back."""
 
 
-class Upload(Frozen):
+class Upload(Struct, frozen=True):
     """A body to be posted to a path below the vendor's address."""
 
     path: str
@@ -32,7 +33,7 @@ class Upload(Frozen):
     content_type: str = "application/json"
 
 
-class VendorJob(Frozen):
+class VendorJob(Struct, frozen=True):
     """A batch as the vendor states it; ``results`` are the paths of its answers, once it ended."""
 
     id: str
@@ -45,7 +46,7 @@ class VendorJob(Frozen):
     problem: str = ""
 
 
-class BatchAnswer(Frozen):
+class BatchAnswer(Struct, frozen=True):
     """The answer to one call of a batch: a status and a body, or the problem that it has."""
 
     call_id: str

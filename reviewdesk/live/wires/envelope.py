@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.panel.price import Price
 from reviewdesk.domain.verdict import Status
-from reviewdesk.frozen import Frozen
 from reviewdesk.live.wires.vendors import Wire
 
 MAX_TOLD: Final = 300
@@ -24,7 +25,7 @@ _NAMES_STATUS: Final = re.compile("[45][0-9]{2}")
 FILTERED: Final = frozenset({"content_filter", "refusal", "safety"})
 
 
-class StatedError(Frozen):
+class StatedError(Struct, frozen=True):
     """An error in an endpoint's words; ``whole`` also holds its code and type."""
 
     message: str = ""
@@ -34,7 +35,7 @@ class StatedError(Frozen):
     """The HTTP status that the error names."""
 
 
-class Envelope(Frozen):
+class Envelope(Struct, frozen=True):
     """The content of a 200; ``text`` is the juror's reply unless it was refused."""
 
     text: str = ""
@@ -62,7 +63,7 @@ class Envelope(Frozen):
         return price.cost(self.tokens_in, self.tokens_out, self.cached, self.written)
 
 
-class UnusableAnswer(Frozen):
+class UnusableAnswer(Struct, frozen=True):
     """A 200 without a reply; ``again`` is true if another attempt may bring one."""
 
     status: Status

@@ -6,9 +6,10 @@ from enum import StrEnum
 from functools import lru_cache
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
+from msgspec import Struct
+
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
-from reviewdesk.frozen import Frozen
 
 
 class Wire(StrEnum):
@@ -26,7 +27,7 @@ class JsonMode(StrEnum):
     NONE = "none"
 
 
-class VendorWire(Frozen):
+class VendorWire(Struct, frozen=True):
     """One row of the vendor table; ``tokens`` is the endpoint's name for the token limit.
 
     ``key_header`` is the header of the key; in ``authorization`` the key follows ``Bearer``.
@@ -72,7 +73,7 @@ VENDORS = {
 """The known vendors. Without a key variable no key is sent unless the juror names one."""
 
 
-class Endpoint(Frozen):
+class Endpoint(Struct, frozen=True):
     """The address of one juror's endpoint, and how to call it."""
 
     url: str

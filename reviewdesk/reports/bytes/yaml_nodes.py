@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import yaml
+from msgspec import Struct
 from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
@@ -27,7 +28,6 @@ from yaml.events import (
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import SuiteError
-from reviewdesk.frozen import Frozen
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import ImportTally
 
@@ -58,7 +58,7 @@ _MAX_SLOW_TEXT = 1 << 20
 Scalar: TypeAlias = str | int | float | bool | None
 
 
-class Form(Frozen):
+class Form(Struct, frozen=True):
     """What errors call a document, its bounds, and the hints if it breaks them."""
 
     what: str = "a suite"
@@ -74,7 +74,7 @@ class Form(Frozen):
     """How many values the aliases of js-yaml (``*ref_0``) may repeat in all; 0 refuses aliases."""
 
 
-class Node(Frozen):
+class Node(Struct, frozen=True):
     """A value with the line it starts on; ``keys`` has the lines of a mapping's keys."""
 
     line: int

@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.frozen import Frozen
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, failing
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
@@ -53,7 +54,7 @@ class RatedPair(NamedTuple):
     rubric: str
 
 
-class Rating(Frozen):
+class Rating(Struct, frozen=True):
     """One judge's answer to one question; ``ballot`` is canonical, without an id."""
 
     rated: RatedPair

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
+
 from reviewdesk.reports.inspectai.config import LogHeader, PanelSeat, Scorer
 from reviewdesk.reports.inspectai.events import ModelCall, Transcript
 from reviewdesk.reports.inspectai.grades import GradeReader
@@ -25,7 +26,7 @@ _UNSCORED = "the scorer gave no value"
 Ballot = dict[str, Any]
 
 
-class BallotContext(Frozen):
+class BallotContext(Struct, frozen=True):
     """What is needed to read the ballots of one sample."""
 
     run: LogHeader

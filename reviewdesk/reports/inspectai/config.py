@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
+
 from reviewdesk.reports.mapping.foreign import text
 from reviewdesk.reports.mapping.values import listed, record
 
@@ -15,14 +16,14 @@ _GRADED = "model_graded"
 _NO_MODEL = "none/none"
 
 
-class PanelSeat(Frozen):
+class PanelSeat(Struct, frozen=True):
     """One place on a scorer's panel."""
 
     name: str
     model: str | None
 
 
-class Scorer(Frozen):
+class Scorer(Struct, frozen=True):
     """A scorer's configuration, with one seat for each model that it asks."""
 
     name: str
@@ -35,7 +36,7 @@ class Scorer(Frozen):
         return not self.seats and self.name.rpartition("/")[2] in _CODE
 
 
-class LogHeader(Frozen):
+class LogHeader(Struct, frozen=True):
     """The parts of a log's header that are used."""
 
     spec: Mapping[str, Any]

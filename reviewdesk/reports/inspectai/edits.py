@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
+
 from reviewdesk.reports.inspectai.grades import GradeReader
 from reviewdesk.reports.inspectai.texts import Texts
 from reviewdesk.reports.mapping import values
@@ -18,7 +19,7 @@ from reviewdesk.reports.mapping.values import listed, record
 _UNCHANGED = "UNCHANGED"
 
 
-class EditedScore(Frozen):
+class EditedScore(Struct, frozen=True):
     """A score as its scorer gave it, and the edits that people made."""
 
     original: dict[str, Any] | None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
+
 from reviewdesk.reports.inspectai.picking import KEEP
 from reviewdesk.reports.inspectai.texts import Texts
 from reviewdesk.reports.mapping.values import record
@@ -21,7 +22,7 @@ EVENT = {
 """The fields of an event that are read, as a shape for ``pick``."""
 
 
-class ModelCall(Frozen):
+class ModelCall(Struct, frozen=True):
     """One call that a scorer made to a model."""
 
     model: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct
+
 from reviewdesk.domain.verdict import Decision, Status
-from reviewdesk.frozen import Frozen
 from reviewdesk.reports.inspectai.ballots import Ballot, BallotContext
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import text
@@ -23,7 +24,7 @@ _NO_LINE = "a score decides nothing by itself, and the log has no pass line"
 _NO_JURY = "a sample that no model graded has checks and no ballots"
 
 
-class Jury(Frozen):
+class Jury(Struct, frozen=True):
     """The scorers of one jury, and its result as fields of a verdict."""
 
     scorers: tuple[str, ...]

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
+from msgspec import Struct, field
 from pydantic import ConfigDict, Field
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import LabelsFileError, ReportError, SuiteError
-from reviewdesk.frozen import Frozen, field
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window, read_lines
@@ -37,7 +37,7 @@ _FLOW = re.compile(rb"\[\s*(?:#|\{\s*[^\s\"}])")
 """A list in brackets whose first row has a bare key, which is YAML and not JSON."""
 
 
-class ScoreRow(Frozen):
+class ScoreRow(Struct, frozen=True):
     """One calibration row: the confidence of a judge and whether it was right."""
 
     line: int
@@ -48,7 +48,7 @@ class ScoreRow(Frozen):
     """Further facts of a full export, unchecked: the run, the decision and the draw."""
 
 
-class ScoreFile(Frozen):
+class ScoreFile(Struct, frozen=True):
     """The rows of a file and the mapping that their confidences came from, if it is stated."""
 
     rows: tuple[ScoreRow, ...]
@@ -57,7 +57,7 @@ class ScoreFile(Frozen):
     """The rows of drawn verdicts that nobody answered: none has ``correct``."""
 
 
-class LabelRow(Frozen):
+class LabelRow(Struct, frozen=True):
     """One label of a full export; ``kept`` holds sampling facts that are never used."""
 
     line: int

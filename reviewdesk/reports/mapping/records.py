@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Protocol
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
+
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
@@ -17,7 +18,7 @@ from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.wording import FieldProblem, Path, must_be, spell_path
 
 
-class Record(Frozen):
+class Record(Struct, frozen=True):
     """A value with its place in the file; ``line`` is 0 if the file is one document."""
 
     value: Any

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from reviewdesk.domain.panel.price import Price
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.vendors import ROUTED_AS, Vendor
-from reviewdesk.frozen import Frozen
 from reviewdesk.reports.panels.source import opened, parsed
 from reviewdesk.reports.wording import FieldError, must_be
 
@@ -23,7 +25,7 @@ _ROW: Final = 'Write a row such as "gpt-5" = [1.25, 0.125, 10]: input, cached in
 _DATED = re.compile(r"[-@]\d{4}-?\d{2}-?\d{2}\Z")
 
 
-class PriceTable(Frozen):
+class PriceTable(Struct, frozen=True):
     """The prices of models by vendor and name, and the date when they were looked up."""
 
     date: str
@@ -70,10 +72,10 @@ def price_of(vendor: str, model: str) -> Price | None:
 def priced(panel: PanelSpec) -> PanelSpec:
     """Return the panel, with the table's price for each juror that states none."""
     jurors = (
-        one if one.price else replace(one, price=price_of(one.vendor, one.model))
+        one if one.price else dataclasses.replace(one, price=price_of(one.vendor, one.model))
         for one in panel.jurors
     )
-    return replace(panel, jurors=tuple(jurors))
+    return dataclasses.replace(panel, jurors=tuple(jurors))
 
 
 @cache

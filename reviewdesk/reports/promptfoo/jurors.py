@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
+
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, Remarks, VerdictNames, count
 from reviewdesk.reports.mapping.raw_scores import Scales, fitted
@@ -54,7 +55,7 @@ _UNREADABLE_ANSWER = "Model grader produced a malformed response"
 """The start of the reason that promptfoo gives when it cannot read an answer and fails it."""
 
 
-class Provider(Frozen):
+class Provider(Struct, frozen=True):
     """A provider named in a row, without its configuration."""
 
     name: str | None = None
@@ -106,7 +107,7 @@ def _model(provider_id: str) -> tuple[str | None, str | None]:
     return ":".join(steps) or None, head if head in _VENDORS else None
 
 
-class Grader(Frozen):
+class Grader(Struct, frozen=True):
     """The grader of one assertion, under the name of its juror."""
 
     name: str

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from reviewdesk.frozen import Frozen, field
+from msgspec import Struct, field
+
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.wording import FieldProblem, Path, must_be
 
@@ -45,7 +46,7 @@ class RowError(Exception):
         self.problem = FieldProblem(path, must_be(expected, value))
 
 
-class GradedAssertion(Frozen):
+class GradedAssertion(Struct, frozen=True):
     """One assertion and its result."""
 
     assertion: dict[str, Any]
@@ -82,7 +83,7 @@ class GradedAssertion(Frozen):
         return broken and not self.result.get("score")
 
 
-class AssertScope(Frozen):
+class AssertScope(Struct, frozen=True):
     """The assertions that share one result: those of a whole row, or of one assert-set."""
 
     outcome: dict[str, Any]
@@ -93,7 +94,7 @@ class AssertScope(Frozen):
     set_name: str | None = None
 
 
-class AssertionJury(Frozen):
+class AssertionJury(Struct, frozen=True):
     """Model-graded assertions of one scope with the same type and value: one jury."""
 
     kind: str
@@ -117,7 +118,7 @@ class AssertionJury(Frozen):
         return self.kind.startswith("not-")
 
 
-class ResultRow(Frozen):
+class ResultRow(Struct, frozen=True):
     """All graded assertions of one output."""
 
     panels: list[AssertionJury]

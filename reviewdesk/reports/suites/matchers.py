@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from jsonschema.exceptions import ValidationError, best_match  # type: ignore[import-untyped]
 from jsonschema.validators import extend  # type: ignore[import-untyped]
+from msgspec import Struct
 from referencing import Registry
 
 from reviewdesk.domain.gates.expect import Limits, Matcher, MatchResult, Value
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.frozen import Frozen
 from reviewdesk.reports.wording import FieldError
 from reviewdesk.reports.wording import found as shown
 
@@ -47,7 +47,7 @@ def same(one: Value, other: Value) -> bool:
     return type(one) is type(other) and one == other
 
 
-class Exact(Frozen):
+class Exact(Struct, frozen=True):
     """A matcher that accepts one value; it sets no limits."""
 
     limits: ClassVar[Limits] = Limits()
@@ -68,7 +68,7 @@ class Exact(Frozen):
         return MatchResult(same(self.value, value))
 
 
-class NotMatcher(Frozen):
+class NotMatcher(Struct, frozen=True):
     """A matcher that accepts what its inner matcher refuses; it sets no limits."""
 
     limits: ClassVar[Limits] = Limits()

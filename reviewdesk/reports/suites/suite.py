@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
+from msgspec import Struct
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from reviewdesk.domain.gates import calibration_targets, jury_targets
@@ -13,7 +14,6 @@ from reviewdesk.domain.gates.expect import Expectation, Matcher, Span
 from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT
 from reviewdesk.domain.stats.correction import Corrected
 from reviewdesk.errors import ReportError, SuiteError
-from reviewdesk.frozen import Frozen
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.yaml_nodes import Node, read_yaml
 from reviewdesk.reports.canonical.fields import Unit
@@ -285,7 +285,7 @@ class SuiteModel(SuitePart):
         return self
 
 
-class Suite(Frozen):
+class Suite(Struct, frozen=True):
     """The gates of a suite in the order of its file; ``file`` is the name that errors print."""
 
     file: str

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, BinaryIO, TypeAlias
 
+from msgspec import Struct, field
+
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
-from reviewdesk.frozen import Frozen, field
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally
 from reviewdesk.reports.bytes.window import decode_utf8
@@ -36,7 +37,7 @@ _SYNTAX_ERRORS = {
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-class TableRow(Frozen):
+class TableRow(Struct, frozen=True):
     """One row: its cells by column, and its place for error messages."""
 
     place: str
@@ -51,7 +52,7 @@ class TableRow(Frozen):
         return f'{self.place}, column "{show_line(column, 60)}"'
 
 
-class Layout(Frozen):
+class Layout(Struct, frozen=True):
     """The format of a table. ``key`` names the list of rows inside one JSON object."""
 
     columns: tuple[str, ...]
@@ -224,7 +225,7 @@ def _syntax_error(error: csv.Error, line: int, fail: Fail) -> InputFileError:
     return fail(f"line {line}", problem, 'Write a quote inside quotes as "".')
 
 
-class Vote(Frozen):
+class Vote(Struct, frozen=True):
     """One judge's ballot, as the cells of a row hold it."""
 
     judge: str
@@ -241,7 +242,7 @@ class Vote(Frozen):
     """Whether this is a program's check rather than a juror's ballot."""
 
 
-class Human(Frozen):
+class Human(Struct, frozen=True):
     """A person's label in a row. The first of ``words`` that is a label counts."""
 
     words: tuple[Any, ...]
@@ -250,7 +251,7 @@ class Human(Frozen):
     note: Any = None
 
 
-class TableEntry(Frozen):
+class TableEntry(Struct, frozen=True):
     """One row: facts on an item, with the ballots, checks or human label in the row."""
 
     item: str
@@ -275,7 +276,7 @@ Raises:
 """
 
 
-class TableShape(Frozen):
+class TableShape(Struct, frozen=True):
     """The rules for reading the rows of one kind of table."""
 
     entry: EntryOf

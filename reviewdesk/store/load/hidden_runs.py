@@ -11,12 +11,14 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from reviewdesk.errors import DeskError
-from reviewdesk.frozen import Frozen
 from reviewdesk.store.connect import writing
 from reviewdesk.store.explain import explained
 from reviewdesk.store.label_state import displace_verdicts
@@ -51,7 +53,7 @@ _held: set[str] = set()
 """The tokens of the hidden runs that this process works on."""
 
 
-class HiddenRun(Frozen):
+class HiddenRun(Struct, frozen=True):
     """A run that is being loaded: its key, its first verdict's key, and how far it has come."""
 
     run: int

@@ -15,8 +15,9 @@ from contextlib import AbstractContextManager
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from reviewdesk.domain.labels.sampling import FIRST_REST
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import label_state, measures, runs
 from reviewdesk.store.connect import staging_transaction
 from reviewdesk.store.load import orders
@@ -39,7 +40,7 @@ _ORDER_ROWS = 32
 _DRAWN = ("flags", "stratum", "rank", "draw", "mix", "audit")
 
 
-class NewRun(Frozen):
+class NewRun(Struct, frozen=True):
     """What is known of a run before its verdicts are read."""
 
     hash: str
@@ -58,7 +59,7 @@ class NewRun(Frozen):
     again, or comes from a desk that drew it so."""
 
 
-class ReadReport(Frozen):
+class ReadReport(Struct, frozen=True):
     """A report whose bodies are in the desk and whose rows wait: its counts, draw and notes."""
 
     new: NewRun

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec import Struct
+
 from reviewdesk.domain.labels.chain import COLUMNS, DESK, ChainEvent, ChainProblem, checked
 from reviewdesk.errors import DeskError
-from reviewdesk.frozen import Frozen
 from reviewdesk.store import label_state
 from reviewdesk.store.audit import refuse_harmful
 from reviewdesk.store.connect import connect_read_only
@@ -19,7 +20,7 @@ from reviewdesk.store.rows import insert, value
 from reviewdesk.store.schema import MIGRATIONS
 
 
-class ChainEnd(Frozen):
+class ChainEnd(Struct, frozen=True):
     """How far a chain is here: the number and the hash of its last event."""
 
     desk: str

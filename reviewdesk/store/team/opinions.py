@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-from reviewdesk.frozen import Frozen
+from msgspec import Struct
+
 from reviewdesk.store.events import desk_id
 from reviewdesk.store.rows import value
 
 
-class AuthorLabel(Frozen):
+class AuthorLabel(Struct, frozen=True):
     """The label that a person gave the item of a verdict."""
 
     verdict: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from functools import cache
 from typing import Any
+
+from msgspec.structs import fields
 
 from reviewdesk.domain.assessment.flags import Flag, names
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.paint.frame import Header, header_line

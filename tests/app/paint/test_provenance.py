@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import section_lines
 from reviewdesk.app.paint.queue import queue_line

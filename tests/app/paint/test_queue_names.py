@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.app.paint.queue import queue_line
 from reviewdesk.app.paint.styled import clip_middle

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import document_lines, section_lines
 from reviewdesk.app.paint.reliability import diagram_lines as plot_lines

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import fields
+from msgspec.structs import fields
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jury.rule import Decisions

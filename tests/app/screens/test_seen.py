@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.work.on_screen import SeenItems
 from reviewdesk.domain.records import View

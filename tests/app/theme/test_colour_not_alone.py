@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.content import Content
 
 from reviewdesk.app.controllers.session import Session
@@ -105,11 +106,15 @@ SEATS: dict[str, Callable[[Seat], Seat]] = {
     "trimmed low": lambda seat: replace(seat, state=State.TRIMMED_LOW),
     "trimmed high": lambda seat: replace(seat, state=State.TRIMMED_HIGH),
     "tied": lambda seat: replace(seat, tied=True),
-    "vote": lambda seat: replace(seat, ballot=replace(seat.ballot, vote=not seat.ballot.vote)),
-    "no vote": lambda seat: replace(seat, ballot=replace(seat.ballot, vote=None)),
-    "contradiction": lambda seat: replace(seat, ballot=replace(seat.ballot, contradicts=True)),
+    "vote": lambda seat: replace(
+        seat, ballot=dataclasses.replace(seat.ballot, vote=not seat.ballot.vote)
+    ),
+    "no vote": lambda seat: replace(seat, ballot=dataclasses.replace(seat.ballot, vote=None)),
+    "contradiction": lambda seat: replace(
+        seat, ballot=dataclasses.replace(seat.ballot, contradicts=True)
+    ),
     "abstained": lambda seat: replace(
-        seat, ballot=replace(seat.ballot, status=Status.ABSTAINED), state=State.FAILED
+        seat, ballot=dataclasses.replace(seat.ballot, status=Status.ABSTAINED), state=State.FAILED
     ),
 }
 
@@ -144,7 +149,7 @@ def test_a_counted_juror_stands_out_in_the_plot(session: Session) -> None:
 
 
 def altered(item: Item, **more: object) -> Item:
-    return replace(item, assessment=replace(item.assessment, **more))  # type: ignore[arg-type]
+    return replace(item, assessment=replace(item.assessment, **more))
 
 
 def with_band(item: Item, band: Band) -> Item:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from contextlib import closing
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.live.batch import BatchListener, BatchState, judge_cases

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.desk.live.rerun import JURORS
 from reviewdesk.desk.live.rerun_history import of_item

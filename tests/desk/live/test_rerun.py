@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -311,7 +311,9 @@ def _holds(folder: Path, text: bytes) -> bool:
 async def test_a_juror_without_a_key_is_not_asked_and_says_so(desk: Desk, server: Server) -> None:
     _, key = one(desk)
     first, *rest = panel(server.url).jurors
-    spec = replace(panel(server.url), jurors=(replace(first, api_key_env=None), *rest))
+    spec = dataclasses.replace(
+        panel(server.url), jurors=(dataclasses.replace(first, api_key_env=None), *rest)
+    )
     prepared = ready(desk, key, spec, environment={})
     made = await carried(desk, prepared, environment={})
     assert (prepared.plan.missing_keys, len(server.calls)) == (("TEST_KEY",), 1)

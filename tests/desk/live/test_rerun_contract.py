@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,7 +51,7 @@ def ready(
     stated = {"prompt_sha256": sha} if sha else {}
     body["jurors"] = [juror | stated for juror in body["jurors"]]
     key = desk.find(load(desk, report(body)), "a")
-    return rerunkit.ready(desk, key, replace(panel(url), rubric="Right?"), wish)
+    return rerunkit.ready(desk, key, dataclasses.replace(panel(url), rubric="Right?"), wish)
 
 
 async def test_a_panel_where_all_abstain_has_no_decision_when_asked_again(desk: Desk) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.desk.live.batch import BatchListener, judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess

@@ -6,11 +6,11 @@ import asyncio
 import json
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.figures.jurors import jurors_page

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.desk.live.batch import BatchEnvironment, BatchListener, judge_cases
 from reviewdesk.desk.live.batch_pending import CallsPendingError
@@ -146,7 +147,7 @@ async def test_an_anthropic_batch_of_another_run_is_not_taken_for_ours(room: Roo
         ours, other = vendors.batches[0], room.folder / "other.jsonl"
         vendors.drops = True
         order = {"in_batches": True, "later": 60}
-        room_b = replace(room)
+        room_b = dataclasses.replace(room)
         await _judged_to(room_b, str(other), **order)
         vendors.drops, vendors.is_done = False, True
         found = await _judged_to(room_b, str(other), resume=True, later=900)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
 from reviewdesk.domain.assessment.flags import Flag

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
 from reviewdesk.domain.assessment.flags import Flag

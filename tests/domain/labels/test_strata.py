@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh

@@ -6,12 +6,12 @@ import math
 import random
 from array import array
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 from reviewdesk.domain.labels.bulk import live_figures
 from reviewdesk.domain.labels.label_columns import LabelColumns

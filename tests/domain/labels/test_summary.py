@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, confidence
 from reviewdesk.domain.labels.run_counters import ESCALATED_ONLY

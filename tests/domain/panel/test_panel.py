@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -67,7 +67,7 @@ def test_a_regime_chooses_where_no_strategy_is_given() -> None:
     dispute = Panel(regime=Regime.DISPUTE).decide(THREE)
     assert (dispute.decision, Flag.DISPUTE in dispute.flags) == (None, True)
     # A panel is a value: another regime is a copy away.
-    assert replace(PanelRule(regime="routine"), regime="irreversible") == PanelRule(
+    assert dataclasses.replace(PanelRule(regime="routine"), regime="irreversible") == PanelRule(
         regime="irreversible"
     )
 

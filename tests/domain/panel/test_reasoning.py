@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from typing import Any
 
 import pytest
@@ -122,17 +122,19 @@ def test_reasoning_and_extra_are_part_of_the_hash_only_where_set() -> None:
     plain = PanelSpec("p", (Juror("a", "gpt-5.2", "openai"),), PanelRule())
     one = plain.jurors[0]
     hashes = {
-        replace(plain, jurors=(changed,)).hash(None)
+        dataclasses.replace(plain, jurors=(changed,)).hash(None)
         for changed in (
             one,
-            replace(one, reasoning=Effort.LOW),
-            replace(one, reasoning=Effort.HIGH),
-            replace(one, extra={"seed": 7}),
+            dataclasses.replace(one, reasoning=Effort.LOW),
+            dataclasses.replace(one, reasoning=Effort.HIGH),
+            dataclasses.replace(one, extra={"seed": 7}),
         )
     }
     assert len(hashes) == 4
     assert plain.hash(None) in hashes
-    assert replace(plain, jurors=(replace(one, extra={}),)).hash(None) == plain.hash(None)
+    assert dataclasses.replace(plain, jurors=(dataclasses.replace(one, extra={}),)).hash(
+        None
+    ) == plain.hash(None)
     assert "meta" not in seat_body(one)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from functools import reduce
 from pathlib import Path
 from pickle import dumps, loads
@@ -10,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import astuple
 
 from reviewdesk.desk.archive.parts import part_stats
 from reviewdesk.domain.run.stats import Stats

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.calibration import Rows, measure

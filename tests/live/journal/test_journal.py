@@ -7,10 +7,10 @@ import json
 import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.prompt import Prompt

@@ -3,11 +3,12 @@ what the test server says is held against their response models."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from pydantic import TypeAdapter
 
 from reviewdesk.domain.panel.juror import Juror
@@ -28,7 +29,7 @@ from tests.live.wires.test_vendor_types import CURRENT, drawn, validate
 
 
 def posed(vendor: str, **changed: Any) -> tuple[FileBatches, Call]:
-    one = replace(Juror("a", CURRENT[vendor], vendor, max_tokens=40_000), **changed)
+    one = dataclasses.replace(Juror("a", CURRENT[vendor], vendor, max_tokens=40_000), **changed)
     found = interface(one)
     assert found
     return found, call(one)

@@ -3,11 +3,12 @@ else."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.price import Price
@@ -42,7 +43,7 @@ async def test_headers_of_the_environment_are_sent_and_hidden_everywhere() -> No
 
     kept, transport = Kept(), HttpTransport()
     async with Server(fault=echo) as server:
-        one = replace(juror(server.url), headers={"cf-access-token": "CF_TOKEN"})
+        one = dataclasses.replace(juror(server.url), headers={"cf-access-token": "CF_TOKEN"})
         asking = CallSession(transport, kept, environment=ENVIRONMENT, clock=FakeClock())
         ballot = await ask(call(one), asking)
     await transport.close()
@@ -55,7 +56,7 @@ async def test_headers_of_the_environment_are_sent_and_hidden_everywhere() -> No
 
 
 async def test_a_header_without_its_variable_is_a_ballot_that_names_it() -> None:
-    one = replace(juror("http://127.0.0.1:9/v1"), headers={"x-team": "CF_TOKEN"})
+    one = dataclasses.replace(juror("http://127.0.0.1:9/v1"), headers={"x-team": "CF_TOKEN"})
     asking = CallSession(FakeTransport([]), Kept(), environment=KEYS, clock=FakeClock())
     ballot: Any = await ask(call(one), asking)
     assert (ballot["status"], ballot["error"]["message"]) == ("missing_key", "CF_TOKEN is not set")
@@ -78,7 +79,7 @@ def test_extra_keys_come_last_and_are_merged_into_mappings() -> None:
 def test_a_temperature_that_would_be_ignored_is_not_sent() -> None:
     one = Juror("a", "deepseek-flash", "deepseek", temperature=0.0)
     assert "temperature" not in body(one)
-    assert body(replace(one, reasoning=Effort.NONE))["temperature"] == 0.0
+    assert body(dataclasses.replace(one, reasoning=Effort.NONE))["temperature"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ async def test_a_router_without_a_provider_for_the_schema_is_asked_without_it() 
 
 
 async def test_thoughts_and_cached_tokens_are_in_ballot_and_cost() -> None:
-    one = replace(juror("http://x.test/v1"), price=Price(4, 20, 0.5))
+    one = dataclasses.replace(juror("http://x.test/v1"), price=Price(4, 20, 0.5))
     said = {"pass": True, "score": 1, "nonce": call(one).prompt.nonce}
     usage = {
         "prompt_tokens": 1000, "completion_tokens": 40, "total_tokens": 1340,

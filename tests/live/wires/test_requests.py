@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror
@@ -89,7 +90,7 @@ def test_a_base_url_that_cannot_be_used_is_not_repeated(base: str) -> None:
 
 
 def sent(vendor: str, dropped: frozenset[str] = NO, **changed: Any) -> dict[str, Any]:
-    one = replace(juror("http://x.test/v1", vendor), **changed)
+    one = dataclasses.replace(juror("http://x.test/v1", vendor), **changed)
     return payload(call(one), endpoint(one), dropped)
 
 

@@ -3,9 +3,9 @@ its response models."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, TypeAlias
@@ -61,7 +61,7 @@ def body(vendor: str, **changed: Any) -> Body:
     """The body as it is sent, decoded from its bytes."""
     base = "https://mine.openai.azure.com" if vendor in {"azure", "custom"} else None
     juror = Juror("a", CURRENT[vendor], vendor, base_url=base, max_tokens=40_000)
-    one = replace(juror, **changed)
+    one = dataclasses.replace(juror, **changed)
     found: Body = json.loads(encoded(payload(call(one), endpoint(one))))
     return found
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from pathlib import Path
 
 import pytest
+from msgspec.structs import astuple
 
 from reviewdesk.domain.gates.jury_targets import JuryTarget
 from reviewdesk.errors import SuiteError

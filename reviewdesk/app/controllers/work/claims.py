@@ -8,16 +8,17 @@ may label it too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.jobs import CLAIMS, Job, Report, Runner
 from reviewdesk.app.controllers.session import Page, Session
 from reviewdesk.desk.review.attempts import hurry
 from reviewdesk.desk.team import claims
 from reviewdesk.errors import ReviewDeskError
-from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -31,7 +32,7 @@ _PATIENCE = 1
 """Seconds that a job waits for the lock; the next one tries again."""
 
 
-class Claimed(Frozen):
+class Claimed(Struct, frozen=True):
     """What a job found: whether the item in view is the reviewer's, and the key of the next one."""
 
     open: bool

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core, item_to_change
 from reviewdesk.app.controllers.requests import FieldInput, NoteForm

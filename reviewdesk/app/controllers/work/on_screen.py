@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from reviewdesk.app.texts.fold import Cut
 from reviewdesk.app.texts.layout import (
     RESPONSES,
@@ -19,13 +21,12 @@ from reviewdesk.app.texts.layout import (
     touched,
 )
 from reviewdesk.domain.records import Item
-from reviewdesk.frozen import Frozen
 
 _Page = tuple[int, bool]
 """A page of a text by its number, and whether it is laid out for reading."""
 
 
-class DrawnItem(Frozen):
+class DrawnItem(Struct, frozen=True):
     """What a front end has drawn of an item, as it reports it after each frame that differs.
 
     ``shown`` holds the characters of each response that are on screen, ``top`` is what stands in
@@ -38,7 +39,7 @@ class DrawnItem(Frozen):
     height: int
 
 
-class Unseen(Frozen):
+class Unseen(Struct, frozen=True):
     """The passage of a response that has to come on screen before a label.
 
     ``lines`` counts its first and last line from 1, if others of the response were on screen.

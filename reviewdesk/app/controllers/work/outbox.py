@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from random import uniform
 from threading import Event, Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.jobs import SAVING, Job, Report, Runner
 from reviewdesk.app.controllers.requests import QuestionForm
@@ -18,7 +20,6 @@ from reviewdesk.desk.review.edits import Edit, with_key
 from reviewdesk.desk.review.undo import Turn
 from reviewdesk.domain.records import Item, QueueRow
 from reviewdesk.errors import BusyError, ReviewDeskError
-from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -31,7 +32,7 @@ _LONG, _PAUSE_LATER = 1, 0.03
 """After so many seconds there are so many between two attempts."""
 
 
-class Write(Frozen, eq=False):
+class Write(Struct, frozen=True, eq=False):
     """One transaction of the reviewer; ``saved`` takes what ``act`` returns once it is committed.
 
     A write with a ``name`` is counted as being saved, and kept until it is; one that ``stands`` can

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.desk.review import repeats

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import READ_ONLY, Core
 from reviewdesk.app.controllers.labels import TRUTHS, LabelController, label_name

@@ -7,12 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.controllers.work.outbox import Write
 from reviewdesk.app.later import Later
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
-from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ else:
 _NAMED = 5
 
 
-class Unsaved(Frozen):
+class Unsaved(Struct, frozen=True):
     """The names of the writes that the end of the app left unsaved: kept in a file, or lost."""
 
     file: Path | None = None
