@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from reviewdesk.store.rows import in_pages, insert, record, value
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two columns."""
 
     a: int

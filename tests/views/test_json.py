@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 import pytest
+from msgspec import Struct, field
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.views.json.shape import plain, shape
@@ -18,16 +18,14 @@ class Word(StrEnum):
     YES = "yes"
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(Struct, frozen=True):
     """A record in a record."""
 
     n: int
     word: Word | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outer:
+class Outer(Struct, frozen=True):
     """A record with one of everything."""
 
     name: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from functools import reduce
 from pathlib import Path
 from pickle import dumps, loads
@@ -9,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import astuple
 
 from reviewdesk.desk.archive.parts import part_stats
@@ -25,11 +27,15 @@ def flat(value: Any) -> list[Any]:
         return [one for key in sorted(value, key=repr) for one in (key, *flat(value[key]))]
     if isinstance(value, tuple | list):
         return [one for item in value for one in flat(item)]
+    if isinstance(value, Struct):
+        return flat(astuple(value))
+    if is_dataclass(value):
+        return flat([getattr(value, one.name) for one in fields(value)])
     return [value]
 
 
 def same(one: Stats, other: Stats) -> bool:
-    ours, theirs = flat(astuple(one)), flat(astuple(other))
+    ours, theirs = flat(one), flat(other)
     return len(ours) == len(theirs) and all(
         a == b if isinstance(a, str | None) else a == pytest.approx(b, rel=1e-12, abs=1e-12)
         for a, b in zip(ours, theirs, strict=True)
