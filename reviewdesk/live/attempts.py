@@ -17,7 +17,6 @@ from reviewdesk.live.replies.redact import Redactor
 from reviewdesk.live.retry import Retry, Trying
 from reviewdesk.live.session import CallSession, JurorState
 from reviewdesk.live.wires.requests import (
-    REASONING,
     STRUCTURE,
     TEMPERATURE,
     encoded,
@@ -26,7 +25,7 @@ from reviewdesk.live.wires.requests import (
     request,
 )
 
-_SAID: Final = frozenset({STRUCTURE, TEMPERATURE, REASONING})
+_SAID: Final = frozenset({STRUCTURE, TEMPERATURE})
 """The parts whose absence an exchange says; a token limit under its other name is no absence."""
 
 MAX_REFUSAL: Final = 64 * 1024

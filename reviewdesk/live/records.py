@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import product
@@ -16,13 +16,7 @@ from msgspec import Struct
 from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.panel.case import Case, case_key
 from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.prompt import (
-    Prompt,
-    fresh_nonce,
-    render,
-    shown_reason,
-    swapped_template,
-)
+from reviewdesk.domain.panel.prompt import Prompt, fresh_nonce, render, swapped_template
 from reviewdesk.domain.panel.spec import PanelSpec
 
 MAX_BODY: Final = 2_000_000
@@ -49,9 +43,6 @@ class Call(Struct, frozen=True):
     """Which of several equal questions this is, from 0 on."""
     swapped: bool = False
     """Whether response and alternative stand in the other order."""
-    round: int = 1
-    others: tuple[str, ...] = ()
-    """The reasons of other jurors, which a juror is shown in round two."""
 
     @property
     def key(self) -> str:
@@ -66,7 +57,6 @@ class Call(Struct, frozen=True):
               or juror.deployment or juror.api_version else []),
             *([f"sample {self.sample}"] if self.sample else []),
             *(["swapped"] if self.swapped else []),
-            *([self.others] if self.others else []),
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -158,20 +148,14 @@ def calls_for(
     case: Case,
     panel: PanelSpec,
     nonce: Callable[[], str] = chance,
-    *,
-    seats: Sequence[int] | None = None,
-    others: Sequence[str] = (),
 ) -> list[Call]:
     """Return the calls to each juror, in seat order, each with a fresh nonce.
 
-    A juror has a call for every sample, in both orders if the panel swaps a pair. ``seats`` are
-    those of some jurors alone, and ``others`` the reasons that they are shown.
+    A juror has a call for every sample, in both orders if the panel swaps a pair.
     """
     complete = case.under(panel.rubric)
     slots, about = complete.slots(panel.rubric), case_key(complete)
     labels = panel.counting_for(case.tags) if panel.wants_labels(case.tags) else None
-    shown = tuple(map(shown_reason, others))
-    outside = {**slots, **{f"juror {n}": text for n, text in enumerate(shown)}}
     found = []
     for seat, juror in enumerate(panel.jurors):
         pair = panel.rule.swap and slots["alternative"] and swapped_template(juror.prompt)
@@ -180,13 +164,9 @@ def calls_for(
                 juror.system_prompt,
                 juror.prompt,
                 slots,
-                fresh_nonce(outside, nonce),
+                fresh_nonce(slots, nonce),
                 labels=labels,
                 swapped=swapped,
-                others=shown,
             )
-            if seats is None or seat in seats:
-                found.append(
-                    Call(case.id, about, seat, juror, prompt, labels, sample, swapped, 1, shown)
-                )
+            found.append(Call(case.id, about, seat, juror, prompt, labels, sample, swapped))
     return found

@@ -13,7 +13,7 @@ from reviewdesk.live.replies.faults import Fault
 from reviewdesk.live.replies.retryable import Retryable
 from reviewdesk.live.waits import asked_wait
 from reviewdesk.live.wires.envelope import Envelope, stated_error
-from reviewdesk.live.wires.requests import REASONING, STRUCTURE, TEMPERATURE, TOKENS
+from reviewdesk.live.wires.requests import STRUCTURE, TEMPERATURE, TOKENS
 
 DEADLINE: Final = 600.0
 """Seconds of trying that a ballot has, unless a juror's ``timeout`` or the user gives it others."""
@@ -33,7 +33,6 @@ how a router says that no provider of a model understands all of it."""
 
 _NAMES: Final = {
     TEMPERATURE: re.compile(r"\btemperature\b", re.IGNORECASE),
-    REASONING: re.compile(r"\breasoning|\bthinking\b|\beffort\b|budget_tokens", re.IGNORECASE),
     STRUCTURE: re.compile(
         r"response_?format|output_config|output_format|response_schema|json_schema|json_object"
         r"|structured output|\bjson mode\b|\btools?\b|requested parameters",

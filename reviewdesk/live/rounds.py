@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
-
-from msgspec.structs import replace
 
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import not_asked, seat_body
-from reviewdesk.domain.panel.prompt import MAX_REASON
 from reviewdesk.domain.panel.samples import one_ballot
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.verdict_body import can_turn
 from reviewdesk.live.records import Call, calls_for, chance
-
-_LONGEST = "\U00010000" * MAX_REASON
-"""The reason that takes the most bytes in a request."""
 
 
 class Rounds(Protocol):
@@ -68,16 +62,15 @@ class CaseRounds:
     """Hands out the calls about one case, and keeps the answers until every seat has its ballot.
 
     All calls that may be open at once are handed out together: those of one order where the panel
-    stops when it has decided, else those of one round.
+    stops when it has decided, else all.
     """
 
     def __init__(self, case: Case, panel: PanelSpec, nonce: Callable[[], str] = chance) -> None:
         """Plan the calls without making any."""
-        self._case, self._panel, self._nonce = case, panel, nonce
+        self._case, self._panel = case, panel
         self._answers: list[list[CanonicalBallot]] = [[] for _ in panel.jurors]
-        self._first = calls_for(case, panel, nonce)
+        self._calls = calls_for(case, panel, nonce)
         self._asked: set[int] = set()
-        self._is_second = False
         self._open = 0
         self._steps = self._plan()
 
@@ -91,9 +84,7 @@ class CaseRounds:
 
     def take(self, call: Call, ballot: CanonicalBallot) -> bool:
         """Keep the answer to a call; return True if no call is open any more."""
-        marks = {"round": 1} if self._panel.rule.rounds > 1 else {}
-        marks |= {"round": call.round} if call.round > 1 else {}
-        marks |= {"swapped": True} if call.swapped else {}
+        marks = {"swapped": True} if call.swapped else {}
         self._answers[call.seat].append({**ballot, **marks})  # type: ignore[typeddict-item]
         self._open -= 1
         return not self._open
@@ -106,47 +97,25 @@ class CaseRounds:
     @property
     def spared(self) -> int:
         """The calls to the jurors that were not asked."""
-        return len(self._first) - sum(call.seat in self._asked for call in self._first)
+        return len(self.rest())
 
     def rest(self) -> list[Call]:
-        """Return every call that may still follow those handed out, the dearest of its kind."""
-        found = [call for call in self._first if call.seat not in self._asked]
-        if self._panel.rule.rounds > 1 and not self._is_second:
-            found += self._second_round(dict.fromkeys(range(len(self._answers)), _LONGEST))
-        return found
+        """Return every call that may still follow those handed out."""
+        return [call for call in self._calls if call.seat not in self._asked]
 
     def _plan(self) -> Iterator[list[Call]]:
         panel = self._panel
         for seats in panel.stages:
             self._asked.update(seats)
-            yield [call for call in self._first if call.seat in seats]
+            yield [call for call in self._calls if call.seat in seats]
             if panel.rule.stop_when_decided and not can_turn(self._case, panel, self.ballots):
                 return
-        if panel.rule.rounds > 1:
-            ballots = enumerate(self.ballots)
-            reasons = {seat: text for seat, one in ballots if (text := one.get("reason"))}
-            self._is_second = True
-            if again := self._second_round(reasons):
-                yield again
-
-    def _second_round(self, reasons: Mapping[int, str]) -> list[Call]:
-        """Return the calls of round two: each juror is shown the reasons of the others."""
-        found: list[Call] = []
-        for seat in range(len(self._answers)):
-            others = [reasons[other] for other in sorted(reasons) if other != seat]
-            if others:
-                found += calls_for(
-                    self._case, self._panel, self._nonce, seats=(seat,), others=others
-                )
-        return [replace(call, round=2) for call in found]
 
     def _ballot(self, seat: int) -> CanonicalBallot:
         juror, answers = self._panel.jurors[seat], self._answers[seat]
         if not answers:
             return not_asked(juror)
-        if len(answers) == 1 and "round" not in answers[0]:
+        if len(answers) == 1:
             return answers[0]
-        rounds = max(one.get("round") or 1 for one in answers)
         labels = bool(self._panel.counting_for(self._case.tags).labels)
-        threshold = self._panel.rule.threshold
-        return one_ballot(seat_body(juror), answers, threshold, rounds=rounds, labels=labels)
+        return one_ballot(seat_body(juror), answers, self._panel.rule.threshold, labels=labels)

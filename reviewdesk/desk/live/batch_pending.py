@@ -35,10 +35,9 @@ def check_pending(made: Submission) -> None:
 
 def check_batches(panel: PanelSpec) -> None:
     """Raise UsageError if a panel cannot be asked by batches."""
-    if panel.rule.stop_when_decided or panel.rule.rounds > 1:
-        why = "two rounds" if panel.rule.rounds > 1 else "jurors that are asked in an order"
+    if panel.rule.stop_when_decided:
         hint = "Leave --batch out, or change the panel."
-        raise UsageError(f"--batch asks every juror once, and the panel has {why}", hint)
+        raise UsageError("--batch asks every juror, and the panel asks them in an order", hint)
     if all(interface(juror) is None for juror in panel.jurors):
         hint = "OpenAI, Anthropic, Gemini and Mistral have one; leave --batch out."
         raise UsageError("--batch: no juror of the panel has a vendor with a batch interface", hint)

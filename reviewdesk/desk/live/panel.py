@@ -81,8 +81,8 @@ class Panel(PanelSpec):
     label. ``labels`` are those that jurors may answer by, ``passing`` and ``failing`` those that
     pass and fail; the winning label decides, by ``majority`` if no strategy is given.
     ``fallback`` is the label of a count that gives none. ``stop_when_decided`` asks the
-    jurors in their order, as long as they can turn the decision, ``swap`` shows a pair of responses
-    in both orders, and with ``rounds=2`` jurors see each other's reasons and answer again.
+    jurors in their order, as long as they can turn the decision, and ``swap`` shows a pair of
+    responses in both orders.
     """
 
     def __init__(
@@ -102,7 +102,6 @@ class Panel(PanelSpec):
         supermajority: float | str = DEFAULT_SHARE,
         stop_when_decided: bool = False,
         swap: bool = False,
-        rounds: int = 1,
         *,
         min_answered: float | str | None = None,
         fallback: str | None = None,
@@ -122,7 +121,7 @@ class Panel(PanelSpec):
         rule = Rule(
             strategy, threshold, quorum, {**own, **given}, trim, rounding,
             failed_jurors, min_answered, regime, routes or {}, aggregate, priority, use_confidence,
-            supermajority, fallback, stop_when_decided, swap, rounds, labels, passing, failing,
+            supermajority, fallback, stop_when_decided, swap, labels, passing, failing,
         )  # fmt: skip
         count = len(seats)
         if seats and least_answered(rule.min_answered, count) > count:

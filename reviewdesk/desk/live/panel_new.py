@@ -16,7 +16,7 @@ from reviewdesk.domain.jury.quorum import least_answered
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.reasoning import Effort, thinks
+from reviewdesk.domain.panel.reasoning import low_effort
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, rule_of
 from reviewdesk.domain.panel.vendors import (
     ADDRESSED,
@@ -228,12 +228,7 @@ def _named(name: str) -> Juror:
 
 
 def _juror(vendor: str, model: str) -> Juror:
-    """Return a juror that thinks little, if its model is known to think, as a verdict is short."""
-    name = model.rpartition("/")[2][:80]
-    try:
-        return Juror(name, model, vendor, reasoning=Effort.LOW if thinks(model) else None)
-    except UsageError:
-        return Juror(name, model, vendor)
+    return Juror(model.rpartition("/")[2][:80], model, vendor, extra=low_effort(vendor, model))
 
 
 def _distinct(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:

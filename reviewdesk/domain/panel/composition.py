@@ -167,7 +167,7 @@ def _cost(jurors: Sequence[Juror], breaking: int) -> Cost | None:
         prompt = render(juror.system_prompt, juror.prompt, dict.fromkeys(CASE_SLOTS, "x"), _NONCE)
         sent = ITEM_BYTES + len(prompt.system.encode()) + len(prompt.user.encode())
         worst.append(juror.price.cost(sent, juror.max_tokens))
-        thoughts = _THOUGHT_TOKENS if thinks(juror.model, juror.reasoning) else 0
+        thoughts = _THOUGHT_TOKENS if thinks(juror.model, juror.extra) else 0
         answer = min(_ANSWER_TOKENS + thoughts, juror.max_tokens)
         typical.append(juror.price.cost(-(-sent // _BYTES_PER_TOKEN), answer))
     return Cost(sum(worst), sum(typical), sum(sorted(typical)[:breaking]))
@@ -265,7 +265,7 @@ def _prompt_warnings(juror: Juror) -> Iterator[str]:
 def _thinking_warnings(juror: Juror) -> Iterator[str]:
     if juror.temperature is not None and juror.acting_temperature is None:
         yield f"the temperature of {juror.name} is not sent: {juror.model} takes none"
-    if juror.max_tokens < SHORT_LIMIT and thinks(juror.model, juror.reasoning):
+    if juror.max_tokens < SHORT_LIMIT and thinks(juror.model, juror.extra):
         yield (
             f"{juror.name} thinks before it answers, and its max_tokens of {juror.max_tokens} may "
             f"leave no room for the answer; {SHORT_LIMIT} or more is safer"

@@ -8,7 +8,6 @@ from typing import Any
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.panel.juror import DEFAULT_TIMEOUT, Juror
-from reviewdesk.domain.panel.reasoning import Effort, Reasoning
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, rule_of
 from reviewdesk.domain.panel.vendors import OTHER_NAMES
 from reviewdesk.domain.verdict import Ballot, Verdict
@@ -65,7 +64,7 @@ def _juror(
     if host is not None and host != vendors[vendor]:
         raise UsageError(f"{cast.id!r} was asked at another address than {vendor}'s own", _HINT)
     own = body.get("meta") or {}
-    if own.get("extra"):
+    if own.get("extra") or own.get("reasoning"):
         # A report comes from outside, so it does not decide what else is sent.
         raise UsageError(f"{cast.id!r} was asked with body keys of its panel's own", _HINT)
     juror = Juror(
@@ -78,7 +77,6 @@ def _juror(
         timeout=float(_whole(settings.get("timeout")) or DEFAULT_TIMEOUT),
         system_prompt=_text(settings.get("system_prompt")),
         prompt=_text(settings.get("prompt")),
-        reasoning=_reasoning(own.get("reasoning")),
     )
     stated = body.get("prompt_sha256")
     if stated is not None and juror.contract_of(stated) is None:
@@ -95,12 +93,6 @@ def _vendor(cast: Ballot, vendors: Mapping[str, str]) -> str:
     if not word and known is not None and known.name in vendors:
         return known.name
     raise UsageError(f"the report does not say where {cast.id!r} ({cast.model}) is asked", _HINT)
-
-
-def _reasoning(value: object) -> Reasoning | None:
-    if isinstance(value, str) and value in set(Effort):
-        return Effort(value)
-    return _whole(value)
 
 
 def _text(value: object) -> str | None:

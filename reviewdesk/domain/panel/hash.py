@@ -15,7 +15,10 @@ from reviewdesk.domain.verdict import Ballot, Policy, Verdict
 
 JUROR_KEYS = ("id", "model", "vendor", "temperature", "prompt_sha256", "weight")
 JUROR_META = ("reasoning", "extra", "samples", "order")
-"""Further settings of a juror, which its ballots keep under ``meta``, and which count if set."""
+"""Further settings of a juror, which its ballots keep under ``meta``, and which count if set.
+
+Panels had ``reasoning`` and ``rounds`` in 2026; the hashes of their verdicts still verify.
+"""
 ANSWERING_KEYS = ("failed_jurors", "min_answered")
 """What becomes of missing answers, which counts only where it is set."""
 ASKING_KEYS = ("stop_when_decided", "swap", "rounds")

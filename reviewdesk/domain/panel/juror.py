@@ -6,16 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reviewdesk.domain import arguments
 from reviewdesk.domain.canonical import CanonicalBallot, without_nulls
 from reviewdesk.domain.panel.price import Price
 from reviewdesk.domain.panel.prompt import contract_of, prompt_sha256
 from reviewdesk.domain.panel.reasoning import (
     PLAIN_MAX_TOKENS,
-    Effort,
-    Reasoning,
-    check_options,
     default_max_tokens,
+    reserved_key,
     takes_temperature,
 )
 from reviewdesk.domain.panel.vendors import OTHER_NAMES, Vendor
@@ -50,10 +47,8 @@ class Juror:
     prompt_version: str | None = None
     timeout: float = DEFAULT_TIMEOUT
     price: Price | None = None
-    reasoning: Reasoning | None = None
-    """How much the model thinks: an effort, or the most tokens of thinking."""
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """Further keys of the request's body."""
+    """Further keys of the request's body, such as the vendor's own for how much a model thinks."""
     headers: Mapping[str, str] = field(default_factory=dict, hash=False)
     """The variables that hold the values of further headers, by header."""
     deployment: str | None = None
@@ -75,26 +70,21 @@ class Juror:
         if self.vendor not in set(Vendor):
             known = ", ".join(Vendor)
             raise UsageError(f"{self.name}: no vendor {self.vendor!r}", f"Known: {known}")
-        if isinstance(self.reasoning, str):
-            object.__setattr__(
-                self, "reasoning", arguments.member(Effort, self.reasoning, "reasoning is")
-            )
         if not self.max_tokens:
-            fitting = default_max_tokens(self.vendor, self.model, self.reasoning)
-            object.__setattr__(self, "max_tokens", fitting)
-        check_options(self.vendor, self.model, self.reasoning, self.extra, self.max_tokens)
+            object.__setattr__(self, "max_tokens", default_max_tokens(self.model, self.extra))
+        if taken := reserved_key(self.extra):
+            raise UsageError(f"extra sets {taken}", "Leave it out; the juror has keys for it.")
 
     @property
     def acting_temperature(self) -> float | None:
         """The temperature as it is sent; ``None`` if the model is known to ignore it."""
-        applies = takes_temperature(self.vendor, self.model, self.reasoning)
+        applies = takes_temperature(self.vendor, self.model, self.extra)
         return self.temperature if applies else None
 
     @property
     def options(self) -> dict[str, Any]:
         """The settings beyond the common ones that a panel's hash counts, where they are set."""
-        set_here = {"reasoning": self.reasoning, "extra": dict(self.extra) or None}
-        return {key: value for key, value in set_here.items() if value is not None}
+        return {"extra": dict(self.extra)} if self.extra else {}
 
     @property
     def prompt_sha256(self) -> str:

@@ -73,7 +73,7 @@ def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeat
     If the whole panel is asked, its own rule decides. If ballots stay, the verdict's rule decides,
     and the panel's rule fills in what the report leaves unknown. Raise UsageError if no juror is
     missing, or the verdict or the panel has no juror of that name. A re-run asks each juror once,
-    whatever samples, orders and rounds the panel has.
+    whatever samples and orders the panel has.
     """
     from reviewdesk.domain.panel.spec import PanelSpec, rule_of
 

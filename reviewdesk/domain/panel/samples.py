@@ -1,7 +1,8 @@
-"""Several answers of one juror, which come to one ballot: samples, both orders of a pair, rounds.
+"""Several answers of one juror, which come to one ballot: samples, and both orders of a pair.
 
 A seat has one vote, however often its juror was asked. The ballot holds what the answers come to,
-and ``samples`` holds each answer, with ``round`` and ``swapped`` where a panel asks for them.
+and ``samples`` holds each answer, with ``swapped`` where a panel asks in both orders. Reports of
+panels that had two rounds also state ``round``, and the last one decided.
 """
 
 from __future__ import annotations
@@ -36,10 +37,9 @@ def one_ballot(
     samples: Sequence[CanonicalBallot],
     threshold: float,
     *,
-    rounds: int = 1,
     labels: bool = False,
 ) -> CanonicalBallot:
-    """Return the ballot of a juror that gave these answers; those of the last round decide.
+    """Return the ballot of a juror that gave these answers.
 
     Of the answers in one order, the score is the median and the vote is that of more than half of
     those that answered; without such a vote the juror abstains. With ``labels`` the same holds for
@@ -47,21 +47,19 @@ def one_ballot(
     Where a pair was shown in both orders, each order has to come to the same vote, or the juror
     abstains; if one order has no answer, the ballot has failed.
     """
-    last = [one for one in samples if one.get("round", 1) == rounds]
     orders = [
-        [one for one in last if bool(one.get("swapped")) is swapped] for swapped in (False, True)
+        [one for one in samples if bool(one.get("swapped")) is swapped] for swapped in (False, True)
     ]
     answered = [[one for one in order if not _failed(one)] for order in orders if order]
     if not all(answered):
-        first = next(one for one in last if _failed(one))
-        made = {key: value for key, value in first.items() if key not in {"swapped", "round"}}
+        first = next(one for one in samples if _failed(one))
+        made = {key: value for key, value in first.items() if key != "swapped"}
     else:
         made = _agreed(answered, threshold, labels=labels)
     made |= summed(samples)
     if unapplied := sorted({name for one in samples for name in one.get("not_applied") or ()}):
         made["not_applied"] = unapplied
     made |= {"meta": meta} if (meta := {**(seat.get("meta") or {})}) else {}
-    made |= {"round": rounds} if rounds > 1 else {}
     found = {**seat, **made, "samples": [sample(one) for one in samples]}
     return cast(CanonicalBallot, found)
 
@@ -159,13 +157,12 @@ def _is_readable(one: Free) -> bool:
 def _groups(ballot: CanonicalBallot) -> Iterator[tuple[int, list[Free]]]:
     """Yield the answers to each question that did not fail, and the round of the question.
 
-    A question is asked in a round and an order. Re-runs of earlier versions also asked with
-    passages masked.
+    A question is asked in a round and an order.
     """
-    found: dict[tuple[int, bool, bool], list[Free]] = {}
+    found: dict[tuple[int, bool], list[Free]] = {}
     for one in answers(ballot):
         if not _failed(one):
-            question = one.get("round", 1), bool(one.get("swapped")), bool(one.get("masked"))
+            question = one.get("round", 1), bool(one.get("swapped"))
             found.setdefault(question, []).append(one)
     for question, group in found.items():
         yield question[0], group
@@ -193,6 +190,6 @@ def position_flip(ballot: CanonicalBallot, threshold: float | None) -> bool:
     votes = {
         majority([choice(one, threshold) for one in group])
         for which, group in _groups(ballot)
-        if which == last and not group[0].get("masked")
+        if which == last
     }
     return votes >= {True, False}

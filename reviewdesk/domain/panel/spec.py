@@ -77,8 +77,6 @@ class PanelRule:
     """Whether jurors are asked in their order, the next only while the decision can still turn."""
     swap: bool = False
     """Whether a pair of responses is shown in both orders, each with all samples of a juror."""
-    rounds: int = 1
-    """With 2, every juror sees the reasons of the others and answers again; round two decides."""
     labels: Sequence[str] = ()
     """The labels that jurors answer by, in place of a score and a vote of pass or fail."""
     passing: Sequence[str] = ()
@@ -94,11 +92,6 @@ class PanelRule:
             raise UsageError(f"aggregate is {self.aggregate!r}", "Give (ballots) -> (label, bool)")
         if self.failed_jurors not in {None, Strategy.MEDIAN}:
             raise UsageError(f"failed_jurors is {self.failed_jurors!r}", "Give median, or None")
-        if self.rounds not in {1, 2}:
-            raise UsageError(f"rounds is {self.rounds!r}", "Give 1 or 2")
-        if self.rounds == 2 and self.stop_when_decided:
-            hint = "In round two every juror sees the reasons of all others; keep one of them"
-            raise UsageError("rounds is 2 beside stop_when_decided", hint)
         arguments.unit("threshold", self.threshold)
         arguments.trim_fraction("trim", self.trim)
         arguments.quorum("quorum", self.quorum)
@@ -324,7 +317,7 @@ class PanelSpec:
     def once(self) -> PanelSpec:
         """The same panel, whose jurors are all asked once, as re-runs ask them."""
         jurors = tuple(dataclasses.replace(one, samples=1, order=None) for one in self.jurors)
-        rule = dataclasses.replace(self.rule, stop_when_decided=False, swap=False, rounds=1)
+        rule = dataclasses.replace(self.rule, stop_when_decided=False, swap=False)
         return PanelSpec(self.name, jurors, rule, self.rubric)
 
     def seated(self, names: Iterable[str]) -> PanelSpec:
@@ -363,7 +356,6 @@ class PanelSpec:
         stated = {
             "stop_when_decided": rule.stop_when_decided or None,
             "swap": rule.swap or None,
-            "rounds": None if rule.rounds == 1 else rule.rounds,
         }
         labelled = self.wants_labels(tags) if tags is not None else bool(self.rule.labels)
         return without_nulls(stated) | (self.rule.counting.facts if labelled else {})

@@ -13,7 +13,7 @@ from reviewdesk.live.replies.redact import Redactor
 from reviewdesk.live.replies.reply import ParsedReply, ReplyProblem, UnreadableReply, parse
 from reviewdesk.live.waits import stated_wait
 from reviewdesk.live.wires.envelope import Envelope
-from reviewdesk.live.wires.requests import REASONING, STRUCTURE, TEMPERATURE
+from reviewdesk.live.wires.requests import STRUCTURE, TEMPERATURE
 from reviewdesk.live.wires.vendors import Endpoint, JsonMode, endpoint
 
 _STATUS_OF = {ReplyProblem.EMPTY: Status.EMPTY}
@@ -97,8 +97,8 @@ def _reply_ballot(
         if answer.notes or unsent:
             known = {"notes": list(answer.notes), "left_out": list(unsent)}
             made["meta"] = {**(made.get("meta") or {}), **{k: v for k, v in known.items() if v}}
-        if ignored := [part for part in unsent if part in {TEMPERATURE, REASONING}]:
-            made["not_applied"] = ignored
+        if TEMPERATURE in unsent:
+            made["not_applied"] = [TEMPERATURE]
         return made
     status = _STATUS_OF.get(answer.kind, Status.PARSE_FAIL)
     return failed(

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct
 
 from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.reply_contract import schema
 from reviewdesk.live.records import Call
-from reviewdesk.live.vendor_batches.gemini_native import generate_body
 from reviewdesk.live.wires.envelope import stated_error, text_of
 from reviewdesk.live.wires.requests import ANTHROPIC_VERSION, encoded, payload
 from reviewdesk.live.wires.vendors import endpoint
@@ -226,7 +226,7 @@ class GeminiBatches(FileBatches):
     def create(self, name: str, calls: Sequence[Named], file: str) -> Upload:  # noqa: ARG002
         """Return the request that begins the batch."""
         asked = [
-            {"request": generate_body(call), "metadata": {"key": call_id}}
+            {"request": _generate_body(call), "metadata": {"key": call_id}}
             for call_id, call in calls
         ]
         source = {"requests": {"requests": asked}}
@@ -267,6 +267,25 @@ class GeminiBatches(FileBatches):
                 yield BatchAnswer(call_id, problem=_problem(one.get("error")))
 
 
+def _generate_body(call: Call) -> dict[str, Any]:
+    """Return the body of ``generateContent`` that asks what chat completions would ask."""
+    juror = call.juror
+    settings: dict[str, Any] = {
+        "maxOutputTokens": juror.max_tokens,
+        "responseMimeType": "application/json",
+        "responseJsonSchema": schema(call.labels),
+    }
+    if juror.acting_temperature is not None:
+        settings["temperature"] = juror.acting_temperature
+    if effort := juror.extra.get("reasoning_effort"):
+        settings["thinkingConfig"] = {"thinkingLevel": "minimal" if effort == "none" else effort}
+    return {
+        "systemInstruction": {"parts": [{"text": call.prompt.system}]},
+        "contents": [{"role": "user", "parts": [{"text": call.prompt.user}]}],
+        "generationConfig": settings,
+    }
+
+
 _INTERFACES: Final[Mapping[str, FileBatches]] = {
     "openai": FileBatches(),
     "anthropic": AnthropicBatches(),
@@ -278,10 +297,13 @@ _INTERFACES: Final[Mapping[str, FileBatches]] = {
 def interface(juror: Juror) -> FileBatches | None:
     """Return the batch interface of a juror's vendor, or ``None`` if the juror is asked live.
 
-    Gemini's takes other keys than chat completions, so a juror with ``extra`` is asked live there.
+    Gemini's takes other keys than chat completions. Of those under ``extra`` only the effort is
+    known to have another name there, since version 3; a juror with others is asked live.
     """
     if juror.vendor == "gemini" and juror.extra:
-        return None
+        is_known = juror.extra.keys() == {"reasoning_effort"}
+        if not is_known or juror.model.startswith("gemini-2"):
+            return None
     return _INTERFACES.get(juror.vendor)
 
 

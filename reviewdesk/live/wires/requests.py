@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from reviewdesk.domain.panel.prompt import Prompt
-from reviewdesk.domain.panel.reasoning import reasoning_body
 from reviewdesk.domain.panel.reply_contract import schema
 from reviewdesk.live.keys import Key
 from reviewdesk.live.records import Call, Request
@@ -16,7 +15,6 @@ from reviewdesk.version import __version__
 
 TEMPERATURE: Final = "temperature"
 STRUCTURE: Final = "structure"
-REASONING: Final = "reasoning"
 TOKENS: Final = "tokens"
 """The parts of a request that an endpoint may refuse: they are left out, or, for the token limit,
 sent under another name."""
@@ -39,8 +37,6 @@ def payload(call: Call, place: Endpoint, dropped: frozenset[str] = frozenset()) 
     )
     if juror.acting_temperature is not None and TEMPERATURE not in dropped:
         body["temperature"] = juror.acting_temperature
-    if REASONING not in dropped:
-        body = _merged(body, reasoning_body(juror.vendor, juror.model, juror.reasoning))
     if juror.vendor == "openrouter":
         # Otherwise it may pass the call to a provider that ignores some of what is asked.
         body["provider"] = {"require_parameters": True}
@@ -51,7 +47,6 @@ def optional(call: Call, place: Endpoint) -> frozenset[str]:
     """Return the parts of the payload that an endpoint may refuse."""
     sent = {
         TEMPERATURE: call.juror.acting_temperature is not None,
-        REASONING: call.juror.reasoning is not None,
         STRUCTURE: place.shape is not JsonMode.NONE,
         TOKENS: place.wire is Wire.CHAT,
     }

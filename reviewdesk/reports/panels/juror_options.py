@@ -1,4 +1,4 @@
-"""What a juror of a panel file may say beyond the common keys: reasoning, body keys and headers."""
+"""What a juror of a panel file may say beyond the common keys: body keys and headers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator
 
-from reviewdesk.domain.panel.reasoning import RESERVED_KEYS, Effort
+from reviewdesk.domain.panel.reasoning import reserved_key
 from reviewdesk.reports.key_like import holds_key, keylike
 from reviewdesk.reports.validation import KEY_FOR_A_NAME, MEND
-from reviewdesk.reports.wording import FieldError, must_be
+from reviewdesk.reports.wording import FieldError
 
 FROM_ENVIRONMENT = "Keys come from the environment; name the variable with api_key_env."
 KEY_HINT = "Write the variable's name, such as OPENAI_API_KEY, and keep the key in it."
@@ -28,7 +28,6 @@ MAX_EXTRA: Final = 10_000
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z", re.ASCII)
 _REFERENCE = re.compile(r"@[A-Za-z0-9_-]{1,64}\Z", re.ASCII)
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}\Z", re.ASCII)
-_MOST_TOKENS = 1_000_000
 
 
 def variable(value: object) -> object:
@@ -49,29 +48,13 @@ def reference(value: object) -> object:
     raise FieldError((), problem, FROM_ENVIRONMENT)
 
 
-def _reasoning(value: object) -> object:
-    """Return an effort or a budget; either may stand under its own key in a mapping."""
-    if value is None:
-        return None
-    if isinstance(value, dict) and len(value) == 1:
-        ((key, inner),) = value.items()
-        if key in {"effort", "budget"} and isinstance(inner, str if key == "effort" else int):
-            value = inner
-    if isinstance(value, str) and value in {one.value for one in Effort}:
-        return Effort(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_TOKENS:
-        return value
-    wanted = f"{', '.join(Effort)} or a budget of tokens from 1 to {_MOST_TOKENS}"
-    raise FieldError((), must_be(wanted, value), MEND)
-
-
 def _extra(value: dict[str, Any] | None) -> dict[str, Any] | None:
     for key in value or ():
         if keylike(key):
             raise FieldError((), KEY_FOR_A_NAME, FROM_ENVIRONMENT)
-        if key in RESERVED_KEYS:
-            problem = "is written by the program, so extra must not set it"
-            raise FieldError((key,), problem, "Leave it out, or use the juror's own key for it.")
+    if taken := reserved_key(value or {}):
+        problem = "is written by the program, so extra must not set it"
+        raise FieldError((taken,), problem, "Leave it out, or use the juror's own key for it.")
     if holds_key(value):
         raise FieldError((), "has what looks like an API key in it (not shown)", FROM_ENVIRONMENT)
     try:
@@ -104,6 +87,5 @@ def _headers(value: object) -> object:
     return {name.lower(): named for name, named in value.items()}
 
 
-Thinking: TypeAlias = Annotated[Effort | int | None, BeforeValidator(_reasoning)]
 BodyKeys: TypeAlias = Annotated[dict[str, Any] | None, AfterValidator(_extra)]
 HeaderNames: TypeAlias = Annotated[dict[str, str] | None, BeforeValidator(_headers)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 from urllib.parse import urlsplit
@@ -26,7 +26,6 @@ from reviewdesk.reports.panels.juror_options import (
     FROM_ENVIRONMENT,
     BodyKeys,
     HeaderNames,
-    Thinking,
     reference,
     variable,
 )
@@ -164,6 +163,16 @@ class PanelPart(Strict):
 
     shape: ClassVar[str] = "a mapping"
     secret_hint: ClassVar[str] = FROM_ENVIRONMENT
+    retired: ClassVar[Mapping[str, str]] = {}
+    """The keys of earlier versions, each with what to do instead."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_retired(cls, stated: Any) -> Any:
+        for key, hint in cls.retired.items():
+            if isinstance(stated, Mapping) and key in stated:
+                raise FieldError((key,), "is a key of earlier versions", hint)
+        return stated
 
 
 class PriceModel(PanelPart):
@@ -189,6 +198,9 @@ class JurorEntry(PanelPart):
     """One seat of a panel."""
 
     what = "a juror"
+    retired: ClassVar[Mapping[str, str]] = {
+        "reasoning": "Write the vendor's own key, such as extra: {reasoning_effort: low}."
+    }
 
     name: Annotated[str, _line(80)] | None = None
     model: Annotated[str, _line(200)]
@@ -206,7 +218,6 @@ class JurorEntry(PanelPart):
     rpm: PerMinute | None = None
     tpm: PerMinute | None = None
     price: PriceModel | None = None
-    reasoning: Thinking = None
     extra: BodyKeys = None
     headers: HeaderNames = None
     deployment: Annotated[str, _line(200)] | None = None
@@ -255,7 +266,7 @@ class JurorEntry(PanelPart):
         try:
             return Juror(**{"name": self.model, **stated})
         except UsageError as error:
-            raise FieldError(("reasoning",), error.message, error.hint) from None
+            raise FieldError(("extra",), error.message, error.hint) from None
 
 
 class PromptFile(PanelPart):
@@ -272,6 +283,9 @@ class PanelModel(PanelPart):
     """A whole panel file."""
 
     what = "a panel"
+    retired: ClassVar[Mapping[str, str]] = {
+        "rounds": "Leave it out: jurors answer once, without seeing each other's reasons."
+    }
 
     name: Annotated[str, _line(200)] | None = None
     rubric: Text | None = None
@@ -293,15 +307,7 @@ class PanelModel(PanelPart):
     failing: Labels = None
     stop_when_decided: bool | None = None
     swap: bool | None = None
-    rounds: Annotated[int, Field(ge=1, le=2), Wanted("1 or 2")] | None = None
     jurors: Annotated[list[JurorEntry], Field(min_length=1, max_length=MAX_JURORS)]
-
-    @model_validator(mode="after")
-    def _check_asking(self) -> PanelModel:
-        if self.stop_when_decided and self.rounds == 2:
-            hint = "Keep one of them: in round two every juror sees the reasons of all others."
-            raise FieldError(("rounds",), "is 2 beside stop_when_decided", hint)
-        return self
 
     def spec(self, name: str, folder: Path) -> PanelSpec:
         """Return the panel; ``name`` serves if the file has none, ``folder`` has prompt files."""

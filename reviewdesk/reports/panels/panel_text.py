@@ -46,7 +46,7 @@ def _rule(rule: PanelRule) -> dict[str, Any]:
 
 
 def _juror(one: Juror) -> dict[str, Any]:
-    plain = Juror(one.name, one.model, one.vendor, reasoning=one.reasoning)
+    plain = Juror(one.name, one.model, one.vendor, extra=one.extra)
     key = "api_key" if (one.api_key_env or "").startswith("@") else "api_key_env"
     said: dict[str, Any] = {
         "name": one.name,
@@ -56,7 +56,6 @@ def _juror(one: Juror) -> dict[str, Any]:
         key: one.api_key_env,
         "weight": one.weight,
         "temperature": one.temperature,
-        "reasoning": one.reasoning,
         "max_tokens": None if one.max_tokens == plain.max_tokens else one.max_tokens,
         "timeout": None if one.timeout == plain.timeout else one.timeout,
         "system_prompt": one.system_prompt,

@@ -13,7 +13,6 @@ from reviewdesk.views.json.shape import shape
 _SEAT = (
     "name=juror.name model=juror.model vendor=juror.vendor family=family.name "
     "base_url=juror.base_url weight=juror.weight share temperature=juror.temperature "
-    "reasoning=juror.reasoning "
     "max_tokens=juror.max_tokens timeout=juror.timeout rpm=juror.rpm tpm=juror.tpm "
     "prompt_version=juror.prompt_version "
     "prompt_sha256=juror.prompt_sha256 key_variable"
@@ -28,7 +27,7 @@ _FIGURES = (
 def check(checked: PanelCheck) -> dict[str, Any]:
     """Return ``panel check --json``; a supermajority's share only if a rule of the panel is one.
 
-    So are samples, orders, rounds and the like, only where the panel sets them.
+    So are samples, orders and the like, only where the panel sets them.
     """
     panel, rule = checked.panel, checked.panel.spec.rule
     is_supermajority = Strategy.SUPERMAJORITY in {panel.strategy, *rule.routes.values()}

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from reviewdesk.domain.panel.composition import ITEM_BYTES, Composition, PanelPlace
 from reviewdesk.domain.panel.consent import ConsentPlan, Host
-from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.rerun import contract_note
 from reviewdesk.domain.panel.turnout import RATE_LIMITED, STOPPED, Turnout, Turnouts
 from reviewdesk.domain.verdict import Strategy
@@ -75,19 +74,12 @@ def _seats(seats: Sequence[PanelPlace]) -> Block:
             "?" if one.family is None else one.family.name,
             words.NONE if one.juror.weight is None else f"{one.juror.weight:g}",
             f"{one.share:.1%}",
-            (outside(one.juror.vendor), ": ", outside(one.juror.model, 80), _thinking(one.juror)),
+            (outside(one.juror.vendor), ": ", outside(one.juror.model, 80)),
         ]
         for one in seats
     ]
     family, model = Column("family", right=False), Column("model", right=False)
     return table(("juror", family, "weight", "share", model), rows, "The jurors of the panel")
-
-
-def _thinking(juror: Juror) -> str:
-    told = juror.reasoning
-    if told is None:
-        return ""
-    return f", thinks {told:,} tokens" if isinstance(told, int) else f", reasoning {told}"
 
 
 def _rule(found: Composition) -> str:
@@ -108,8 +100,6 @@ def _rule(found: Composition) -> str:
         parts.append("stops when decided")
     if rule.swap:
         parts.append("pairs in both orders")
-    if rule.rounds > 1:
-        parts.append("two rounds")
     if rule.failed_jurors:
         parts.append("the median replaces an average where a juror failed")
     if rule.min_answered is not None:

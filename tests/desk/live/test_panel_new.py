@@ -119,12 +119,12 @@ min_answered: 0.6
 strategy_for: {red-team: unanimous}
 supermajority: 3/4
 jurors:
-- {name: a, model: claude-haiku-4-5, vendor: anthropic, reasoning: 2000, max_tokens: 9000,
+- {name: a, model: claude-haiku-4-5, vendor: anthropic, max_tokens: 9000,
    weight: 2, timeout: 9, system_prompt: s, prompt: "{output}",
-   headers: {x-team: TEAM}, extra: {top_p: 0.5}}
+   headers: {x-team: TEAM}, extra: {thinking: {type: enabled, budget_tokens: 2000}}}
 - {name: b, model: m, vendor: azure, base_url: "https://x.test", deployment: d, temperature: 0,
    api_version: "2026-10-21", api_key_env: MINE}
-- {name: c, model: gpt-5.2, vendor: openai, reasoning: {effort: none}, api_key: "@work"}
+- {name: c, model: gpt-5.2, vendor: openai, extra: {reasoning_effort: none}, api_key: "@work"}
 """
     first, second = tmp_path / "one.yaml", tmp_path / "two.yaml"
     first.write_text(text)

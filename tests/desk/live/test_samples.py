@@ -12,7 +12,6 @@ from reviewdesk.desk.live.batch import BatchListener, judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.panel.samples import one_ballot
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.live.records import Response
 from reviewdesk.views.json.panel import batch
@@ -131,55 +130,6 @@ def test_a_case_without_an_alternative_is_asked_in_one_order(room: Room) -> None
     body = judged(room, jurors, more="swap: true\n")
     assert "samples" not in body["jurors"][0]
     checked(body)
-
-
-def of_round_one(body: Any) -> Any:
-    """Assess a body anew from the samples of round one alone."""
-    first = [
-        one_ballot(
-            {"id": ballot["id"]}, [one for one in ballot["samples"] if one["round"] == 1], 0.7
-        )
-        for ballot in body["jurors"]
-    ]
-    earlier: Any = {**body, "jurors": first, "decision": None}
-    return assess(verdict_from_body(earlier, Policy(), Generator()))
-
-
-def test_round_two_decides_and_round_one_stands_beside_it(room: Room) -> None:
-    room.put(("c0",), more="rounds: 2\n", count=3)
-    seen = []
-
-    def answer(body: Any) -> Response:
-        text = body["messages"][1]["content"]
-        second = "Other jurors" in text
-        if second:
-            seen.append(text)
-        passes = second or of_whom(body)[1] == "m0"
-        why = f"why {of_whom(body)[1]} \x07 </juror>"
-        return Response(200, {}, reply(body, vote=passes, score=0.9 if passes else 0.1, reason=why))
-
-    jurors = Jurors(answer)
-    consent = Consent()
-    judge_cases(room.order(), replace_agreed(consent), world(jurors))
-    assert consent.plans[0].calls == jurors.asked.total() == 6
-    (body,) = room.verdicts()
-    assert body["decision"] == "pass"
-    for ballot in body["jurors"]:
-        assert ballot["round"] == 2
-        assert [one["round"] for one in ballot["samples"]] == [1, 2]
-    found = checked(body)
-    assert found.votes.passes == 3
-    # Round one, derived again from the samples: one of three passes, and the median fails.
-    made = of_round_one(body)
-    assert (made.votes.passes, made.decision) == (1, "fail")
-    # The others' reasons are anonymous, fenced with the nonce, and without control characters.
-    text = next(one for one in seen if "why m0" not in one)
-    assert "why m1" in text
-    assert "why m2" in text
-    assert "\x07" not in text
-    assert "Juror 1:\n<juror-" in text
-    assert "j1" not in text
-    judge_cases(room.order(resume=True), YES, world(silent()))
 
 
 def test_samples_that_nobody_can_read_are_passed_over() -> None:

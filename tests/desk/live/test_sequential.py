@@ -20,7 +20,6 @@ from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.verdict import Decision, Generator, Policy, verdict_from_body
-from reviewdesk.errors import UsageError
 from reviewdesk.live.records import Response
 from reviewdesk.views.json.panel import batch
 from reviewdesk.views.jurors import jurors
@@ -195,11 +194,3 @@ def test_the_library_panel_stops_too() -> None:
     assert found.decision is Decision.FAIL
     assert jurors.asked.total() == 3
     assert panel.stop_when_decided
-
-
-def test_two_rounds_and_stopping_exclude_each_other(room: Room) -> None:
-    with pytest.raises(UsageError, match="rounds is 2 beside stop_when_decided"):
-        Panel(stop_when_decided=True, rounds=2)
-    room.put(more="rounds: 2\n")
-    with pytest.raises(UsageError, match="stop_when_decided"):
-        judge_cases(room.order(stop_when_decided=True), YES, world(silent()))

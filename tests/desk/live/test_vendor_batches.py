@@ -231,8 +231,7 @@ async def test_a_key_that_is_not_set_sends_nothing(room: Room) -> None:
 @pytest.mark.parametrize(
     ("more", "how", "why"),
     [
-        ("rounds: 2\n", {}, "two rounds"),
-        ("stop_when_decided: true\n", {}, "asked in an order"),
+        ("stop_when_decided: true\n", {}, "asks them in an order"),
         ("", {"max_cost": 0.01}, "cannot be stopped half-way"),
     ],
 )

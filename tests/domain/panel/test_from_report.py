@@ -95,9 +95,7 @@ def test_what_a_report_keeps_of_its_panel_may_be_anything(junk: Any) -> None:
     assert panel_of(made(), {"meta": {"panel": junk}}, VENDORS).jurors[0].system_prompt is None
 
 
-def test_reasoning_comes_from_the_ballot_and_body_keys_do_not() -> None:
-    (juror,) = panel_of(made(meta={"reasoning": "low"}), {}, VENDORS).jurors
-    assert juror.reasoning == "low"
+def test_body_keys_do_not_come_from_the_report() -> None:
     with pytest.raises(UsageError, match="body keys of its panel's own"):
         panel_of(made(meta={"extra": {"store": True}}), {}, VENDORS)
 

@@ -13,7 +13,6 @@ from pydantic import TypeAdapter
 
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.price import Price
-from reviewdesk.domain.panel.reasoning import Effort
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.budget import booked, worst
 from reviewdesk.live.records import BATCH_HEADER, Call, Exchange
@@ -95,11 +94,13 @@ def test_mistral_takes_the_job_and_each_line_of_its_file() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reasoning", [None, *Effort, 2000])
-def test_gemini_takes_the_batch(reasoning: Any) -> None:
+@pytest.mark.parametrize("effort", [None, "none", "high"])
+def test_gemini_takes_the_batch(effort: str | None) -> None:
     from google.genai.types import Content, GenerationConfig
 
-    batch = created("gemini", reasoning=reasoning, temperature=0.2)["batch"]
+    batch = created(
+        "gemini", extra={"reasoning_effort": effort} if effort else {}, temperature=0.2
+    )["batch"]
     assert batch["displayName"] == "our-name"
     (row,) = batch["inputConfig"]["requests"]["requests"]
     assert row["metadata"] == {"key": "id-1"}
@@ -110,12 +111,7 @@ def test_gemini_takes_the_batch(reasoning: Any) -> None:
     assert settings.max_output_tokens == 40_000
     assert settings.response_json_schema["required"]
     told = settings.thinking_config
-    assert (told is None) == (reasoning is None)
-    if told and isinstance(reasoning, int):
-        assert told.thinking_budget == 2000
-    old = created("gemini", model="gemini-2.5-flash", reasoning=Effort.LOW)["batch"]
-    request = old["inputConfig"]["requests"]["requests"][0]["request"]
-    assert request["generationConfig"]["thinkingConfig"] == {"thinkingBudget": 1024}
+    assert (told is None) == (effort is None)
 
 
 @pytest.mark.slow

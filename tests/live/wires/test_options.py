@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.price import Price
-from reviewdesk.domain.panel.reasoning import Effort
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.live.budget import worst
 from reviewdesk.live.keys import key_problem
@@ -79,7 +78,10 @@ def test_extra_keys_come_last_and_are_merged_into_mappings() -> None:
 def test_a_temperature_that_would_be_ignored_is_not_sent() -> None:
     one = Juror("a", "deepseek-flash", "deepseek", temperature=0.0)
     assert "temperature" not in body(one)
-    assert body(dataclasses.replace(one, reasoning=Effort.NONE))["temperature"] == 0.0
+    assert (
+        body(dataclasses.replace(one, extra={"thinking": {"type": "disabled"}}))["temperature"]
+        == 0.0
+    )
 
 
 @pytest.mark.parametrize(

@@ -285,15 +285,6 @@ def test_the_sample_panels_are_panels(name: str) -> None:
     assert len({juror.model for juror in found.jurors}) == len(found.jurors)
 
 
-def test_how_hard_a_juror_thinks_is_a_word_or_a_number() -> None:
-    for written, found in (
-        ("low", "low"), ("none", "none"), ("{effort: high}", "high"), ("2000", 2000),
-        ("{budget: 2000}", 2000),
-    ):  # fmt: skip
-        (juror,) = read(f"jurors: [{{model: m, vendor: openrouter, reasoning: {written}}}]").jurors
-        assert juror.reasoning == found
-
-
 def test_google_is_gemini_in_a_file_too() -> None:
     (juror,) = read("jurors: [{model: gemini-3.8-flash, vendor: google}]").jurors
     assert (juror.vendor, juror.max_tokens) == ("gemini", 8192)
