@@ -64,7 +64,6 @@ def file_calibration(page: FilePage) -> Document:
         *confidence.sections(page.fit, basis),
         _confusion(found.headline, basis, _left_out_text(found)),
         _gates(page.gates, page.fit, basis),
-        *confidence.suggestions(page.fit),
     )
     return Document(sections)
 
@@ -95,7 +94,6 @@ def _open(page: CalibrationPage, target: Target) -> Document:
             *confidence.sections(page.fit, basis),
             _confusion(found.headline, basis, _left_out_text(found)),
             _gates(page.gates, page.fit, basis, page.more),
-            *confidence.suggestions(page.fit),
         ),
         (
             labels.design(page),
@@ -127,7 +125,6 @@ def _blind(page: CalibrationPage) -> Document:
         ),
         (
             _gates(alone.gates, alone.fit, basis),
-            *confidence.suggestions(alone.fit),
             *labels.jurors(page.jurors),
             labels.split(alone.split, "each label once"),
             *labels.tags(page.tags),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reviewdesk.domain.stats.figures import Corp, Fit, LogLoss, NullEce, Suggestion, ZTest
+from reviewdesk.domain.stats.figures import Fit, LogLoss, NullEce, ZTest
 from reviewdesk.views import words
 from reviewdesk.views.document import Facts, Section
 
@@ -14,14 +14,13 @@ _COLUMN = 15
 
 
 def sections(found: Fit | None, basis: str) -> list[Section]:
-    """Return ECE beside its null, Spiegelhalter's test, the parts of Brier, AUROC and log-loss."""
+    """Return ECE beside its null, Spiegelhalter's test, AUROC and log-loss."""
     if found is None or not found.n:
         return []
     facts = Facts.of(
         ("ECE", f"{found.ece:.3f}; {null_text(found.null)}"),
         ("Spiegelhalter", _ztest_text(found.spiegelhalter)),
         ("together", _together_text(found.null, found.spiegelhalter)),
-        ("Brier", _brier_text(found.corp)),
         ("AUROC", _auroc_text(found.auroc)),
         ("log-loss", _log_loss_text(found.log_loss)),
         column=_COLUMN,
@@ -58,16 +57,6 @@ def _together_text(null: NullEce | None, test: ZTest) -> str:
     return "no more than chance" if null is not None or test.p is not None else words.NONE
 
 
-def _brier_text(found: Corp | None) -> str:
-    if found is None:
-        return words.NONE
-    return (
-        f"{found.brier:.3f} = {found.miscalibration:.3f} miscalibration - "
-        f"{found.discrimination:.3f} discrimination + {found.uncertainty:.3f} uncertainty (CORP): "
-        "the first is what a better scale could save"
-    )
-
-
 def _auroc_text(found: float | None) -> str:
     if found is None:
         return "- it takes right and wrong verdicts to rank them"
@@ -79,23 +68,3 @@ def _log_loss_text(found: LogLoss | None) -> str:
         return words.NONE
     clipped = f"{found.clipped} clipped at certainty" if found.clipped else "none clipped"
     return f"{found.value:.3f} nats a verdict, {clipped}; always saying 0.5 gives 0.693"
-
-
-def suggestions(found: Fit | None) -> list[Section]:
-    """Return how each recalibration would change Brier, or why it is not tried."""
-    if found is None or not found.suggestions:
-        return []
-    pairs = [(one.method.value, _suggestion_text(one)) for one in found.suggestions]
-    return [
-        Section("Recalibration", (Facts.of(*pairs, column=_COLUMN),), "suggested, never applied")
-    ]
-
-
-def _suggestion_text(found: Suggestion) -> str:
-    if found.change is None:
-        return f"- {found.reason or 'undefined'}"
-    word = "better" if found.change < 0 else "no better"
-    text = f"would change Brier by {found.change:+.3f} (5-fold), {word}, not applied"
-    parameters = ", ".join(f"{name} {value:.3g}" for name, value in found.parameters.items())
-    limit = "; the best fit lies at infinity" if found.bounded else ""
-    return text + (f"; {parameters}" if parameters else "") + limit

@@ -184,15 +184,6 @@ _FIGURES = _terms(
         "a test of whether confidence is off by more than chance: a p below 0.05 says that it is",
     ),
     (
-        "CORP",
-        (
-            "Brier in three parts: miscalibration, minus discrimination, plus the "
-            "uncertainty of the labels themselves"
-        ),
-        "miscalibration",
-        "discrimination",
-    ),
-    (
         "kappa",
         "agreement with the labels beyond what chance would give: 1 is complete, 0 is chance",
         "Cohen's kappa",
@@ -213,12 +204,6 @@ _FIGURES = _terms(
     ("suite", "a file of gates"),
     ("policy", "another rule, tried on stored ballots (what-if)"),
     ("calibration", "how well stated confidence matches how often the panel is right"),
-    (
-        "temperature",
-        "a recalibration with one number, which makes every confidence bolder or more careful",
-    ),
-    ("Platt", "a recalibration with two numbers: a scale and a shift of confidence"),
-    ("isotonic", "a recalibration by steps that never fall as confidence grows"),
 )
 _DESIGN = _terms(
     DESIGN,

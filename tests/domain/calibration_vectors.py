@@ -5,22 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-from msgspec.structs import asdict
-
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.chance_ece import null_ece
-from reviewdesk.domain.stats.corp import corp, isotonic, murphy
 from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.domain.stats.figures import Part
-from reviewdesk.domain.stats.recalibration import platt, temperature
-from reviewdesk.domain.stats.reliability import (
-    PLACES,
-    auroc,
-    log_loss,
-    reliability_bins,
-    spiegelhalter,
-)
+from reviewdesk.domain.stats.reliability import auroc, log_loss, reliability_bins, spiegelhalter
 from reviewdesk.domain.stats.stratified import stratified_rate
 
 Input = Mapping[str, Any]
@@ -53,17 +42,6 @@ def _spiegelhalter(given: Input) -> object:
     return {"z": found.z, "p": found.p}
 
 
-def _corp(given: Input) -> object:
-    found = corp(_rows(given))
-    keys = ("miscalibration", "discrimination", "uncertainty", "brier")
-    return None if found is None else {key: getattr(found, key) for key in keys}
-
-
-def _murphy(given: Input) -> object:
-    found = murphy(_rows(given))
-    return None if found is None else asdict(found)
-
-
 def _expected_ece(given: Input) -> object:
     found = null_ece(_rows(given))
     return found.expected if found else 0.0
@@ -79,23 +57,11 @@ def _stratified(given: Input) -> object:
     return {"estimate": found.estimate, "low": found.low, "high": found.high}
 
 
-def fitted(rows: Rows) -> list[float]:
-    """The isotonic fit of every row, in row order."""
-    fit = isotonic(rows)
-    found: list[float] = [] if fit is None else fit(np.round(rows.confidence, PLACES)).tolist()
-    return found
-
-
 CALIBRATION: dict[str, Callable[[Input], object]] = {
     "log_loss": _log_loss,
     "auroc": lambda given: auroc(_rows(given)),
     "reliability_bins": _bins,
     "spiegelhalter": _spiegelhalter,
-    "corp": _corp,
-    "murphy": _murphy,
-    "isotonic": lambda given: fitted(_rows(given)),
-    "temperature": lambda given: temperature(_rows(given)).parameters["temperature"],
-    "platt": lambda given: dict(platt(_rows(given)).parameters),
     "ece_expected_if_calibrated": _expected_ece,
     "lang_reiczigel": _lang_reiczigel,
     "stratified_rate": _stratified,

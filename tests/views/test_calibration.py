@@ -57,7 +57,6 @@ def test_every_section_names_its_design_and_n(tmp_path: Path) -> None:
         "CONFIDENCE  weighted, n 3",
         "CONFUSION  weighted, n 3",
         "GATES  defaults, weighted, n 3",
-        "RECALIBRATION  suggested, never applied",
         "DESIGN  weighted",
         "JURORS  counts of labels",
         "BLIND AND OPEN  weighted, each label once",

@@ -12,8 +12,7 @@ from reviewdesk.cli.plain import section_text
 from reviewdesk.domain.gates.limits import Op
 from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.stats.calibration import Rows
-from reviewdesk.domain.stats.figures import Interval, LogLoss, NullEce, Suggestion, ZTest
-from reviewdesk.domain.stats.figures import RecalibrationMethod as Map
+from reviewdesk.domain.stats.figures import Interval, LogLoss, NullEce, ZTest
 from reviewdesk.domain.stats.fit import fit
 from reviewdesk.views import confidence
 from reviewdesk.views.calibration import between, labels_needed, rate_text
@@ -35,9 +34,6 @@ def test_each_figure_in_a_sentence() -> None:
     assert "AUROC 0.833: how often a right verdict is surer than a wrong one" in drawn
     # -(ln .9 + ln .3 + ln .7 + ln .86) / 4 = (.105361 + 1.203973 + .356675 + .150823) / 4.
     assert "log-loss 0.454 nats a verdict, none clipped" in drawn
-    # .7 pools to 1 of 2 and the rest are right: the fit errs .125, so MCB .1524 - .125 = .0274,
-    # UNC .75 · .25 = .1875 and DSC .1875 - .125 = .0625.
-    assert "Brier 0.152 = 0.027 miscalibration - 0.062 discrimination + 0.188 uncertainty" in drawn
     # y - c: .1 -.7 .3 .14, 1 - 2c: -.8 -.4 -.4 -.72: the sum is -.0208; the variance is
     # .0576 + .0336 + .0336 + .518400 · .1204 = .18721536, whose root is .43268: z = -.048.
     assert "Spiegelhalter z -0.048, p 0.962 together no more than chance" in drawn
@@ -79,21 +75,6 @@ def test_two_tests_give_one_answer(ece: float, test: float | None, answer: str) 
     assert f"together {answer}" in drawn
     assert drawn.count("than chance") == 1
     assert "nothing shows" not in drawn
-
-
-def test_a_suggestion_is_never_more_than_that() -> None:
-    tried = Suggestion(Map.PLATT, 140, {"slope": 0.5}, 0.2, 0.188, -0.012)
-    waiting = Suggestion(Map.ISOTONIC, 140, reason="needs 200 labels, there are 140")
-    worse = replace(tried, method=Map.TEMPERATURE, change=0.004, bounded=True)
-    found = replace(FOUND, suggestions=(worse, tried, waiting))
-    drawn = words(confidence.suggestions(found))
-    assert "RECALIBRATION suggested, never applied" in drawn
-    assert "platt would change Brier by -0.012 (5-fold), better, not applied; slope 0.5" in drawn
-    assert "temperature would change Brier by +0.004 (5-fold), no better, not applied" in drawn
-    assert "the best fit lies at infinity" in drawn
-    assert "isotonic - needs 200 labels, there are 140" in drawn
-    assert confidence.suggestions(None) == []
-    assert confidence.suggestions(replace(found, suggestions=())) == []
 
 
 def test_a_rate_by_strata_or_what_is_certain() -> None:
@@ -141,7 +122,7 @@ def test_the_page_holds_them_all(tmp_path: Path) -> None:
     blind = " ".join(text(found, blind=True).split())
     for word in ("by strata", "settle", "pass_rate", "decided right"):
         assert word not in blind
-    for word in ("CONFIDENCE n 4", "RECALIBRATION", "[0.301, 0.954]", "calibrated: about"):
+    for word in ("CONFIDENCE n 4", "[0.301, 0.954]", "calibrated: about"):
         assert word in blind
 
 
@@ -150,13 +131,12 @@ def test_no_line_is_too_wide_and_no_number_is_cut(tmp_path: Path) -> None:
         FOUND,
         log_loss=LogLoss(36.04, 1_000_000),
         spiegelhalter=ZTest(-12345.678, 0.0),
-        suggestions=(Suggestion(Map.PLATT, 9, {"slope": -1e-9}, 1.0, 2.0, 1.0, bounded=True),),
     )
     page = replace(census(tmp_path), fit=extreme)
     for width in WIDTHS:
         more = Section("", labels_needed([LabelsNeeded("x", Op.AT_MOST, 0.1, 10**9)]))
         sections = confidence.sections(extreme, "weighted, n 12345")
-        for section in (*sections, *confidence.suggestions(extreme), more):
+        for section in (*sections, more):
             check(section_lines(section, width), width)
     for width in (78, 158):
         assert "…" not in text(page, width)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from reviewdesk.app.paint.styled import Lines, line
 
@@ -33,19 +32,6 @@ class Canvas:
         for row in rows:
             for column in columns:
                 self.put(column, row, sign, ink)
-
-    def steps(self, first: int, rows: Sequence[int], ink: str) -> None:
-        """Draw a double line to the right from column ``first``, through one row per column."""
-        for column, row in enumerate(rows, first):
-            self.put(column, row, "═", ink)
-        for column, (before, after) in enumerate(pairwise(rows), first + 1):
-            if before == after:
-                continue
-            rises = after < before
-            between = range(min(before, after) + 1, max(before, after))
-            self.fill(range(column, column + 1), between, "║", ink)
-            self.put(column, before, "╝" if rises else "╗", ink)
-            self.put(column, after, "╔" if rises else "╚", ink)
 
     def whisker(self, column: int, top: int, bottom: int, ink: str) -> None:
         """Draw an interval: a vertical bar with a cap at either end."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from textual.content import Content
 
@@ -41,15 +40,13 @@ def diagram_lines(found: Fit, width: int, *, tall: bool = False) -> Lines:
 
 
 def _draw(canvas: Canvas, found: Fit, each: int) -> None:
-    """Draw band, diagonal, fitted line, intervals and points, in this order from back to front."""
+    """Draw band, diagonal, intervals and points, in this order from back to front."""
     for one in found.bins:
         expected = band(one)
         rows = range(canvas.row(expected.high), canvas.row(expected.low) + 1)
         canvas.fill(_columns(one, each), rows, "░", Ink.RULE)
     for column in range(canvas.columns):
         canvas.put(column, canvas.row(column / (canvas.columns - 1)), "·", Ink.MUTED)
-    if found.corp is not None:
-        _curve(canvas, found.corp.curve)
     for one in found.bins:
         # Each point stays within its bin's columns, so that no two fall on one cell.
         own = _columns(one, each)
@@ -61,23 +58,6 @@ def _draw(canvas: Canvas, found: Fit, each: int) -> None:
 def _columns(one: Bin, each: int) -> range:
     """Return the columns of a bin. The last bin also has the column of confidence 1."""
     return range(one.index * each, (one.index + 1) * each + (one.index == _BINS - 1))
-
-
-def _curve(canvas: Canvas, corners: Sequence[tuple[float, float]]) -> None:
-    first, last = canvas.column(corners[0][0]), canvas.column(corners[-1][0])
-    rows = [
-        canvas.row(_height_at(corners, column / (canvas.columns - 1)))
-        for column in range(first, last + 1)
-    ]
-    canvas.steps(first, rows, Ink.NOTE)
-
-
-def _height_at(corners: Sequence[tuple[float, float]], x: float) -> float:
-    """Interpolate the line through the corners at ``x``. Beyond its ends the line is level."""
-    for (x1, y1), (x2, y2) in pairwise(corners):
-        if x1 <= x < x2:
-            return y1 + (y2 - y1) * (x - x1) / (x2 - x1)
-    return corners[0][1] if x < corners[0][0] else corners[-1][1]
 
 
 def _plot_lines(canvas: Canvas) -> Lines:
@@ -125,7 +105,6 @@ def _legend(bins: Sequence[Bin], each: int, width: int) -> Lines:
             [("●", Ink.PASS), (" in the band", Ink.MUTED)],
             [("▼", Ink.FAIL), (" below ", Ink.MUTED), ("▲", Ink.WARN), (" above it", Ink.MUTED)],
             [("│", Ink.TEXT), (" Wilson 95%", Ink.MUTED)],
-            [("═", Ink.NOTE), (" isotonic fit", Ink.MUTED)],
             [("·", Ink.MUTED), (" calibrated", Ink.MUTED)],
             [
                 ("░", Ink.RULE),

@@ -21,7 +21,7 @@ FEW = 50
 
 FEWEST = MIN_AUDIT
 """The fewest labels through the draw from which a judge may gate: as many as the smallest audit of
-the draw asks for, and as a recalibration needs."""
+the draw asks for."""
 UNUSUAL = 0.05
 """The p value below which chance alone no longer explains the ECE of a judge."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from reviewdesk.domain.stats.correction import Z
 
@@ -58,30 +57,6 @@ class LogLoss(Struct, frozen=True):
     clipped: int
 
 
-class Corp(Struct, frozen=True):
-    """Brier = miscalibration - discrimination + uncertainty, with the fitted reliability curve.
-
-    ``curve`` holds the corners of the isotonic fit as (confidence, rate of being right).
-    """
-
-    miscalibration: float
-    discrimination: float
-    uncertainty: float
-    brier: float
-    curve: tuple[tuple[float, float], ...]
-
-
-class Murphy(Struct, frozen=True):
-    """Brier = reliability - resolution + uncertainty + within-bin variance - covariance."""
-
-    reliability: float
-    resolution: float
-    uncertainty: float
-    within_bin_variance: float
-    within_bin_covariance: float
-    brier: float
-
-
 class NullEce(Struct, frozen=True):
     """The ECE that a perfectly calibrated judge with the same confidences would show.
 
@@ -93,33 +68,6 @@ class NullEce(Struct, frozen=True):
     exact: bool
     p95: float
     p: float
-
-
-class RecalibrationMethod(StrEnum):
-    """A map from stated to recalibrated confidence, from the stiffest to the most flexible."""
-
-    TEMPERATURE = "temperature"
-    PLATT = "platt"
-    ISOTONIC = "isotonic"
-
-
-class Suggestion(Struct, frozen=True):
-    """How a recalibration would change Brier; it is never applied.
-
-    ``before`` and ``after`` are Brier scores of the same rows, ``after`` cross-validated; their
-    difference ``change`` is better below 0. All three are ``None`` if nothing is suggested, and
-    ``reason`` says why. ``bounded`` says that the best fit lies at infinity and a finite one
-    replaces it.
-    """
-
-    method: RecalibrationMethod
-    n: int
-    parameters: Mapping[str, float] = field(default_factory=dict)
-    before: float | None = None
-    after: float | None = None
-    change: float | None = None
-    bounded: bool = False
-    reason: str | None = None
 
 
 class LabelSpread(Struct, frozen=True):
@@ -246,8 +194,6 @@ class Fit(Struct, frozen=True):
     ece: float
     null: NullEce | None
     bins: tuple[Bin, ...]
-    corp: Corp | None
-    murphy: Murphy | None
     spiegelhalter: ZTest
     auroc: float | None
     log_loss: LogLoss | None
@@ -255,4 +201,3 @@ class Fit(Struct, frozen=True):
     gap: Interval | None
     accuracy: Interval | None
     kappa: Interval | None = None
-    suggestions: tuple[Suggestion, ...] = ()

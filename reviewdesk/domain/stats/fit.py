@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from reviewdesk.domain.stats.calibration import Bools, Rows, counters_of, effective_sample_size
 from reviewdesk.domain.stats.chance_ece import null_ece
-from reviewdesk.domain.stats.corp import corp, murphy
 from reviewdesk.domain.stats.figures import Fit, Interval, Part, Target
 from reviewdesk.domain.stats.intervals import (
     brier_interval,
@@ -13,7 +12,6 @@ from reviewdesk.domain.stats.intervals import (
     loss_strata,
 )
 from reviewdesk.domain.stats.rates import wilson
-from reviewdesk.domain.stats.recalibration import suggestions
 from reviewdesk.domain.stats.reliability import (
     auroc,
     log_loss,
@@ -37,8 +35,6 @@ def fit(rows: Rows) -> Fit:
         ece=counters_of(rows).ece,
         null=null_ece(labels),
         bins=reliability_bins(rows),
-        corp=corp(rows),
-        murphy=murphy(rows),
         spiegelhalter=spiegelhalter(labels),
         auroc=auroc(rows),
         log_loss=log_loss(rows),
@@ -46,7 +42,6 @@ def fit(rows: Rows) -> Fit:
         gap=gap_interval(strata, Target.ITEMS) if known else None,
         accuracy=Interval(*share_ends(heavy, heavy.correct)) if known else None,
         kappa=_kappa(heavy),
-        suggestions=suggestions(labels),
     )
 
 

@@ -29,12 +29,6 @@ def levels(confidence: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
     return found, place.reshape(-1).astype(np.int64)
 
 
-def logit(confidence: Floats) -> Floats:
-    """Compute ``log(c / (1 - c))`` with c clipped to 2^-52 from 0 and 1."""
-    inside = np.clip(confidence, CLIP, 1 - CLIP)
-    return np.log(inside) - np.log1p(-inside)
-
-
 def reliability_bins(rows: Rows) -> tuple[Bin, ...]:
     """Return the populated ones of ten equal bins ``min(floor(10c + 1e-9), 9)``, by index.
 

@@ -79,9 +79,8 @@ def _fit(fit: Fit) -> dict[str, Any]:
     return {
         **shape(fit, _FIT),
         "log_loss_clipped": fit.log_loss.clipped if fit.log_loss else 0,
-        **shape(fit, "spiegelhalter corp murphy"),
+        **shape(fit, "spiegelhalter"),
         "bins": [shape(one, _BIN) for one in fit.bins],
-        "suggestions": [shape(one, applied=False) for one in fit.suggestions],
     }
 
 

@@ -21,17 +21,6 @@ def test_the_corners_of_the_unit_square() -> None:
     assert (canvas.column(-1), canvas.column(2), canvas.row(-1), canvas.row(2)) == (0, 10, 4, 0)
 
 
-def test_steps_join_at_corners_up_and_down() -> None:
-    canvas = Canvas(6, 4)
-    canvas.steps(0, [3, 3, 0, 0, 1], Ink.NOTE)
-    assert drawn(canvas) == [
-        "  ╔═╗ ",
-        "  ║ ╚ ",
-        "  ║   ",
-        "══╝   ",
-    ]
-
-
 def test_a_whisker_has_two_caps() -> None:
     canvas = Canvas(3, 4)
     canvas.whisker(1, 0, 3, Ink.TEXT)

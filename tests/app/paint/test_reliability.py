@@ -87,23 +87,12 @@ def test_the_diagonal_and_the_ticks() -> None:
     assert (names[LEFT], names[LEFT + 70]) == ("0", "1")
 
 
-def test_the_fitted_line_joins_the_blocks() -> None:
-    # Two levels, .3 right 1 of 4 and .7 right 3 of 4: from column 21, row 9 to column 49, row 3.
-    found = made((0.3, 1, 4), (0.7, 3, 4))
-    lines = cells(diagram_lines(found, "n", 78))
-    # The line between the levels is straight: at .5 it passes one half, row 6.
-    assert lines[TOP + 6][LEFT + 35] == "═"
-    assert sum(row.count("╝") for row in lines) == 6
-    # The points stand on it and hide it.
-    assert (at(found, 9, 21), at(found, 3, 49)) == ("●", "●")
-
-
 def test_marks_tell_without_colour() -> None:
     found = made((0.15, 9, 10), (0.55, 11, 20), (0.95, 4, 10))
     plot = "".join(cells(diagram_lines(found, "n", 78))[TOP : TOP + 13])
     assert {sign: plot.count(sign) for sign in "▲●▼"} == {"▲": 1, "●": 1, "▼": 1}
     legend = " ".join(" ".join(cells(diagram_lines(found, "n", 78))[TOP + 16 :]).split())
-    for words in ("● in the band", "▼ below", "▲ above it", "│ Wilson 95%", "═ isotonic fit"):
+    for words in ("● in the band", "▼ below", "▲ above it", "│ Wilson 95%"):
         assert words in legend
     assert "░ 95% of calibrated bins: c ± 1.96·√(c(1-c)/n), c the mean" in legend
     assert "2 of 3 bins outside (1 overconfident, 1 underconfident)" in legend

@@ -188,7 +188,7 @@ def test_a_labels_file_has_gates_and_no_jurors(cli: Cli, write: Write) -> None:
 
 def test_what_no_label_defines_is_null_and_says_why(loaded: Cli) -> None:
     found = loaded("calibrate", "--json").json
-    undefined = "auroc, log_loss, ece_expected, ece_p, brier_low, gap_high, accuracy_low, corp"
+    undefined = "auroc, log_loss, ece_expected, ece_p, brier_low, gap_high, accuracy_low"
     assert {found[name] for name in keys(undefined)} == {None}
     assert (found["bins"], found["spiegelhalter"]) == (
         [],

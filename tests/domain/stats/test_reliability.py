@@ -14,7 +14,6 @@ from reviewdesk.domain.stats.reliability import (
     auroc,
     levels,
     log_loss,
-    logit,
     reliability_bins,
     spiegelhalter,
 )
@@ -122,10 +121,3 @@ def test_a_weight_is_so_many_equal_rows(case: Case) -> None:
     assert auroc(heavy) == pytest.approx(auroc(many))
     one, other = log_loss(heavy), log_loss(many)
     assert (one and one.value) == pytest.approx(other and other.value)
-
-
-def test_logit_is_finite_and_undone_by_the_logistic() -> None:
-    # log(2^52 - 1) is 36.04.
-    ends = logit(np.array([0.0, 1.0]))
-    assert ends.tolist() == pytest.approx([-52 * math.log(2), 52 * math.log(2)])
-    assert logit(np.array([0.75])).tolist() == pytest.approx([math.log(3)])
