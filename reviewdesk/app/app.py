@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from textual import events
 from textual.binding import BindingType
@@ -60,11 +60,9 @@ from reviewdesk.app.theme.colours import COLOURLESS
 from reviewdesk.app.theme.inks import OWN, STYLES, fallback, ink_styles, variable_defaults
 from reviewdesk.app.theme.no_color import NO_COLOUR
 from reviewdesk.app.workers.runner import JobNews, WorkerRunner
+from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.settings import DEFAULT, Settings
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
 
 _PAGES = {"calibration": "calibration.CalibrationScreen", "runs": "runs.RunsScreen"}
 _DIALOGS: Mapping[type[object], str] = {

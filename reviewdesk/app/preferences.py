@@ -7,23 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import fields, replace
 
+from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.requests import UseOwnTheme
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.app.theme.names import THEMES
+from reviewdesk.desk import Desk
 from reviewdesk.desk.review import kept
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import KEPT
 from reviewdesk.views.document import Tone
-
-if TYPE_CHECKING:
-    from reviewdesk.app.controllers.core import Core
-    from reviewdesk.desk import Desk
 
 KEEPING = "keeping"
 SETTINGS = ("theme", "panel")

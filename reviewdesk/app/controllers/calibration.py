@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,19 +12,17 @@ from reviewdesk.app.controllers.core import CALIBRATION, Core
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.requests import ChoiceForm
 from reviewdesk.app.controllers.view import CalibrationState
+from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.blockers import skipped
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.whatif import what_if
+from reviewdesk.domain.records import Run
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown, drill
 from reviewdesk.domain.stats.diagram import bin_drills
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views.document import Tone
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
-    from reviewdesk.domain.records import Run
 
 
 class CalibrationPageKind(Struct, frozen=True):

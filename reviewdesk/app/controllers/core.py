@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
@@ -19,20 +19,15 @@ from reviewdesk.app.controllers.work.claims import ItemClaims
 from reviewdesk.app.controllers.work.on_screen import SeenItems
 from reviewdesk.app.controllers.work.outbox import Outbox
 from reviewdesk.app.keys.user_keys import Keymap
-from reviewdesk.app.later import Later
 from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.desk import Desk, backups
 from reviewdesk.desk.figures import blockers
 from reviewdesk.desk.figures.strip import LiveStrip
+from reviewdesk.desk.review import search
 from reviewdesk.domain.records import Item, Run, View
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings
 from reviewdesk.views.document import Tone
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk, backups
-    from reviewdesk.desk.review import search
-else:
-    backups, search = Later("desk.backups"), Later("desk.review.search")
 
 READ_ONLY = "the desk is read-only: labels and notes cannot be saved"
 REVIEW, CALIBRATION, RUNS = "review", "calibration", "runs"

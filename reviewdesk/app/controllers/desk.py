@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core
 from reviewdesk.app.controllers.files import FileController
@@ -21,26 +20,15 @@ from reviewdesk.app.controllers.requests import (
     TakeSelection,
     UseTheme,
 )
+from reviewdesk.app.keys import commands, completion
 from reviewdesk.app.keys.withheld import refuse_withheld
-from reviewdesk.app.later import Later
 from reviewdesk.app.preferences import PreferenceController
 from reviewdesk.app.theme.names import THEMES
+from reviewdesk.desk.review import filters
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
+from reviewdesk.views import glossary
 from reviewdesk.views.document import Tone
-
-if TYPE_CHECKING:
-    from reviewdesk.app.controllers import calibration, runs
-    from reviewdesk.app.keys import commands, completion
-    from reviewdesk.desk.review import filters
-    from reviewdesk.views import glossary
-else:
-    calibration = Later("app.controllers.calibration")
-    commands = Later("app.keys.commands")
-    completion = Later("app.keys.completion")
-    filters = Later("desk.review.filters")
-    glossary = Later("views.glossary")
-    runs = Later("app.controllers.runs")
 
 _PREFILLED = {
     "jump": "go ",
@@ -123,6 +111,8 @@ class DeskController:
         self._core.go(None)
 
     def _calibration(self) -> None:
+        from reviewdesk.app.controllers import calibration
+
         page = calibration.CalibrationController(
             self._core, lambda text: self.run(f"filter {text}")
         )
@@ -130,11 +120,15 @@ class DeskController:
             page.turn(0)
 
     def _runs(self) -> None:
+        from reviewdesk.app.controllers import runs
+
         page = runs.RunsController(self._core, self._files.load, self._compare)
         if self._core.go(page):
             page.arrived()
 
     def _compare(self, name: str) -> None:
+        from reviewdesk.app.controllers import runs
+
         runs.PanelsController(self._core, self._filter).named(name)
 
     def _filter(self, text: str) -> None:

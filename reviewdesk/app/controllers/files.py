@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import EXPORT, LOAD, Report
 from reviewdesk.app.controllers.requests import QuestionForm
-from reviewdesk.app.later import Later
+from reviewdesk.desk import Desk, files
 from reviewdesk.domain.records import Loaded, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views.document import Tone
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk, files
-else:
-    files = Later("desk.files")
 
 _LABEL_KINDS = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
 

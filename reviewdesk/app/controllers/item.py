@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from reviewdesk.app.controllers import rerun_history as outcomes
 from reviewdesk.app.controllers.core import Core, item_to_change
 from reviewdesk.app.controllers.requests import (
     Copy,
@@ -23,34 +23,18 @@ from reviewdesk.app.controllers.requests import (
 from reviewdesk.app.controllers.work.edits import ItemEdits
 from reviewdesk.app.controllers.work.notes import NoteController
 from reviewdesk.app.controllers.work.outbox import Write
-from reviewdesk.app.later import Later
-from reviewdesk.desk.review import edits
+from reviewdesk.app.keys import commands
+from reviewdesk.desk.live import rerun_history
+from reviewdesk.desk.review import clipboard, edits, history, marks, other_runs
 from reviewdesk.desk.review.edits import Edit
+from reviewdesk.domain.panel import rerun_result
+from reviewdesk.domain.query import completion
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags, split_tags
+from reviewdesk.views import events
 from reviewdesk.views.document import Tone
-
-if TYPE_CHECKING:
-    from reviewdesk.app.controllers import rerun_history as outcomes
-    from reviewdesk.app.keys import commands
-    from reviewdesk.desk.live import rerun_history
-    from reviewdesk.desk.review import clipboard, history, marks, other_runs
-    from reviewdesk.domain.panel import rerun_result
-    from reviewdesk.domain.query import completion
-    from reviewdesk.views import events
-    from reviewdesk.views.json import review as shapes
-else:
-    clipboard = Later("desk.review.clipboard")
-    commands = Later("app.keys.commands")
-    completion = Later("domain.query.completion")
-    events = Later("views.events")
-    history, marks = Later("desk.review.history"), Later("desk.review.marks")
-    other_runs = Later("desk.review.other_runs")
-    outcomes = Later("app.controllers.rerun_history")
-    rerun_history = Later("desk.live.rerun_history")
-    rerun_result = Later("domain.panel.rerun_result")
-    shapes = Later("views.json.review")
+from reviewdesk.views.json import review as shapes
 
 
 class AnnotationController:

@@ -11,19 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.requests import QuestionForm
-from reviewdesk.app.later import Later
+from reviewdesk.app.workers import rerun
+from reviewdesk.desk import Desk
+from reviewdesk.domain.panel import rerun_result, turnout
+from reviewdesk.domain.panel.rerun_result import OpenRerun
 from reviewdesk.errors import DeskError, ReviewDeskError
 
 if TYPE_CHECKING:
-    from reviewdesk.app.workers import rerun
-    from reviewdesk.desk import Desk
     from reviewdesk.desk.live.rerun_plan import ReadyRerun
-    from reviewdesk.domain.panel import rerun_result, turnout
-    from reviewdesk.domain.panel.rerun_result import OpenRerun
-else:
-    rerun = Later("app.workers.rerun")
-    rerun_result = Later("domain.panel.rerun_result")
-    turnout = Later("domain.panel.turnout")
 
 INDEX, LOAD, EXPORT, FIGURES = "indexing", "loading", "writing", "calibration"
 UNDO = "undoing"

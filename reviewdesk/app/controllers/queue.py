@@ -6,7 +6,6 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,7 +14,9 @@ from reviewdesk.app.controllers.jobs import SEARCH, Job
 from reviewdesk.app.controllers.requests import FieldInput, OrderForm, PromptForm, QuestionForm
 from reviewdesk.app.controllers.session import SearchHits, Session, uses_hidden
 from reviewdesk.app.controllers.work.queue_reader import QueueReader
-from reviewdesk.app.later import Later
+from reviewdesk.app.keys import completion
+from reviewdesk.desk import Desk
+from reviewdesk.desk.review import filters, search
 from reviewdesk.domain.query.filter import parse_filter, parse_order
 from reviewdesk.domain.query.tokens import HELP
 from reviewdesk.domain.records import View
@@ -23,15 +24,6 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import NotFoundError, ReviewDeskError
 from reviewdesk.views.document import Tone
 from reviewdesk.views.progress import waits
-
-if TYPE_CHECKING:
-    from reviewdesk.app.keys import completion
-    from reviewdesk.desk import Desk
-    from reviewdesk.desk.review import filters, search
-else:
-    completion = Later("app.keys.completion")
-    filters = Later("desk.review.filters")
-    search = Later("desk.review.search")
 
 
 class QueueController:

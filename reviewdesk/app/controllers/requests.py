@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
+from reviewdesk.app.keys.commands import Completer
+from reviewdesk.desk.review.other_runs import Flips
+from reviewdesk.domain.jurors.panels import PanelComparison
+from reviewdesk.domain.panel.rerun_result import RerunResult
+from reviewdesk.domain.records import Event, Item
+from reviewdesk.views.document import Document
+from reviewdesk.views.glossary import GlossaryTerm
+
 if TYPE_CHECKING:
     from reviewdesk.app.controllers.rerun_form import RerunForm
-    from reviewdesk.app.keys.commands import Completer
-    from reviewdesk.desk.review.other_runs import Flips
-    from reviewdesk.domain.jurors.panels import PanelComparison
-    from reviewdesk.domain.panel.rerun_result import RerunResult
-    from reviewdesk.domain.records import Event, Item
-    from reviewdesk.views.document import Document
-    from reviewdesk.views.glossary import GlossaryTerm
 
 
 class PromptForm(Struct, frozen=True):

@@ -12,36 +12,23 @@ from msgspec import Struct
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import PREPARING, RERUN, UNFINISHED, Job, Report
 from reviewdesk.app.controllers.requests import FieldInput, PromptForm, QuestionForm
-from reviewdesk.app.later import Later
+from reviewdesk.app.keys import commands
+from reviewdesk.desk import Desk
+from reviewdesk.desk.live import unfinished
+from reviewdesk.desk.live.unfinished import UnfinishedRerun
+from reviewdesk.domain.panel import rerun as panels
+from reviewdesk.domain.panel import rerun_result
+from reviewdesk.domain.panel.rerun import RerunRequest
+from reviewdesk.domain.panel.rerun_result import OpenRerun, RerunSummary
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.views import words
 from reviewdesk.views.document import Tone
+from reviewdesk.views.live import rerun as rerun_views
 
 if TYPE_CHECKING:
-    from reviewdesk.app.controllers import rerun_form
     from reviewdesk.app.controllers.rerun_form import RerunForm, Survey
-    from reviewdesk.app.keys import commands
-    from reviewdesk.desk import Desk
-    from reviewdesk.desk.live import rerun, rerun_batch, rerun_plan, unfinished
     from reviewdesk.desk.live.rerun_plan import ReadyRerun
-    from reviewdesk.desk.live.unfinished import UnfinishedRerun
-    from reviewdesk.domain.panel import rerun as panels
-    from reviewdesk.domain.panel import rerun_result
-    from reviewdesk.domain.panel.rerun import RerunRequest
-    from reviewdesk.domain.panel.rerun_result import OpenRerun, RerunSummary
-    from reviewdesk.views import words
-    from reviewdesk.views.live import rerun as rerun_views
-else:
-    commands = Later("app.keys.commands")
-    panels = Later("domain.panel.rerun")
-    rerun = Later("desk.live.rerun")
-    rerun_batch = Later("desk.live.rerun_batch")
-    rerun_form = Later("app.controllers.rerun_form")
-    rerun_plan = Later("desk.live.rerun_plan")
-    rerun_result = Later("domain.panel.rerun_result")
-    rerun_views = Later("views.live.rerun")
-    unfinished = Later("desk.live.unfinished")
-    words = Later("views.words")
 
 _USE = "rerun [shown] [juror NAME | missing | panel] [FILE]."
 
@@ -86,6 +73,8 @@ class RerunController:
         self._core.jobs.runner.start(Job(UNFINISHED, work, ended))
 
     def _open(self, typed: RerunCommand) -> None:
+        from reviewdesk.app.controllers import rerun_form
+
         core, item = self._core, self._core.item("ask about")
         if item is None:
             return
@@ -128,6 +117,8 @@ class RerunController:
 
     def ask_path(self, form: RerunForm, wish: RerunRequest | None) -> None:
         """Ask for the path of a panel file, and go on with a ``wish``."""
+        from reviewdesk.desk.live import rerun
+
         prompt = PromptForm(
             "Panel file",
             "" if form.path.startswith("@") else form.path,
@@ -145,6 +136,8 @@ class RerunController:
 
     def ask_ceiling(self, form: RerunForm) -> None:
         """Ask for the most that may be spent, in US dollars."""
+        from reviewdesk.app.controllers import rerun_form
+
         prompt = PromptForm(
             "Most to spend",
             "" if form.max_cost is None else f"{form.max_cost:g}",
@@ -165,6 +158,7 @@ class RerunController:
 
     def survey(self, form: RerunForm, work: Survey) -> None:
         """Prepare a re-run of several verdicts in the background."""
+        from reviewdesk.desk.live import rerun_plan
 
         def ended(found: object, error: ReviewDeskError | None) -> None:
             ready = found if isinstance(found, rerun_plan.ReadyRerun) else None
@@ -174,6 +168,8 @@ class RerunController:
 
     def give_up(self, form: RerunForm, found: UnfinishedRerun) -> None:
         """End a re-run that was cut off, if the person means it."""
+        from reviewdesk.desk.live import rerun_batch
+
         core = self._core
 
         def answered(yes: bool | None) -> None:

@@ -12,12 +12,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.label_guard import LabelGuard
+from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun, rerun_plan
 from reviewdesk.desk.live.rerun import JURORS
 from reviewdesk.desk.live.rerun_plan import RerunOrder
+from reviewdesk.desk.live.unfinished import UnfinishedRerun
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, missing
+from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
@@ -25,10 +28,7 @@ from reviewdesk.views.live.rerun import unfinished_text
 from reviewdesk.views.words import money, plural
 
 if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
     from reviewdesk.desk.live.rerun_plan import ReadyRerun
-    from reviewdesk.desk.live.unfinished import UnfinishedRerun
-    from reviewdesk.domain.panel.spec import PanelSpec
 
 Survey = Callable[["Desk", Callable[[float], bool]], "ReadyRerun"]
 """Prepares a re-run with a connection of its own, and reports the share that is done."""

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.jobs import FLIPS, Job, Report, Runner
-from reviewdesk.app.later import Later
+from reviewdesk.desk import Desk
+from reviewdesk.desk.live import rerun_history
+from reviewdesk.domain.panel import rerun
+from reviewdesk.domain.panel.rerun import FlipRate
 from reviewdesk.domain.panel.rerun_result import OpenRerun, RerunHistory, RerunResult, outcome
+from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.errors import ReviewDeskError
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
-    from reviewdesk.desk.live import rerun_history
-    from reviewdesk.domain.panel import rerun
-    from reviewdesk.domain.panel.rerun import FlipRate
-    from reviewdesk.domain.records import Event, Item, Run
-else:
-    rerun = Later("domain.panel.rerun")
-    rerun_history = Later("desk.live.rerun_history")
 
 NOTHING = RerunHistory()
 

@@ -5,7 +5,7 @@ It knows no widget. A front end passes it what happens, carries out ``take`` and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -30,16 +30,14 @@ from reviewdesk.app.controllers.work.unsaved import LastWrites, offer_unsaved
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
 from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.app.keys.withheld import allowed, offered
+from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Item, QueueRow, Run, Truth, View
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from reviewdesk.app.controllers.runs import RunsController
-    from reviewdesk.desk import Desk
 
 _WHEN_TINY = frozenset({"quit", "quit.anywhere", "help", "palette"})
 

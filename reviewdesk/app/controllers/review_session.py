@@ -9,7 +9,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Container
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -18,15 +17,13 @@ from reviewdesk.app.controllers.work.claims import ItemClaims
 from reviewdesk.app.controllers.work.outbox import Outbox
 from reviewdesk.app.controllers.work.repeats import Repeats
 from reviewdesk.app.controllers.work.session_queue import SessionQueue
+from reviewdesk.desk import Desk
 from reviewdesk.desk.review import exposure, queue
 from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.query.places import place_of
 from reviewdesk.domain.records import Run, View
 from reviewdesk.errors import NotFoundError, UsageError
 from reviewdesk.settings import Feedback, Settings
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
 
 BACKLOG = 500
 """How many items ``back`` remembers."""

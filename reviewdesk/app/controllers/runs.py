@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.core import RUNS, Core
 from reviewdesk.app.controllers.jobs import Job
@@ -17,18 +16,16 @@ from reviewdesk.app.controllers.requests import (
 )
 from reviewdesk.app.controllers.view import RunsState
 from reviewdesk.app.keys.commands import files
+from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.two_panels import panel_comparison
 from reviewdesk.desk.review.other_runs import flips
 from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.jurors.panels import PanelComparison, panel_drills
+from reviewdesk.domain.records import Run
 from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.views.document import Tone
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
-    from reviewdesk.domain.records import Run
 
 
 class RunsController:

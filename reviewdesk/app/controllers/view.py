@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,11 +13,9 @@ from reviewdesk.app.texts.layout import ItemScroll
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.domain.panel.rerun_result import OpenRerun, RerunHistory
 from reviewdesk.domain.records import Blocker, Calibration, Metrics, Pace
+from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.views.document import Tone
-
-if TYPE_CHECKING:
-    from reviewdesk.domain.run.details import RunDetails, RunLine
 
 __all__ = ["LEAST", "PANES", "SMALLEST", "WIDE", "Panes", "ViewState"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.commands import Completer, among, choose, files, last_of_list
 from reviewdesk.app.theme.names import THEMES
+from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters, marks
 from reviewdesk.domain.query.completion import (
     Completion,
@@ -18,9 +18,6 @@ from reviewdesk.domain.query.completion import (
     complete,
     complete_order,
 )
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
 
 
 def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:

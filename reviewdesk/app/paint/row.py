@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from reviewdesk.app.paint.plain import cells, clip, clip_middle, inline, pad
+from reviewdesk.app.paint.styled import Piece
 from reviewdesk.app.theme.ink import Ink
 from reviewdesk.domain.assessment.flag_words import SHORT, WORDS, Flag
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from reviewdesk.app.paint.styled import Piece
-    from reviewdesk.domain.records import QueueRow
+from reviewdesk.domain.records import QueueRow
 
 DECISIONS: dict[str | None, tuple[str, str]] = {
     "pass": ("pass", Ink.PASS),

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
+from reviewdesk.desk import Desk
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.rerun_result import Arrival, RerunSummary
 
 if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
     from reviewdesk.desk.live.batch import BatchState
     from reviewdesk.desk.live.rerun_plan import ReadyRerun
 

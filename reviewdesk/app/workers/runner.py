@@ -5,18 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual.app import App
 from textual.message import Message
 
 from reviewdesk.app.controllers.jobs import Job
+from reviewdesk.desk import Desk
 from reviewdesk.desk.damage import found_damage
 from reviewdesk.desk.review.attempts import hurry
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
 
 _PROGRESS_INTERVAL = 0.1
 """Seconds between two shares of progress of a job."""

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.jobs import CLAIMS, Job, Report, Runner
 from reviewdesk.app.controllers.session import Page, Session
+from reviewdesk.desk import Desk
 from reviewdesk.desk.review.attempts import hurry
 from reviewdesk.desk.team import claims
+from reviewdesk.domain.records import QueueRow, Run
 from reviewdesk.errors import ReviewDeskError
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
-    from reviewdesk.domain.records import QueueRow, Run
 
 _REST = 0.1
 """The fewest seconds between the starts of two jobs."""

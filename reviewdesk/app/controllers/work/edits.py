@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.work.outbox import Write
-from reviewdesk.app.later import Later
+from reviewdesk.desk.review import history
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import NotFoundError
 from reviewdesk.views.document import Tone
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.review import history
-else:
-    history = Later("desk.review.history")
 
 Shown = Callable[[Item], Item]
 

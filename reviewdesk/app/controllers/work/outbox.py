@@ -8,21 +8,19 @@ from functools import partial
 from random import uniform
 from threading import Event, Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.jobs import SAVING, Job, Report, Runner
 from reviewdesk.app.controllers.requests import QuestionForm
+from reviewdesk.desk import Desk
 from reviewdesk.desk.review.attempts import hurry, same_items, write_at
 from reviewdesk.desk.review.edits import Edit, with_key
 from reviewdesk.desk.review.undo import Turn
 from reviewdesk.domain.records import Item, QueueRow
 from reviewdesk.errors import BusyError, ReviewDeskError
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
 
 PATIENCE = 0.005
 """Seconds that a key waits for the lock before the worker does; most hold it for less."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,19 +11,12 @@ from reviewdesk.app.controllers.jobs import PACE, Job, Report
 from reviewdesk.app.controllers.requests import PaceForm
 from reviewdesk.app.controllers.view import Figures
 from reviewdesk.app.keys.actions import GIVES_LABEL
-from reviewdesk.app.later import Later
+from reviewdesk.desk import Desk
+from reviewdesk.desk.figures import work as figures
+from reviewdesk.domain.labels import work as labels
 from reviewdesk.errors import ReviewDeskError
+from reviewdesk.views import pace as views
 from reviewdesk.views.document import Tone
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
-    from reviewdesk.desk.figures import work as figures
-    from reviewdesk.domain.labels import work as labels
-    from reviewdesk.views import pace as views
-else:
-    figures = Later("desk.figures.work")
-    labels = Later("domain.labels.work")
-    views = Later("views.pace")
 
 
 class PaceController:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.core import REVIEW, Core, opening_text
 from reviewdesk.app.controllers.jobs import COLUMNS, QUEUE, Job, Report
+from reviewdesk.app.controllers.review_session import ReviewSession
 from reviewdesk.app.controllers.session import effective_order
+from reviewdesk.desk import Desk
 from reviewdesk.desk.review import queue
 from reviewdesk.domain.records import Run, View
 from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
 from reviewdesk.views.document import Tone
-
-if TYPE_CHECKING:
-    from reviewdesk.app.controllers.review_session import ReviewSession
-    from reviewdesk.desk import Desk
 
 
 class QueueReader:

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.session import Session
+from reviewdesk.desk import Desk
 from reviewdesk.desk.review import repeats
 from reviewdesk.desk.review.repeats import RepeatedItem, WorkLog
 from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.query.places import moved, places_of
 from reviewdesk.domain.records import Event, Item, QueueRow
 from reviewdesk.settings import Feedback
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
 
 _NEUTRAL = frozenset({"text", "juror", "run"})
 """The conditions of a filter that depend on nothing a reviewer did or a panel answered."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -13,12 +12,10 @@ from reviewdesk.app.controllers.work.claims import ItemClaims
 from reviewdesk.app.controllers.work.exposure import Exposure
 from reviewdesk.app.controllers.work.outbox import Outbox, with_waiting
 from reviewdesk.app.controllers.work.repeats import Repeats
+from reviewdesk.desk import Desk
 from reviewdesk.domain.query.places import place_of
 from reviewdesk.domain.records import Item, Progress, QueueRow, Run, View
 from reviewdesk.settings import Feedback
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
 
 
 class SessionQueue:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,19 +11,11 @@ from reviewdesk.app.controllers.core import Core, item_to_change
 from reviewdesk.app.controllers.jobs import TEAM, Job, Report
 from reviewdesk.app.controllers.requests import ChoiceForm, FieldInput, PromptForm, TeamForm
 from reviewdesk.app.controllers.work.outbox import Write
-from reviewdesk.app.later import Later
+from reviewdesk.desk import Desk
+from reviewdesk.desk.team import adjudication
 from reviewdesk.domain.records import Item, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
-    from reviewdesk.desk.team import adjudication, agreement
-    from reviewdesk.views import team as views
-else:
-    adjudication = Later("desk.team.adjudication")
-    agreement = Later("desk.team.agreement")
-    views = Later("views.team")
 
 _WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
 
@@ -90,6 +81,9 @@ class TeamController:
 
     def _show(self) -> None:
         """Read the page in the background, and open it unless a dialog was opened meanwhile."""
+        from reviewdesk.desk.team import agreement
+        from reviewdesk.views import team as views
+
         core, session = self._core, self._core.session
 
         def read(desk: Desk, _report: Report) -> TeamForm:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import UNDO, Report
 from reviewdesk.app.controllers.work.outbox import Write
 from reviewdesk.app.texts.fold import fitting
+from reviewdesk.desk import Desk
 from reviewdesk.desk.review import undo
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError
 from reviewdesk.views.document import Tone
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
 
 _WAIT = "Wait for its end, or stop it with :stop; the next u or U goes on with it."
 

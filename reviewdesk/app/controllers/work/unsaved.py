@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.controllers.work.outbox import Write
-from reviewdesk.app.later import Later
+from reviewdesk.desk.review import unsaved
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views.document import Tone
-
-if TYPE_CHECKING:
-    from reviewdesk.app.controllers.core import Core
-    from reviewdesk.desk.review import unsaved
-else:
-    unsaved = Later("desk.review.unsaved")
 
 _NAMED = 5
 
