@@ -15,9 +15,9 @@ from statistics import mean
 
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.view import Panes
-from reviewdesk.app.controllers.work.on_screen import DrawnItem, SeenItems
-from reviewdesk.app.keys.user_keys import checked
+from reviewdesk.app.controllers.seen import DrawnItem, SeenItems
+from reviewdesk.app.controllers.state import Panes
+from reviewdesk.app.keys.keymap import checked
 from reviewdesk.app.paint.item import pages, painted_item
 from reviewdesk.app.texts.layout import ItemLayout, TextPassage
 from reviewdesk.desk import Desk

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 import reviewdesk
 from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action, by_group
 from reviewdesk.app.keys.commands import COMMANDS
-from reviewdesk.app.keys.user_keys import Keymap
+from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.cli import cli
 from reviewdesk.reports.canonical import models
 from reviewdesk.reports.canonical.models import HeaderModel, VerdictModel

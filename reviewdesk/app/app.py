@@ -49,24 +49,29 @@ from reviewdesk.app.controllers.requests import (
 )
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.keys.actions import Action, likely
+from reviewdesk.app.keys.keymap import checked
 from reviewdesk.app.keys.palette import RegistryProvider
-from reviewdesk.app.keys.user_keys import checked
 from reviewdesk.app.paint.item import pages
-from reviewdesk.app.screens.base import DeskScreen
-from reviewdesk.app.screens.bindings import app_bindings
+from reviewdesk.app.runner import JobNews, WorkerRunner
+from reviewdesk.app.screens.base import DeskScreen, app_bindings
 from reviewdesk.app.screens.review import ReviewScreen
-from reviewdesk.app.terminal.app import ChangesApp
+from reviewdesk.app.terminal.changes import ChangesApp
 from reviewdesk.app.theme.colours import COLOURLESS
-from reviewdesk.app.theme.inks import OWN, STYLES, fallback, ink_styles, variable_defaults
-from reviewdesk.app.theme.no_color import NO_COLOUR
-from reviewdesk.app.workers.runner import JobNews, WorkerRunner
+from reviewdesk.app.theme.inks import (
+    NO_COLOUR,
+    OWN,
+    STYLES,
+    fallback,
+    ink_styles,
+    variable_defaults,
+)
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.settings import DEFAULT, Settings
 
-_PAGES = {"calibration": "calibration.CalibrationScreen", "runs": "runs.RunsScreen"}
+_PAGES = {"calibration": "pages.CalibrationScreen", "runs": "pages.RunsScreen"}
 _DIALOGS: Mapping[type[object], str] = {
-    PromptForm: "prompt.PromptField",
+    PromptForm: "fields.PromptField",
     QuestionForm: "dialogs.Question",
     OrderForm: "dialogs.OrderDialog",
     ChoiceForm: "dialogs.ChoiceDialog",
@@ -323,11 +328,11 @@ def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
 
             return HelpScreen(live_actions(app.top, app.likely()))
         case NoteForm():
-            from reviewdesk.app.screens.annotations import NoteDialog
+            from reviewdesk.app.screens.fields import NoteDialog
 
             return NoteDialog(form, app.act)
         case TagsForm():
-            from reviewdesk.app.screens.annotations import TagLine
+            from reviewdesk.app.screens.fields import TagLine
 
             return TagLine(form, lambda: app.lateness, app.act)
         case _ if (name := _DIALOGS.get(type(form))) is not None:

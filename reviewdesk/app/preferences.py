@@ -14,8 +14,8 @@ from msgspec.structs import fields, replace
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.requests import UseOwnTheme
-from reviewdesk.app.texts.reading import ReadingOptions
-from reviewdesk.app.theme.names import THEMES
+from reviewdesk.app.keys.actions import THEMES
+from reviewdesk.app.texts.layout import ReadingOptions
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import kept
 from reviewdesk.domain.safetext import show_line

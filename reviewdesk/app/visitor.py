@@ -9,9 +9,9 @@ from textual.screen import Screen
 
 from reviewdesk.app.app import ConsoleApp
 from reviewdesk.app.keys.actions import OF_MACHINE
-from reviewdesk.app.screens.door import DoorDialog
+from reviewdesk.app.screens.fields import DoorDialog
 from reviewdesk.app.screens.review import ReviewScreen
-from reviewdesk.app.terminal.app import ChangesApp
+from reviewdesk.app.terminal.changes import ChangesApp
 from reviewdesk.desk.files import keep_to_desk
 from reviewdesk.desk.review.opening import Opening
 from reviewdesk.settings import Settings

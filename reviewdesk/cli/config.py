@@ -77,8 +77,7 @@ def _forget(name: str) -> None:
 
 
 def _facts(settings: Settings) -> dict[str, Any]:
-    from reviewdesk.app.keys.names import shown_key
-    from reviewdesk.app.keys.user_keys import checked
+    from reviewdesk.app.keys.keymap import checked, shown_key
     from reviewdesk.desk.core import default_path, default_reviewer
     from reviewdesk.settings import KEPT, SETTINGS, settings_path
 
@@ -155,7 +154,7 @@ def _example() -> str:
 
 
 def _example_settings() -> Iterator[str]:
-    from reviewdesk.app.theme.names import THEMES
+    from reviewdesk.app.keys.actions import THEMES
     from reviewdesk.settings import SETTINGS, Settings
 
     for setting in SETTINGS:
@@ -169,8 +168,7 @@ def _example_settings() -> Iterator[str]:
 
 def _example_keys() -> Iterator[str]:
     from reviewdesk.app.keys.actions import ACTIONS
-    from reviewdesk.app.keys.names import shown_key
-    from reviewdesk.app.keys.user_keys import Keymap
+    from reviewdesk.app.keys.keymap import Keymap, shown_key
 
     own, group = Keymap.of(ACTIONS), ""
     for name, action in ACTIONS.items():

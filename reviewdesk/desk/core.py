@@ -12,7 +12,8 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.review import edits, items, undo
+from reviewdesk.desk.review import edits, items
+from reviewdesk.desk.review import edits as undo
 from reviewdesk.desk.review import queue as queues
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.team.withheld import WithheldLabels

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from sqlite3 import Connection
+from sqlite3 import Connection
+from typing import Protocol
 
 
 class OpenFile(Protocol):
@@ -15,6 +15,7 @@ class OpenFile(Protocol):
     path: Path
     conn: Connection
     reviewer: str
+    clock: Callable[[], datetime]
     read_only: bool
     """Whether the file or its folder may not be written, so that nothing can be saved."""
     double: float | None

@@ -22,8 +22,7 @@ from textual.worker import WorkerCancelled
 
 from reviewdesk.app.app import ConsoleApp, ReviewApp
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.session import Session
-from reviewdesk.app.controllers.view import Panes
+from reviewdesk.app.controllers.state import Panes, Session
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.desk import Desk

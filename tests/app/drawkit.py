@@ -7,7 +7,7 @@ from typing import Any
 import pyte
 from textual.drivers.headless_driver import HeadlessDriver
 
-from reviewdesk.app.terminal.driver import ChangesDriver
+from reviewdesk.app.terminal.changes import ChangesDriver
 from tests.app.appkit import Stage
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reviewdesk.app.controllers.view import ViewState
-from reviewdesk.app.controllers.work.on_screen import DrawnItem
+from reviewdesk.app.controllers.seen import DrawnItem
+from reviewdesk.app.controllers.state import ViewState
 from reviewdesk.app.paint.item import painted_item
 from reviewdesk.app.texts.layout import ItemLayout, Place, TextPassage
 

@@ -21,13 +21,12 @@ from reviewdesk.app.controllers.requests import (
     UseTheme,
 )
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.review_session import ReviewSession
-from reviewdesk.app.controllers.session import Session
-from reviewdesk.app.controllers.view import ViewState
-from reviewdesk.app.controllers.work.outbox import Outbox
+from reviewdesk.app.controllers.saving import Outbox
+from reviewdesk.app.controllers.session import ReviewSession
+from reviewdesk.app.controllers.state import Session, ViewState
 from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.keys.user_keys import checked
-from reviewdesk.app.texts.pages import page_count
+from reviewdesk.app.keys.keymap import checked
+from reviewdesk.app.texts.layout import page_count
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Event, Item, Run, Truth, View
 from reviewdesk.errors import Cancelled, ReviewDeskError

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.controllers.requests import UseOwnTheme
-from reviewdesk.app.controllers.view import Panes
+from reviewdesk.app.controllers.state import Panes
 from reviewdesk.app.preferences import KEEPING, usable
-from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.app.texts.layout import ReadingOptions
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import kept
 from reviewdesk.settings import Settings

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.screens.door import DoorDialog
+from reviewdesk.app.screens.fields import DoorDialog
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.app.visitor import VisitorApp
 from reviewdesk.desk import Desk, files
 from reviewdesk.desk.review import unsaved
+from reviewdesk.desk.review.edits import Turn
 from reviewdesk.desk.review.opening import Opening
-from reviewdesk.desk.review.undo import Turn
 from reviewdesk.desk.shared import share
 from reviewdesk.domain.records import Run, View
 from reviewdesk.domain.reviewer import reviewer_name

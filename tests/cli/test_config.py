@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.keys.user_keys import Keymap
-from reviewdesk.app.theme.names import THEMES
+from reviewdesk.app.keys.actions import ACTIONS, THEMES
+from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.cli import review
 from reviewdesk.desk.review import kept
 from reviewdesk.domain.records import View

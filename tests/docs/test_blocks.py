@@ -19,7 +19,7 @@ import yaml
 from benchmarks.reference import commands
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.keys.commands import parse_command
-from reviewdesk.app.keys.user_keys import Keymap
+from reviewdesk.app.keys.keymap import Keymap
 from tests.docs.pages import (
     DOCS,
     GUIDES,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk.review.attempts import hurry
+from reviewdesk.desk.review.edits import hurry
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import BusyError
 from reviewdesk.system import locks

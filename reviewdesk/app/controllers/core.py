@@ -8,18 +8,33 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.jobs import BACKUP, FIGURES, INDEX, Job, Jobs, Report, Runner
-from reviewdesk.app.controllers.label_guard import LabelGuard
+from reviewdesk.app.controllers.claims import ItemClaims
+from reviewdesk.app.controllers.jobs import (
+    BACKUP,
+    FIGURES,
+    INDEX,
+    NOTHING,
+    Job,
+    Jobs,
+    Report,
+    RerunReader,
+    Runner,
+)
 from reviewdesk.app.controllers.requests import Ask, Form, Request
-from reviewdesk.app.controllers.rerun_history import NOTHING, RerunReader
-from reviewdesk.app.controllers.review_session import resumed
-from reviewdesk.app.controllers.session import Page, Session
-from reviewdesk.app.controllers.view import CalibrationState, Figures, Notice, Panes, RunsState
-from reviewdesk.app.controllers.work.claims import ItemClaims
-from reviewdesk.app.controllers.work.on_screen import SeenItems
-from reviewdesk.app.controllers.work.outbox import Outbox
-from reviewdesk.app.keys.user_keys import Keymap
-from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.app.controllers.saving import Outbox
+from reviewdesk.app.controllers.seen import LabelGuard, SeenItems
+from reviewdesk.app.controllers.session import resumed
+from reviewdesk.app.controllers.state import (
+    CalibrationState,
+    Figures,
+    Notice,
+    Page,
+    Panes,
+    RunsState,
+    Session,
+)
+from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.texts.layout import ReadingOptions
 from reviewdesk.desk import Desk, backups
 from reviewdesk.desk.figures import blockers
 from reviewdesk.desk.figures.strip import LiveStrip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers import rerun_history as outcomes
+from reviewdesk.app.controllers import jobs as outcomes
 from reviewdesk.app.controllers.core import Core, item_to_change
 from reviewdesk.app.controllers.requests import (
     Copy,
@@ -17,24 +18,160 @@ from reviewdesk.app.controllers.requests import (
     DiffPage,
     FieldInput,
     HistoryForm,
+    NoteForm,
     PromptForm,
     TagsForm,
 )
-from reviewdesk.app.controllers.work.edits import ItemEdits
-from reviewdesk.app.controllers.work.notes import NoteController
-from reviewdesk.app.controllers.work.outbox import Write
+from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.keys import commands
 from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.review import clipboard, edits, history, marks, other_runs
+from reviewdesk.desk.review import clipboard, drafts, edits, history, marks, other_runs
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.panel import rerun_result
 from reviewdesk.domain.query import completion
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags, split_tags
+from reviewdesk.errors import NotFoundError, ReviewDeskError
 from reviewdesk.views import events
 from reviewdesk.views.document import Tone
 from reviewdesk.views.json import review as shapes
+
+Shown = Callable[[Item], Item]
+
+
+class ItemEdits:
+    """Saves edits of the item on screen, or of the one that was labelled last."""
+
+    def __init__(self, core: Core) -> None:
+        """Act on the session of ``core``."""
+        self._core = core
+
+    def labelled(self) -> Item | None:
+        """Return the item that the reviewer labelled last in this run, or say why there is none."""
+        core, run = self._core, self._core.session.run
+        if (waiting := core.outbox.labelled(run.key)) is not None:
+            return core.review.item(waiting.row.key)
+        event = history.last_label(core.desk, run)
+        if event is None or event.verdict is None:
+            core.say_here("You have labelled no item of this run yet.")
+        elif event.undone:
+            core.say_here(f"The label on {show_line(event.verdict, 80)} was taken back.")
+        else:
+            try:
+                key = core.desk.find(core.desk.run(run.hash), event.verdict)
+                return core.review.item(key)
+            except NotFoundError:
+                core.say_here("The run of the item just labelled was removed.")
+        return None
+
+    def put(self, mark: str, item: Item, text: str, act: Edit, shown: Shown) -> None:
+        """Save an edit of an item; ``shown`` changes the item so until it is on disk."""
+        core, name = self._core, f"{mark} {item.verdict.id}"
+        saved = partial(self._saved, mark, item, text)
+        if not core.outbox.put(Write(act, saved, name=name, item=item, shown=shown)):
+            core.review.refresh()
+            core.show(keep=True, rows=True)
+
+    def _saved(self, mark: str, item: Item, text: str, event: object) -> None:
+        """Show that something was saved; name its item unless it is the one on screen."""
+        core, current = self._core, self._core.session.item
+        core.review.refresh()
+        if event is None:
+            core.say_here("the tags are as they were")
+            return
+        if current is not None and current.row.key == item.row.key:
+            core.saved = f"saved ✓ {mark}"
+            core.say_here(text, Tone.NOTE)
+        else:
+            name = show_line(item.verdict.id, 80)
+            core.saved = f"saved ✓ {mark} {name}"
+            core.say(f"{name}: {text or mark + ' saved'}", Tone.NOTE)
+        core.show(keep=True, rows=True)
+
+
+class NoteController:
+    """Writes notes, and keeps every draft of them."""
+
+    def __init__(self, core: Core, edits: ItemEdits) -> None:
+        """Act on the session of ``core``; drafts the desk has not are kept by verdict and since."""
+        self._core, self._edits = core, edits
+        self._unsaved: dict[tuple[int, int], str] = {}
+
+    def write(self, item: Item | None) -> None:
+        """Open the note of an item, where its draft was left."""
+        if item is None:
+            return
+        core, key, note = self._core, item.row.key, item.note or ""
+        since = core.review.repeats.since(item)
+        text = self._unsaved.pop((key, since), None) or drafts.draft(core.desk, key, since) or note
+        # Even after a crash the next start must open at the item that the draft belongs to.
+        with contextlib.suppress(ReviewDeskError):
+            core.review.save()
+
+        def state(text: str) -> str:
+            saved = "as saved" if note else ""
+            return saved if text == note else "draft kept, not saved as a note yet"
+
+        def changed(text: str) -> str:
+            try:
+                if self._keep_draft(key, "" if text == note else text, since):
+                    return state(text)
+            except ReviewDeskError as error:
+                core.complain(error)
+                return f"draft not kept: {error.message}"
+            return "draft kept once another process has finished its write"
+
+        form = NoteForm(item.verdict.id, text, changed, state(text))
+        core.ask(form, partial(self._take_note, item))
+
+    def _take_note(self, item: Item, answer: FieldInput | None) -> None:
+        core, key = self._core, item.row.key
+        if answer is None:
+            return
+        since = core.review.repeats.since(item)
+        try:
+            if answer.given:
+                self._save_note(item, answer.text)
+                return
+            kept = self._unsaved.get((key, since)) or drafts.draft(core.desk, key, since)
+        except ReviewDeskError:
+            self._unsaved[key, since] = answer.text
+            raise
+        name, write = show_line(item.verdict.id, 80), _key_of_note(core, key)
+        core.say_here(f"{name}: draft kept, {write} goes on with it" if kept else "")
+
+    def _save_note(self, item: Item, text: str) -> None:
+        core, key = self._core, item.row.key
+        whole = core.review.repeats.whole_note(key, text)
+
+        def shown(item: Item) -> Item:
+            return replace(item, note=text or None, row=replace(item.row, noted=bool(text)))
+
+        act = edits.note(key, text) if whole is None else edits.note(key, whole, text)
+        self._edits.put("note", item, "", act, shown)
+        self._keep_draft(key, "", core.review.repeats.since(item))
+
+    def _keep_draft(self, key: int, text: str, since: int) -> bool:
+        """Keep an unfinished note, here while the desk cannot; return True if it is on disk."""
+        on_disk = self._core.outbox.keep(("draft", key), drafts.NoteDraft(key, text, since))
+        if on_disk or not text:
+            self._unsaved.pop((key, since), None)
+        else:
+            self._unsaved[key, since] = text
+        return on_disk
+
+    def write_now(self, text: str) -> None:
+        """Save a note of the item on screen."""
+        if (item := item_to_change(self._core, "write about")) is not None:
+            self._save_note(item, text)
+
+
+def _key_of_note(core: Core, key: int) -> str:
+    """Return the key that opens a verdict's note: it is in view, or was just labelled."""
+    now = core.session.item
+    in_view = now is not None and now.row.key == key
+    return core.keys.first("note" if in_view else "note.labelled")
 
 
 class AnnotationController:

@@ -2,23 +2,121 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.requests import QuestionForm
-from reviewdesk.app.workers import rerun
 from reviewdesk.desk import Desk
-from reviewdesk.domain.panel import rerun_result, turnout
-from reviewdesk.domain.panel.rerun_result import OpenRerun
+from reviewdesk.desk.live import rerun_history
+from reviewdesk.domain.canonical import CanonicalBallot
+from reviewdesk.domain.panel import rerun, rerun_result, turnout
+from reviewdesk.domain.panel.rerun import FlipRate
+from reviewdesk.domain.panel.rerun_result import (
+    Arrival,
+    OpenRerun,
+    RerunHistory,
+    RerunResult,
+    RerunSummary,
+    outcome,
+)
+from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.errors import DeskError, ReviewDeskError
 
 if TYPE_CHECKING:
+    from reviewdesk.desk.live.batch import BatchState
     from reviewdesk.desk.live.rerun_plan import ReadyRerun
+
+
+_INTERVAL = 0.2
+"""Seconds between two reports of the progress of a re-run of several verdicts."""
+
+
+class TaskStop:
+    """Cancels the asyncio task of another thread, once; any thread may ask for it."""
+
+    def __init__(self) -> None:
+        """Start without a task and without a request to stop."""
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self.asked = False
+
+    def ask(self) -> None:
+        """Cancel the task now, or as soon as there is one."""
+        with self._lock:
+            first, self.asked = not self.asked, True
+            # A second cancel would interrupt the saving of the ballots that came back.
+            if first and self._loop is not None and self._task is not None:
+                self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def __enter__(self) -> Self:
+        """Register the running task; raise CancelledError if a stop was requested already."""
+        with self._lock:
+            if self.asked:
+                raise asyncio.CancelledError
+            self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Forget the task."""
+        with self._lock:
+            self._loop = self._task = None
+
+
+def run_rerun(
+    ready: ReadyRerun, stop: TaskStop, desk: Desk, report: Callable[[object], bool]
+) -> RerunSummary | None:
+    """Ask the jurors; return what it brought, ``None`` if it was stopped before it began.
+
+    Of one verdict it reports each ballot, of several the progress.
+    """
+    from reviewdesk.desk.live.batch import BatchEnvironment
+    from reviewdesk.desk.live.rerun_batch import RerunListener, carry_out
+
+    ends: list[RerunSummary] = []
+    due = 0.0
+
+    def told(state: BatchState) -> None:
+        nonlocal due
+        if state.counts.seconds >= due:
+            due = state.counts.seconds + _INTERVAL
+            report(state.progress)
+
+    def came(_key: int, ballot: CanonicalBallot) -> None:
+        report(arrival_of(ballot))
+
+    listener = RerunListener(told=told, ended=ends.append)
+    if len(ready.keys) == 1:
+        listener = RerunListener(came, ended=ends.append)
+
+    async def asking() -> None:
+        with stop:
+            await carry_out(desk, ready, listener, BatchEnvironment.real())
+
+    with suppress(asyncio.CancelledError):
+        asyncio.run(asking())
+    return ends[0] if ends else None
+
+
+def arrival_of(ballot: CanonicalBallot) -> Arrival:
+    """Return the fields of a canonical ballot that the screen shows on one line."""
+    error = ballot.get("error")
+    return Arrival(
+        juror=ballot["id"],
+        vote=ballot.get("pass"),
+        score=ballot.get("score"),
+        status=ballot.get("status") or "ok",
+        error=error["message"] if error else "",
+    )
+
 
 INDEX, LOAD, EXPORT, FIGURES = "indexing", "loading", "writing", "calibration"
 UNDO = "undoing"
@@ -66,7 +164,7 @@ class Jobs:
         self.runner = runner
         self.reruns: dict[str, OpenRerun] = {}
         self._share: dict[str, float] = {}
-        self._stops: dict[str, rerun.TaskStop] = {}
+        self._stops: dict[str, TaskStop] = {}
 
     @property
     def text(self) -> str:
@@ -144,7 +242,7 @@ class Jobs:
         name = next(one for one in places if one not in self.reruns)
         asked = tuple(call.juror.name for call in ready.first.calls)
         self.reruns[name] = rerun_result.OpenRerun(keys, ready.name, asked)
-        stop = self._stops[name] = rerun.TaskStop()
+        stop = self._stops[name] = TaskStop()
 
         def arrived(news: object) -> None:
             now = self.reruns[name]
@@ -158,7 +256,7 @@ class Jobs:
             del self._stops[name]
             ended(self.reruns.pop(name), found, error)
 
-        self.runner.start(Job(name, partial(rerun.rerun, ready, stop), done, arrived, secret=True))
+        self.runner.start(Job(name, partial(run_rerun, ready, stop), done, arrived, secret=True))
 
     def check_rerun(self, keys: frozenset[int]) -> None:
         """Raise DeskError if one of the verdicts is being asked about."""
@@ -183,3 +281,88 @@ class Jobs:
             self.reruns[name] = replace(one, stopping=True)
             self._stops[name].ask()
         return stopped + ([RERUN] if self.reruns else [])
+
+
+NOTHING = RerunHistory()
+
+
+class RerunReader:
+    """Reads re-runs; the flip rates of a run are counted apart, as there may be many re-runs."""
+
+    def __init__(self) -> None:
+        """Start with nothing read."""
+        self._run = ""
+        self._counted: frozenset[int] = frozenset()
+        self._rates: tuple[FlipRate, ...] = ()
+
+    def read(self, desk: Desk, item: Item, running: OpenRerun | None) -> RerunHistory:
+        """Return the re-runs of ``item``, with ``running`` if it is asked about at this moment."""
+        records = rerun_history.of_item(desk, item)
+        if not records:
+            return replace(NOTHING, running=running)
+        reruns = tuple(one.rerun for one in records)
+        here = rerun.flip_rates([(item.verdict, reruns)])
+        in_run = self._rates if self._run == item.run.hash else here
+        return RerunHistory(reruns, here, in_run, running)
+
+    def is_behind(self, desk: Desk, run: Run) -> bool:
+        """Return True if re-runs of a run are not in the flip rates yet."""
+        counted = self._counted if run.hash == self._run else frozenset[int]()
+        return rerun_history.plans(desk, run) != counted
+
+    def catch_up(self, runner: Runner, desk: Desk, run: Run, then: Callable[[], None]) -> None:
+        """Count the re-runs that are new, in the background, and ``then`` go on."""
+
+        def ended(take: object, _error: ReviewDeskError | None) -> None:
+            if callable(take):
+                take()
+                then()
+
+        def work(reader: Desk, _report: Report) -> object:
+            return self.count(reader, run)
+
+        if self.is_behind(desk, run):
+            runner.start(Job(FLIPS, work, ended, fault="no flip rates"))
+
+    def count(self, desk: Desk, run: Run) -> Callable[[], None]:
+        """Count the re-runs that are new, and return what makes the result count."""
+        same = run.hash == self._run
+        rates, known = (self._rates, self._counted) if same else ((), frozenset[int]())
+        there = rerun_history.plans(desk, run)
+        if not known <= there:
+            rates, known = (), frozenset()
+        more = rerun_history.flips_of_run(desk, run, there - known)
+        found = rerun.summed_rates((*rates, *more))
+
+        def take() -> None:
+            self._run, self._counted, self._rates = run.hash, there, found
+
+        return take
+
+
+class Outcomes:
+    """Finds the results of ended re-runs by their events; reads each verdict once."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Start with nothing read."""
+        self._desk = desk
+        self._known: dict[tuple[str, str], dict[int, RerunResult]] = {}
+
+    def of(self, event: Event) -> RerunResult | None:
+        """Return the result of an event's re-run, ``None`` if it has none or the run is gone."""
+        if event.run is None or event.verdict is None or "answered" not in event.detail:
+            return None
+        place = event.run, event.verdict
+        if place not in self._known:
+            self._known[place] = self._read(*place)
+        return self._known[place].get(event.detail.get("plan", 0))
+
+    def _read(self, run: str, verdict: str) -> dict[int, RerunResult]:
+        desk = self._desk
+        try:
+            item = desk.item(desk.find(desk.run(run), verdict))
+            records = rerun_history.of_item(desk, item)
+        except ReviewDeskError:
+            # The event can be shown without the verdict.
+            return {}
+        return {one.plan: outcome(item, one.rerun) for one in records if one.plan}

@@ -14,22 +14,17 @@ from reviewdesk.app.controllers.core import REVIEW, RUNS, Core, back_up
 from reviewdesk.app.controllers.desk import DeskController
 from reviewdesk.app.controllers.item import AnnotationController, ItemController
 from reviewdesk.app.controllers.jobs import Runner
-from reviewdesk.app.controllers.panes import PaneController
-from reviewdesk.app.controllers.queue import QueueController
-from reviewdesk.app.controllers.reading import ReadingController
+from reviewdesk.app.controllers.labels import SelectionController
+from reviewdesk.app.controllers.pace import PaceController
+from reviewdesk.app.controllers.queue import QueueController, QueueReader
+from reviewdesk.app.controllers.reading import PaneController, ReadingController
 from reviewdesk.app.controllers.requests import MOVES, Ask, Request
 from reviewdesk.app.controllers.rerun import RerunController
-from reviewdesk.app.controllers.session import Page, Session
-from reviewdesk.app.controllers.view import Panes, ViewState
-from reviewdesk.app.controllers.work.open_items import ClaimController
-from reviewdesk.app.controllers.work.pace import PaceController
-from reviewdesk.app.controllers.work.queue_reader import QueueReader
-from reviewdesk.app.controllers.work.selection import SelectionController
-from reviewdesk.app.controllers.work.team import TeamController
-from reviewdesk.app.controllers.work.unsaved import LastWrites, offer_unsaved
+from reviewdesk.app.controllers.state import Page, Panes, Session, ViewState
+from reviewdesk.app.controllers.team import ClaimController, TeamController
+from reviewdesk.app.controllers.undo import LastWrites, offer_unsaved
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
-from reviewdesk.app.keys.user_keys import Keymap
-from reviewdesk.app.keys.withheld import allowed, offered
+from reviewdesk.app.keys.keymap import Keymap, allowed, offered
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Item, QueueRow, Run, Truth, View
 from reviewdesk.errors import ReviewDeskError
@@ -37,7 +32,7 @@ from reviewdesk.settings import Settings
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
-    from reviewdesk.app.controllers.runs import RunsController
+    from reviewdesk.app.controllers.pages import RunsController
 
 _WHEN_TINY = frozenset({"quit", "quit.anywhere", "help", "palette"})
 
@@ -250,7 +245,7 @@ def _runs(core: Core) -> RunsController | None:
     """Return the controller of the runs screen, if that is in view."""
     if core.where != RUNS:
         return None
-    from reviewdesk.app.controllers.runs import RunsController
+    from reviewdesk.app.controllers.pages import RunsController
 
     return core.page if isinstance(core.page, RunsController) else None
 

@@ -1,109 +1,406 @@
-"""The frozen state of a review session, which the screen draws."""
+"""One reviewer's session with one run: the queue, the place in it, and the way back."""
 
 from __future__ import annotations
 
 from array import array
-from enum import Enum, auto
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import partial
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.query.filter import MIXED, hidden_order, parse_filter
-from reviewdesk.domain.query.places import places_of
-from reviewdesk.domain.records import Item, Progress, Run, View
-from reviewdesk.settings import Feedback
+from reviewdesk.app.controllers.claims import ItemClaims
+from reviewdesk.app.controllers.repeats import Repeats
+from reviewdesk.app.controllers.saving import Outbox, with_waiting
+from reviewdesk.app.controllers.seen import Exposure
+from reviewdesk.app.controllers.state import Page, SearchHits, Session, effective_order
+from reviewdesk.desk import Desk
+from reviewdesk.desk.review import exposure, queue
+from reviewdesk.domain.query.filter import parse_filter
+from reviewdesk.domain.query.places import place_of
+from reviewdesk.domain.records import Item, Progress, QueueRow, Run, View
+from reviewdesk.errors import NotFoundError, UsageError
+from reviewdesk.settings import Feedback, Settings
 
 
-class Page(Enum):
-    """What the item pane shows."""
+class SessionQueue:
+    """The session's queue: its first page or the whole, with the items that come back."""
 
-    ITEM = auto()
-    DONE = auto()
-    NOTHING = auto()
-    READING = auto()
-
-
-class SearchHits(Struct, frozen=True):
-    """The hits of a search: the words to highlight, and ascending places in the queue."""
-
-    text: str
-    words: tuple[str, ...]
-    keys: array[int]
-    places: array[int]
-    share: float
-    """The share of the run that was indexed at the time of the search, from 0 to 1."""
-
-    def placed(self, keys: array[int]) -> SearchHits:
-        """Return the hits with their places in a queue."""
-        return replace(self, places=places_of(keys, self.keys))
-
-
-class Session(Struct, frozen=True, eq=False):
-    """The run, view, queue, current item and counts; ``index`` is ``None`` outside the queue.
-
-    Until the queue is ``whole``, ``keys`` are only its first page, or nothing.
-    """
-
-    run: Run
-    view: View
-    keys: array[int]
-    progress: Progress
-    whole: bool = True
-    index: int | None = None
-    item: Item | None = None
-    page: Page = Page.ITEM
-    feedback: Feedback = Feedback.AFTER
-    told: bool = False
-    """Whether the queue was finished, after which ``Feedback.END`` shows the panel's answers."""
-    found: SearchHits | None = None
-    chosen: frozenset[int] = frozenset()
-    """The verdicts that are selected, to be labelled together."""
+    def __init__(
+        self,
+        desk: Desk,
+        run: Run,
+        view: View,
+        feedback: Feedback,
+        share: float,
+        outbox: Outbox,
+        earlier: SessionQueue | None,
+        claims: ItemClaims | None = None,
+    ) -> None:
+        """Start with an empty queue; ``earlier`` is the session with another run."""
+        self.claims = claims or ItemClaims(desk)
+        self.desk, self.outbox = desk, outbox
+        self._decided: Container[int] = frozenset()
+        """The verdicts that had a label when the queue was read."""
+        self.exposure: Exposure = earlier.exposure if earlier else Exposure()
+        self.repeats: Repeats = earlier.repeats if earlier else Repeats(desk, share)
+        self._later: list[Callable[[], object]] = []
+        """Steps that wait for the whole queue, in order."""
+        self.session = Session(run, view, array("q"), desk.progress(run), feedback=feedback)
 
     @property
-    def size(self) -> str:
-        """The number of verdicts in the queue, as text."""
-        if self.whole:
-            return f"{len(self.keys):,}"
-        return "…" if self.view.filter else f"{self.run.verdicts:,}"
+    def waiting(self) -> bool:
+        """Whether a step waits for the whole queue, so that none after it can be taken."""
+        return bool(self._later)
 
-    @property
-    def hidden(self) -> bool:
-        """Whether the panel's answer to the current item must stay hidden."""
-        item = self.item
-        if not self.view.blind or item is None or item.revealed_at is not None:
+    def item(self, key: int) -> Item:
+        """Return a verdict as the session shows it, with what is being saved of it."""
+        item = self.outbox.overlay(self.repeats.item(self.desk.item(key)))
+        return replace(item, row=self.claims.shown(item.row))
+
+    def rows(self, keys: Sequence[int]) -> list[QueueRow]:
+        """Return the queue rows of ``keys``."""
+        rows = map(self.claims.shown, self.repeats.rows(self.desk.rows(keys)))
+        return with_waiting(list(rows), self.outbox.waiting)
+
+    def _fill(self, keys: array[int], *, whole: bool) -> None:
+        """Replace the first page of the queue by more of it, and take the steps that waited."""
+        self._keys = keys
+        self.session = replace(self.session, keys=array("q"), whole=whole)
+        self._read_repeats()
+        self.session = replace(self.session, progress=self.progress())
+        later, self._later = self._later, []
+        for step in later:
+            self._wait(step) if self._later else step()
+
+    def _wait(self, step: Callable[[], object]) -> bool:
+        """Take a step once the queue is whole; return False."""
+        self._later.append(step)
+        return False
+
+    def when_whole(self, step: Callable[[], object]) -> bool:
+        """Return True if the queue is whole; else take the step once it is."""
+        return self.session.whole or self._wait(step)
+
+    def give_up(self) -> None:
+        """Forget the steps that wait for a queue which cannot be read."""
+        self._later.clear()
+
+    def _take(self, view: View, keys: array[int], *, whole: bool) -> None:
+        self._keys = keys
+        self._decided = self.desk.decided(self.session.run)
+        found = self.session.found
+        self.session = replace(
+            self.session, view=view, keys=keys, whole=whole, index=None, item=None,
+            found=found and found.placed(keys), chosen=frozenset(),
+        )  # fmt: skip
+        self.session = replace(self.session, progress=self.progress())
+        self._read_repeats()
+
+    def progress(self) -> Progress:
+        """Count what is labelled, and what is left of the queue once it is whole."""
+        session = self.session
+        return self.desk.progress(session.run, session.keys if session.whole else None)
+
+    def _read_repeats(self) -> None:
+        """Follow the log: an item that came back stands behind the one it came after."""
+        self.repeats.read(self.session)
+        session, keys = self.session, self.repeats.placed(self._keys)
+        if keys is not session.keys and (len(keys) != len(session.keys) or keys != session.keys):
+            index = None if session.item is None else place_of(keys, session.item.row.key)
+            found = session.found and session.found.placed(keys)
+            self.session = replace(session, keys=keys, index=index, found=found)
+
+    def _next_undecided(self, after: int | None = None) -> int | None:
+        """Return the place of the next undecided item, by default after the current one.
+
+        In the first page of a queue it is ``None`` if only the whole queue can tell.
+        """
+        session = self.session
+        # What others have open is read before the labels, as a label comes before it is given up.
+        self.claims.read(session.run)
+        skipped = dict.fromkeys((*self.claims.open_with, *self.outbox.skips))
+        waiting = {**self.repeats.waiting, **skipped}
+        onwards = after is None
+        if after is None:
+            if not session.whole and session.index is None:
+                return None
+            after = -1 if session.index is None else session.index
+        found = self.desk.next_undecided(session.run, session.keys, after, waiting)
+        if onwards and found is not None and self.claims.open_with:
+            held = self._held(waiting, session.keys[found])
+            found = found if held is None else held
+        if session.whole or found is None:
+            return found
+        # Before the item, and among the deferred ones, comes only what is last of all.
+        late = found <= after or self.desk.rows([session.keys[found]])[0].deferred
+        return None if late else found
+
+    def _held(self, waiting: Mapping[int, bool | None], found: int) -> int | None:
+        """Return the place of the item that is held to come next, if it is still undecided.
+
+        An item that came back, which was ``found``, goes before it.
+        """
+        session, key = self.session, self.claims.next
+        here = None if session.item is None else session.item.row.key
+        if key is None or key in {found, here} or self.repeats.of(found) is not None:
+            return None
+        place = place_of(session.keys, key)
+        if place is None:
+            return None
+        nearest = self.desk.next_undecided(session.run, session.keys, place - 1, waiting)
+        return place if nearest == place else None
+
+    def choose(self, keys: frozenset[int]) -> None:
+        """Select verdicts, in place of those that are selected."""
+        self.session = replace(self.session, chosen=keys)
+
+    def found(self, found: SearchHits | None, placed: array[int] | None = None) -> None:
+        """Store the hits of a search, which may be ``placed`` in a queue; ``None`` clears them."""
+        keys = self.session.keys
+        here = found if found is None or placed is keys else found.placed(keys)
+        self.session = replace(self.session, found=here)
+
+
+BACKLOG = 500
+"""How many items ``back`` remembers."""
+
+
+class ReviewSession(SessionQueue):
+    """A reviewer's session with one run: each step calls the desk, then replaces ``session``."""
+
+    def __init__(
+        self, desk: Desk, run: Run, view: View, *, outbox: Outbox,
+        feedback: Feedback = Feedback.AFTER, share: float = 0, earlier: ReviewSession | None = None,
+        claims: ItemClaims | None = None,
+    ) -> None:  # fmt: skip
+        """Open the queue where ``view`` left it; ``earlier`` is the session with another run."""
+        super().__init__(desk, run, view, feedback, share, outbox, earlier, claims)
+        self._trail: list[int] = []
+        self._unfiltered: str | None = None
+        """The verdict that was shown before the queue was filtered."""
+        self.begin(view)
+
+    def begin(self, view: View) -> None:
+        """Open the queue of a view as far as the file has it in order; the rest is for ``arrive``.
+
+        Raises:
+            UsageError: the filter or the order cannot be read.
+        """
+        page = queue.first_page(self.desk, self.session.run, view.filter, effective_order(view))
+        whole = page is not None and len(page) < queue.PAGE
+        self._take(view, page or array("q"), whole=whole)
+        self._land(view.item, stay=parse_filter(view.filter).decided)
+
+    def arrive(self, view: View, keys: array[int], *, whole: bool) -> None:
+        """Take the first page of a view's queue, or all of it.
+
+        The item stays if the queue has it; another order begins at its first undecided item.
+        Without its filter the queue is at the item that it was at before.
+        """
+        session, left = self.session, self.session.item
+        if view == session.view and not session.whole:
+            self._fill(keys, whole=whole)
+            return
+        old, here = session.view, left.verdict.id if left else None
+        self._later.clear()
+        self._take(view, keys, whole=whole)
+        if view.order == old.order:
+            before = self._unfiltered if old.filter and not view.filter else None
+            if view.filter and not old.filter:
+                self._unfiltered = here
+            self._land(before or here, stay=True)
+        else:
+            self._land_first()
+        if left is not None and view.order != old.order:
+            self._trail.append(left.row.key)
+        self.save()
+
+    def set_blind(self, blind: bool) -> None:
+        """Hide or show the panel's answers at once; the queue in its other order is to arrive."""
+        # An open search also matches the jurors' reasons, which its hits would reveal.
+        self.session = replace(self.session, found=None)
+        current = self.session.item
+        self._later.clear()
+        self._take(replace(self.session.view, blind=blind), array("q"), whole=False)
+        self._land(current.verdict.id if current else None, stay=True)
+        self.save()
+
+    def _land(self, verdict_id: str | None, *, stay: bool = False) -> None:
+        """Show ``verdict_id`` if it is undecided (or with ``stay``), else the next undecided."""
+        session = self.session
+        if session.whole and not session.keys:
+            self.session = replace(session, item=None, index=None, page=Page.NOTHING)
+            return
+        start, key = -1, _find(self.desk, session, verdict_id)
+        index = None if key is None else place_of(session.keys, key)
+        if key is not None and (index is not None or not session.whole):
+            row = self.rows([key])[0]
+            if stay or not (row.decided or row.open_with):
+                self.show_key(key, index)
+                if index is None:
+                    self._wait(partial(self._land, verdict_id, stay=stay))
+                return
+            start = -1 if index is None else index
+        if not session.whole and key is not None and index is None:
+            self._read_on(partial(self._land, verdict_id, stay=stay))
+            return
+        found = self._next_undecided(start)
+        if found is not None:
+            self.claims.offer(self.show(found))
+        elif not session.whole:
+            self._read_on(partial(self._land, verdict_id, stay=stay))
+        elif stay and session.view.filter:
+            # A filter that leaves only decided verdicts is meant to show them.
+            self.show(0)
+        else:
+            self._finish(max(start, 0))
+
+    def _land_first(self) -> None:
+        """Show the first undecided item of another order, or its first item."""
+        if not self.session.whole and self._next_undecided(-1) is None:
+            self._read_on(self._land_first)
+        elif not self.session.keys:
+            self._land(None)
+        else:
+            self.show(self._next_undecided(-1) or 0)
+
+    def _read_on(self, land: Callable[[], object]) -> None:
+        """Show that the queue is being read, and land once it is whole."""
+        self.session = replace(self.session, item=None, index=None, page=Page.READING)
+        self._wait(land)
+
+    def show(self, index: int, *, trail: bool = True) -> int:
+        """Make the queue's item at ``index`` the current one; return its key."""
+        index = max(0, min(index, len(self.session.keys) - 1))
+        self.show_key(key := self.session.keys[index], index, trail=trail)
+        return key
+
+    def show_key(self, key: int, index: int | None, *, trail: bool = True) -> None:
+        """Make a verdict the current one; ``index`` is its place in the queue, ``None`` outside."""
+        item = self.item(key)
+        old = self.session.item
+        if trail and old is not None and old.row.key != key:
+            self._trail = [*self._trail[-BACKLOG:], old.row.key]
+        self.session = replace(self.session, index=index, item=item, page=Page.ITEM)
+        self.claims.offered = None
+        self.exposure.opened(self.session)
+
+    def step(self, by: int) -> bool:
+        """Move by rows of the queue, decided ones included; return False at its end."""
+        here = self.session.index
+        if not self.session.whole and (here is None or here + by >= len(self.session.keys)):
+            return self._wait(partial(self.step, by))
+        if not self.session.keys:
             return False
-        return item.row.label is None or self.withheld
-
-    @property
-    def answered(self) -> bool:
-        """Whether there is a panel's answer to show: that to the current item, unless hidden."""
-        return self.item is not None and not self.hidden
-
-    @property
-    def withheld(self) -> bool:
-        """Whether a blind session hides the panel's answers even after a label."""
-        if not self.view.blind or self.feedback is Feedback.AFTER:
+        index = -1 if self.session.index is None else self.session.index
+        target = max(0, min(index + by, len(self.session.keys) - 1))
+        if target == index and self.session.page is Page.ITEM:
             return False
-        return self.feedback is Feedback.NEVER or not self.told
+        self.show(target)
+        return True
 
-    @property
-    def order(self) -> str:
-        """The queue's order; a blind session replaces the draw, which would reveal the strata."""
-        return effective_order(self.view)
+    def go_on(self) -> None:
+        """Go on after a label: to the next undecided item or, at a second look, to the next row."""
+        if not self.session.whole and self._next_undecided() is None:
+            self._wait(self.go_on)
+            return
+        second = _was_decided(self.session, self._decided, self.repeats)
+        second = second and bool(self.session.view.filter or self._next_undecided() is None)
+        if not (second and self.step(1)):
+            self.next_undecided()
 
-    @property
-    def hidden_query(self) -> bool:
-        """Whether the filter or the order uses a fact that blind review hides."""
-        return uses_hidden(self.view.filter, self.view.order)
+    def next_undecided(self) -> bool:
+        """Go to the next undecided item; if none is left, show the done page and return False."""
+        self._read_repeats()
+        if self.session.whole and not self.session.keys:
+            return False
+        found = self._next_undecided()
+        if found is None and not self.session.whole:
+            return self._wait(self.next_undecided)
+        if found is None:
+            self._finish(self.session.index or 0)
+            return False
+        self.claims.offer(self.show(found))
+        return True
+
+    def _finish(self, index: int) -> None:
+        if self.session.item is not None:
+            self._trail.append(self.session.item.row.key)
+        told = self.session.told or not self.session.view.filter
+        self.session = replace(self.session, index=index, item=None, page=Page.DONE, told=told)
+
+    def back(self) -> bool:
+        """Go to the item seen before; return False if there is none."""
+        while self._trail:
+            key = self._trail.pop()
+            if self.session.item is not None and key == self.session.item.row.key:
+                continue
+            self.goto(key, trail=False)
+            return True
+        return False
+
+    def goto(self, key: int, *, trail: bool = True) -> None:
+        """Make a verdict the current one, inside the queue or outside."""
+        self.show_key(key, place_of(self.session.keys, key), trail=trail)
+
+    def refresh(self) -> None:
+        """Read the current item and the counts again."""
+        self._read_repeats()
+        session, item = self.session, self.session.item
+        if item is not None:
+            item = self.item(item.row.key)
+        self.session = replace(session, item=item, progress=self.progress())
+        # Labels of two others may have ended what a blind session hid of the item.
+        self.exposure.opened(self.session)
+
+    def view(self) -> View:
+        """Return the view that the next start resumes with."""
+        item = self.session.item
+        return replace(self.session.view, item=item.verdict.id if item else None)
+
+    def save(self) -> None:
+        """Save the view, so that the next start resumes here, and the verdicts that were seen."""
+        run, view, seen = self.session.run, self.view(), self.exposure.unkept()
+        self.outbox.keep(("view", run.key), lambda desk: desk.save_view(run, view))
+        if seen:
+            self.outbox.keep(None, lambda desk: exposure.keep(desk, seen))
 
 
-def effective_order(view: View) -> str:
-    """Return the view's order; a blind session uses ``mix`` for ``draw``, in either direction."""
-    if view.blind and view.order.removeprefix("-") == "draw":
-        return view.order.replace("draw", MIXED)
-    return view.order
+def _was_decided(session: Session, decided: Container[int], repeats: Repeats) -> bool:
+    """Whether the item was decided when the queue was read; one that came back was not."""
+    if session.index is None:
+        return False
+    key = session.keys[session.index]
+    return key in decided and not repeats.of(key)
 
 
-def uses_hidden(filter_text: str, order: str) -> bool:
-    """Return True if a filter or order uses a hidden fact; raise FilterError if it is wrong."""
-    return parse_filter(filter_text).hidden or hidden_order(order)
+def _find(desk: Desk, session: Session, verdict_id: str | None) -> int | None:
+    """Return the key of the run's verdict with this id, ``None`` if there is none."""
+    if verdict_id is None:
+        return None
+    try:
+        return desk.find(session.run, verdict_id)
+    except NotFoundError:
+        return None
+
+
+def resumed(
+    desk: Desk,
+    run: Run,
+    view: View,
+    settings: Settings,
+    outbox: Outbox,
+    claims: ItemClaims,
+    earlier: ReviewSession | None = None,
+) -> tuple[ReviewSession, str]:
+    """Open a session; drop a filter or order that cannot be parsed, and return a notice of that."""
+    feedback, share = settings.feedback, settings.repeat
+    opened = partial(
+        ReviewSession, desk, run, outbox=outbox, feedback=feedback, share=share, earlier=earlier,
+        claims=claims,
+    )  # fmt: skip
+    try:
+        return opened(view), ""
+    except UsageError as error:
+        kept = View(blind=view.blind, item=view.item)
+        return opened(kept), f"opened without the filter: {error}"

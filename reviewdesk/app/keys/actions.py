@@ -6,7 +6,15 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from reviewdesk.app.theme.names import THEMES
+THEMES = {
+    "desk": "dark",
+    "desk-light": "paper",
+    "ansi-dark": "16 colours on black",
+    "ansi-light": "16 colours on white",
+    "high-contrast": "black and white",
+}
+"""The themes that the palette offers, with a description of each. The default comes first."""
+
 
 REVIEW = frozenset({"review"})
 CALIBRATION = frozenset({"calibration"})

@@ -10,7 +10,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from reviewdesk.app.keys.actions import Action
-from reviewdesk.app.keys.user_keys import Keymap
+from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.styled import pad
 
 _COLUMN = 14

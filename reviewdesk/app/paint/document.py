@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.content import Content
 
-from reviewdesk.app.paint.scores import score_plot_lines
+from reviewdesk.app.paint.plots import score_plot_lines
 from reviewdesk.app.paint.styled import (
     Lines,
     block,
@@ -105,7 +105,7 @@ def section_lines(section: Section, width: int, *, tall: bool = False) -> Lines:
 def block_lines(one: Block, width: int, *, tall: bool = False) -> Lines:
     """Return the lines of one block."""
     if isinstance(one, ReliabilityDiagram):
-        from reviewdesk.app.paint.reliability import diagram_lines
+        from reviewdesk.app.paint.plots import diagram_lines
 
         return diagram_lines(one.fit, width, tall=tall)
     return _PAINTERS[type(one)](one, width)

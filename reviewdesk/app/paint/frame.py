@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.controllers.session import Session
-from reviewdesk.app.controllers.view import Figures
+from reviewdesk.app.controllers.state import Figures, Session
 from reviewdesk.app.keys.actions import Hint
 from reviewdesk.app.paint.styled import (
     Lines,

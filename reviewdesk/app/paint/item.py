@@ -1,4 +1,4 @@
-"""Painters for the item pane: the texts, checks, labels and note of one item."""
+"""Painters for the panes of an item: its texts, checks, labels and note, and its jury."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from textual.content import Content
 
-from reviewdesk.app.paint.document import section_lines
+from reviewdesk.app.paint.document import document_lines, section_lines
 from reviewdesk.app.paint.long_text import (
     BESIDE,
     PaintedText,
@@ -16,15 +16,22 @@ from reviewdesk.app.paint.long_text import (
     beside,
     column,
     folded,
+    highlight,
     laid_out,
     page_lines,
 )
 from reviewdesk.app.paint.styled import Lines, paragraph
-from reviewdesk.app.texts.find import highlight
-from reviewdesk.app.texts.layout import RESPONSES, ItemLayout, PartLines
-from reviewdesk.app.texts.pages import page_count, part
-from reviewdesk.app.texts.reading import TITLE, ReadingOptions
+from reviewdesk.app.texts.layout import (
+    RESPONSES,
+    TITLE,
+    ItemLayout,
+    PartLines,
+    ReadingOptions,
+    page_count,
+    part,
+)
 from reviewdesk.app.theme.inks import Ink
+from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.views import verdict
 from reviewdesk.views.document import Section
@@ -204,3 +211,18 @@ def _stacked(
             placed.append(one.placed(len(lines), wrapped=reading.wrap))
             lines += one.lines
     return PaintedItem(highlight(lines, reading.find), ItemLayout(item, tuple(placed)))
+
+
+def jury_lines(
+    item: Item, history: RerunHistory, key: str, reading: ReadingOptions, width: int, room: int
+) -> Lines:
+    """Return the whole pane; ``key`` starts a re-run.
+
+    Reasons are cut only where the pane has no ``room`` for all lines, and never in a search.
+    """
+    opened = reading.open_sections
+    whole = opened | {verdict.REASONS}
+    lines = document_lines(verdict.jury(item, history, key, whole), width)
+    if len(lines) > room and not (reading.find or verdict.REASONS in opened):
+        lines = document_lines(verdict.jury(item, history, key, opened), width)
+    return highlight(lines, reading.find)

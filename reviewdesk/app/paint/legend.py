@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from reviewdesk.app.paint.row import (
+from reviewdesk.app.paint.rows import (
     CHOSEN,
     DECISIONS,
     DEFERRED,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from reviewdesk.app.controllers.session import Session
-from reviewdesk.app.keys.user_keys import Keymap
+from reviewdesk.app.controllers.state import Session
+from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.styled import Lines, flow, heading, inline, line, paragraph
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Blocker, Calibration, Metrics, Pace, Progress

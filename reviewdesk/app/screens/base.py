@@ -8,20 +8,53 @@ from typing import ClassVar, Protocol, Self
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.widget import Widget
 
 from reviewdesk.app.ahead import TypeAhead
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.view import ViewState
-from reviewdesk.app.keys.actions import hints
-from reviewdesk.app.keys.user_keys import Keymap
+from reviewdesk.app.controllers.state import ViewState
+from reviewdesk.app.keys.actions import ACTIONS, Action, hints
+from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.frame import Header, asking_lines, footer_line, header_line, status_lines
 from reviewdesk.app.paint.pages import tiny_lines
 from reviewdesk.app.paint.styled import inline, one_line
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.views.document import Tone
+
+_ON_APP = frozenset({"palette", "quit.anywhere"})
+
+
+def screen_bindings(name: str) -> list[Binding]:
+    """Return the key bindings of the screen ``name``."""
+    return [
+        _binding(a, f"do('{a.id}')")
+        for a in ACTIONS.values()
+        if a.keys and name in a.where and a.id not in _ON_APP
+    ]
+
+
+def app_bindings() -> list[Binding]:
+    """Return the bindings that must also work above a dialog."""
+    return [
+        _binding(ACTIONS["palette"], "command_palette"),
+        _binding(ACTIONS["quit.anywhere"], "close_desk", priority=True),
+    ]
+
+
+def _binding(action: Action, method: str, *, priority: bool = False) -> Binding:
+    return Binding(
+        action.keys,
+        method,
+        action.title,
+        show=bool(action.hint),
+        tooltip=action.title,
+        id=action.id,
+        priority=priority,
+    )
+
 
 ERROR_LINES = 3
 """The most lines that the status line takes for an error."""

@@ -1,26 +1,61 @@
-"""The base of dialogs: a title, the content and a line of keys, in one of two places.
-
-While one is open the screen below gets no key, so that typing never labels. Each closes only once,
-however many keys come before it is gone.
-"""
+"""The base of dialogs: a title, the content and a line of keys, in one of two places."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeAlias
 
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.command import CommandPalette
 from textual.containers import Vertical
+from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
-from reviewdesk.app.paint.dialog import Keys, keys_line, title_line
+from reviewdesk.app.paint.styled import Piece, clip_start, cut, inline, line
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
+
+Keys: TypeAlias = Sequence[tuple[str, str]]
+"""Keys and what they do, the one that closes the dialog last."""
+
+
+def title_line(what: str, name: str, note: str, width: int) -> Content:
+    """Return what a dialog is about, the item that it is about, and a note in faint ink.
+
+    The name comes from outside; it is cut at its start, as the end of an id tells more.
+    """
+    pieces: list[Piece | str] = [(what, Ink.STRONG)]
+    if name:
+        room = max(12, width - cell_len(what) - 1)
+        pieces += [" ", (clip_start(inline(name), room), Ink.KEY)]
+    if note:
+        pieces += ["   ", (note, Ink.MUTED)]
+    return cut(line(*pieces), width)
+
+
+def keys_line(keys: Keys, width: int) -> Content:
+    """Return the keys that fit with what they do; the last one, which closes, always stays."""
+    shown = list(keys)
+    made = _joined(shown)
+    while made.cell_length > width and len(shown) > 1:
+        del shown[-2]
+        made = _joined(shown)
+    return cut(made, width)
+
+
+def _joined(keys: Keys) -> Content:
+    pieces: list[Piece | str] = []
+    for key, does in keys:
+        pieces += [(" · ", Ink.MUTED)] if pieces else []
+        pieces += [(key, Ink.KEY), (f" {does}", Ink.MUTED)]
+    return line(*pieces)
+
 
 SHORT, SHORT_LOW = 20, 30
 """The lines of a terminal below which a dialog has no blank lines, and its fields fewer lines.

@@ -11,9 +11,8 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.controllers.requests import ChoiceForm, OrderForm, QuestionForm
-from reviewdesk.app.paint.dialog import Keys
 from reviewdesk.app.paint.styled import inline, paragraph
-from reviewdesk.app.screens.dialog import ChoiceList, Dialog, ListDialog
+from reviewdesk.app.screens.dialog import ChoiceList, Dialog, Keys, ListDialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar
 from reviewdesk.domain.query import words

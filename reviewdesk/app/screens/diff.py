@@ -8,10 +8,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from reviewdesk.app.controllers.requests import DiffForm
-from reviewdesk.app.paint.dialog import Keys
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.styled import Lines, cut, inline, line
-from reviewdesk.app.screens.dialog import MovingDialog
+from reviewdesk.app.screens.dialog import Keys, MovingDialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.domain.records import Run

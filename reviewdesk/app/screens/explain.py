@@ -13,8 +13,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.controllers.requests import ExplainForm
-from reviewdesk.app.paint.dialog import Keys
-from reviewdesk.app.screens.dialog import ChoiceList, ListDialog
+from reviewdesk.app.screens.dialog import ChoiceList, Keys, ListDialog
 
 
 class ExplainScreen(ListDialog[None]):

@@ -13,12 +13,11 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.keys.actions import LABEL, Action, by_group
-from reviewdesk.app.keys.user_keys import NO_KEY
-from reviewdesk.app.paint.dialog import Keys
+from reviewdesk.app.keys.keymap import NO_KEY
 from reviewdesk.app.paint.legend import legend_lines
 from reviewdesk.app.paint.styled import heading, pad
 from reviewdesk.app.screens.base import DeskScreen
-from reviewdesk.app.screens.dialog import ChoiceList, MovingDialog
+from reviewdesk.app.screens.dialog import ChoiceList, Keys, MovingDialog
 from reviewdesk.app.widgets.lines import Pane
 
 WIDTH = 72

@@ -11,9 +11,8 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.controllers.requests import HistoryForm
-from reviewdesk.app.paint.dialog import Keys
 from reviewdesk.app.paint.document import words_line
-from reviewdesk.app.screens.dialog import ChoiceList, MovingDialog
+from reviewdesk.app.screens.dialog import ChoiceList, Keys, MovingDialog
 from reviewdesk.domain.panel.rerun_result import RerunResult
 from reviewdesk.domain.records import Event
 from reviewdesk.views.document import outside

@@ -9,9 +9,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from reviewdesk.app.controllers.requests import PaceForm
-from reviewdesk.app.paint.dialog import Keys
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.screens.dialog import MovingDialog
+from reviewdesk.app.screens.dialog import Keys, MovingDialog
 from reviewdesk.app.widgets.lines import Pane
 
 

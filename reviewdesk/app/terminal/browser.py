@@ -11,7 +11,7 @@ from textual.drivers._byte_stream import ByteStream
 from textual.drivers.web_driver import WINDOWS, WebDriver, _ExitInput
 from textual.message import Message
 
-from reviewdesk.app.terminal.driver import GuardedDriver
+from reviewdesk.app.terminal.changes import GuardedDriver
 from reviewdesk.app.terminal.keyboard import TerminalInput, is_size
 
 

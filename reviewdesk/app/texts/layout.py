@@ -1,13 +1,87 @@
-"""Where the texts of an item stand in its painted pane, and which characters each line shows."""
+"""How an item's texts are laid out: reading options, pages, and what each painted line shows."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec import Struct
 
-from reviewdesk.app.texts.fold import Cut
+from reviewdesk.app.texts.fold import Cut, joined
+
+TITLE = "title"
+FOLDS = frozenset({TITLE, "rubric", "input", "reference"})
+"""The sections of an item that fold where they are long."""
+
+
+class ReadingOptions(Struct, frozen=True):
+    """The reviewer's choices for drawing an item's texts. They never change the text itself."""
+
+    wrap: bool = True
+    """Whether long lines are folded. Otherwise they stay whole, and the pane scrolls sideways."""
+    plain: bool = False
+    """Whether a text is shown as it is, without inks and without indentation for reading."""
+    beside: bool = True
+    """Whether response and alternative stand in two columns where the pane is wide enough."""
+    page: int = 0
+    """The page to show, counted from 0. A text with fewer pages shows its last."""
+    open_sections: frozenset[str] = frozenset()
+    """What does not fold: long texts of the item, and reasons and figures of the jury, by name."""
+    find: tuple[str, ...] = ()
+    """Words to highlight."""
+
+
+PAGE = 20_000
+"""The most characters on one page."""
+_NEAR = 2_000
+"""How many characters at the end of a full page are searched for a line break or a space."""
+
+
+class TextPage(Struct, frozen=True):
+    """One page of a text: characters ``start`` to ``end``, page ``number`` of ``of``."""
+
+    start: int
+    end: int
+    number: int
+    of: int
+
+
+def page_count(text: str) -> int:
+    """Return how many pages a text has."""
+    return len(_starts(text)) if len(text) > PAGE else 1
+
+
+def part(text: str, page: int) -> TextPage:
+    """Return the page with this number, counted from 0, or the last page if there are fewer."""
+    starts = _starts(text) if len(text) > PAGE else (0,)
+    at = max(0, min(page, len(starts) - 1))
+    end = starts[at + 1] if at + 1 < len(starts) else len(text)
+    return TextPage(starts[at], end, at + 1, len(starts))
+
+
+@lru_cache(maxsize=16)
+def _starts(text: str) -> tuple[int, ...]:
+    starts = [0]
+    while len(text) - starts[-1] > PAGE:
+        starts.append(_cut(text, starts[-1]))
+    return tuple(starts)
+
+
+def _cut(text: str, start: int) -> int:
+    """Return where the page from ``start`` ends: after a line, else a word, else a grapheme."""
+    limit = start + PAGE
+    for mark in ("\n", " "):
+        # A combining mark right after the space or line break belongs to it: no cut there.
+        found = text.rfind(mark, limit - _NEAR, limit) + 1
+        if found and not joined(text, found):
+            return found
+    at = limit
+    while at > start and joined(text, at):
+        at -= 1
+    # One grapheme as long as a page cannot be read anyway, so it may be cut.
+    return at if at > start else limit
+
 
 RESPONSES = ("output", "alternative")
 """The parts that are judged: a label needs to have seen each of them. They never fold."""

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from functools import lru_cache
 
+from rich.segment import Segment
+from rich.style import Style as RichStyle
 from textual.color import BLACK, WHITE, Color
+from textual.filter import LineFilter
 from textual.style import Style
 from textual.theme import Theme
 
@@ -16,7 +21,64 @@ from reviewdesk.app.theme.colours import (
     DESK_LIGHT,
     HIGH_CONTRAST,
 )
-from reviewdesk.app.theme.ink import BLOCK, BOLD, FAINT, ITALIC, STOP, VARIABLES, Ink
+
+
+class Ink(StrEnum):
+    """The meaning of a piece of text. The theme decides how it looks."""
+
+    TEXT = ""
+    STRONG = "strong"
+    MUTED = "muted"
+    RULE = "rule"
+    HEAD = "head"
+    PASS = "pass"
+    FAIL = "fail"
+    WARN = "warn"
+    NOTE = "note"
+    KEY = "key"
+    BIG_PASS = "big-pass"
+    BIG_FAIL = "big-fail"
+    BIG_WARN = "big-warn"
+    FOUND = "found"
+    EMPHASIS = "emphasis"
+    CODE = "code"
+    KEYWORD = "keyword"
+    STRING = "string"
+    NUMBER = "number"
+    COMMENT = "comment"
+    NAME = "name"
+
+
+STOP = "stop"
+"""Marks a line, without any look: the keys that go from section to section stop there as well."""
+
+VARIABLES = {
+    Ink.STRONG: "desk-strong",
+    Ink.MUTED: "desk-muted",
+    Ink.RULE: "desk-rule",
+    Ink.HEAD: "desk-head",
+    Ink.PASS: "desk-pass",
+    Ink.FAIL: "desk-fail",
+    Ink.WARN: "desk-warn",
+    Ink.NOTE: "desk-note",
+    Ink.KEY: "desk-head",
+    Ink.BIG_PASS: "desk-pass",
+    Ink.BIG_FAIL: "desk-fail",
+    Ink.BIG_WARN: "desk-warn",
+    Ink.FOUND: "desk-found",
+    Ink.EMPHASIS: "desk-strong",
+    Ink.CODE: "desk-name",
+    Ink.KEYWORD: "desk-keyword",
+    Ink.STRING: "desk-string",
+    Ink.NUMBER: "desk-number",
+    Ink.COMMENT: "desk-muted",
+    Ink.NAME: "desk-name",
+}
+BOLD = frozenset({Ink.STRONG, Ink.HEAD, Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.KEY})
+BLOCK = frozenset({Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.FOUND})
+FAINT = frozenset({Ink.MUTED, Ink.RULE, Ink.COMMENT})
+ITALIC = frozenset({Ink.EMPHASIS})
+
 
 __all__ = ["OWN", "STOP", "STYLES", "Ink", "contrast", "fallback", "ink_styles", "legible"]
 _STEPS = 10
@@ -123,3 +185,31 @@ def ink_styles(variables: Mapping[str, str], *, ansi: bool) -> dict[str, Style]:
             reverse=True if ink in BLOCK else None,
         )
     return styles
+
+
+_REVERSED = RichStyle(reverse=True)
+
+
+class Colourless(LineFilter):
+    """Drops every colour on its way to the terminal. Textual's own filter would send greys.
+
+    What has a background colour is reversed instead: cursors, selections, chosen options.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments without colour; bold, dim, underline and reverse remain."""
+        del background
+        return [
+            Segment(text, None if style is None else _without_colour(style), control)
+            for text, style, control in segments
+        ]
+
+
+@lru_cache(1024)
+def _without_colour(style: RichStyle) -> RichStyle:
+    raised = style.bgcolor is not None and not style.bgcolor.is_default
+    return style.without_color + _REVERSED if raised else style.without_color
+
+
+NO_COLOUR = (Colourless(),)
+"""The filters of a session without colour. They replace Textual's filters."""

@@ -1,7 +1,4 @@
-"""Widgets that draw lines of ``Content``: a bar of fixed height and a pane that scrolls.
-
-Every line passes a second time through ``strip_controls`` on its way to the terminal.
-"""
+"""Widgets that draw lines of ``Content``: a bar of fixed height and a pane that scrolls."""
 
 from __future__ import annotations
 
@@ -9,8 +6,10 @@ from functools import partial
 from typing import Protocol, cast
 
 from rich.segment import Segment
+from textual import events
 from textual.content import Content
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -18,10 +17,55 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
+from reviewdesk.app.controllers.seen import DrawnItem
 from reviewdesk.app.paint.styled import Lines, Painter, cut, line
 from reviewdesk.app.texts.fold import fitting
 from reviewdesk.app.theme.inks import STOP, Ink
 from reviewdesk.domain.safetext import strip_controls
+from reviewdesk.errors import ReviewDeskError
+
+
+class RowChosen(Message):
+    """A line of the queue was clicked."""
+
+    def __init__(self, index: int) -> None:
+        """Carry the index into the queue."""
+        super().__init__()
+        self.index = index
+
+
+class RuleDragged(Message):
+    """The rule at the left of a pane was dragged."""
+
+    def __init__(self, pane: str, column: int) -> None:
+        """Carry the pane's name, and the column of the screen that the mouse is at."""
+        super().__init__()
+        self.pane, self.column = pane, column
+
+
+class PaintFailed(Message):
+    """A widget met an error while painting; the screen shows it on the status line."""
+
+    def __init__(self, error: ReviewDeskError) -> None:
+        """Carry the error."""
+        super().__init__()
+        self.error = error
+
+
+class ItemDrawn(Message):
+    """A frame with an item was drawn; the screen tells the controller what it shows."""
+
+    def __init__(self, drawn: DrawnItem) -> None:
+        """Carry what is on screen."""
+        super().__init__()
+        self.drawn = drawn
+
+
+def harmless(strip: Strip) -> Strip:
+    """Return a drawn line without control characters, whatever was typed or pasted."""
+    clean = [segment._replace(text=strip_controls(segment.text)) for segment in strip]
+    return Strip(clean, strip.cell_length)
+
 
 MORE_LEFT, MORE_RIGHT = "‹", "›"
 """Marks of a line that continues beyond the left or right edge of the pane."""
@@ -312,3 +356,41 @@ def _alike(before: Lines, after: Lines) -> bool:
 
 def _inked(content: Content, *inks: str) -> bool:
     return any(span.style in inks for span in content.spans)
+
+
+_RULE = line(("│", Ink.RULE))
+
+
+class Divider(Widget):
+    """A vertical rule at the left of a pane; while it is dragged it posts the mouse's column."""
+
+    DEFAULT_CSS = """
+    Divider { width: 1; height: 1fr; background: $background; }
+    Divider:hover { background: $desk-bar; }
+    """
+    ALLOW_SELECT = False
+
+    def __init__(self, pane: str) -> None:
+        """Stand at the left of ``pane``."""
+        super().__init__(id=f"{pane}-rule")
+        self.pane = pane
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Take hold of the rule."""
+        event.stop()
+        self.capture_mouse()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Tell where the rule is dragged to."""
+        if self.app.mouse_captured is self:
+            self.post_message(RuleDragged(self.pane, event.screen_x))
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """Let go of the rule."""
+        event.stop()
+        self.release_mouse()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line of the rule."""
+        del y
+        return to_strip(self, _RULE, self.size.width)

@@ -14,9 +14,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from reviewdesk.app.messages import PaintFailed, RowChosen
-from reviewdesk.app.paint.queue import queue_line
-from reviewdesk.app.widgets.lines import drawn_lines, to_strip
+from reviewdesk.app.paint.rows import queue_line
+from reviewdesk.app.widgets.lines import PaintFailed, RowChosen, drawn_lines, to_strip
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import ReviewDeskError
 

@@ -1,23 +1,23 @@
-"""Edits of one item by its reviewer, as data: each is one event of the log once it is saved."""
+"""Edits of one item by its reviewer, as data, and their undo: each is one event of the log."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.review import items
 from reviewdesk.domain.records import Event, Item, Truth, View
 from reviewdesk.domain.tags import normal_tags
-from reviewdesk.store import events, reviewer
-from reviewdesk.store.connect import writing
+from reviewdesk.errors import Cancelled
+from reviewdesk.store import events, reviewer, verdicts
+from reviewdesk.store.connect import set_patience, writing
 from reviewdesk.store.events import NewEvent
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.open_file import OpenFile
 
 ONCE = "once"
 """The fact of an event that names the edit it was made by, so that no edit is saved twice."""
@@ -133,3 +133,90 @@ def note(key: int, text: str, added: str | None = None) -> Edit:
     ``added`` is the part written since the item came back.
     """
     return Edit("note", key, {"note": text} if added is None else {"note": text, "added": added})
+
+
+_FIND = {"undo": events.next_undo, "redo": events.next_redo}
+
+
+class Turn(Struct, frozen=True):
+    """An undo or redo of the reviewer's newest action; ``facts`` are kept in its event."""
+
+    kind: str
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+    def __call__(self, desk: OpenFile) -> Event | None:
+        """Undo or redo it, or the first batch of the import that it is of, and return the event.
+
+        ``None`` if there is nothing to undo or redo.
+        """
+        with writing(desk.conn, desk.path):
+            action = _FIND[self.kind](desk.conn, desk.reviewer)
+            return None if action is None else _turn(desk, self.kind, action, self.facts)
+
+    def fits(self, desk: OpenFile, last: str, keys: frozenset[str]) -> bool:
+        """Return True if the reviewer did nothing since ``last`` but the edits with these keys."""
+        since = events.actions_after(desk.conn, desk.reviewer, last)
+        return since is not None and keys.issuperset(since) and self.facts[ONCE] not in since
+
+
+def is_import(desk: OpenFile, done: Event) -> bool:
+    """Return True if what an event undid or redid is one of the batches of an import."""
+    return events.import_of(desk.conn, desk.reviewer, done.target or 0) is not None
+
+
+def rest(
+    desk: OpenFile, done: Event, progress: Callable[[float], bool] = lambda _share: True
+) -> Event:
+    """Undo or redo the other batches of an import like the first one, and return an event of all.
+
+    Each batch is a transaction of its own. What a kill leaves, the next undo or redo goes on with.
+
+    Raises:
+        Cancelled: ``progress`` returned False.
+    """
+    batches = events.batches(desk.conn, desk.reviewer, done.target or 0)
+    from reviewdesk.store.load.hidden_runs import LockPace
+
+    count, pace = done.detail["count"], LockPace()
+    for place, action in enumerate(reversed(batches) if done.kind == "undo" else batches):
+        if not progress(place / len(batches)):
+            raise Cancelled(f"the {done.kind} was stopped")
+        with pace.timed(), writing(desk.conn, desk.path):
+            if events.is_undone(desk.conn, desk.reviewer, action) is (done.kind == "redo"):
+                count += _turn(desk, done.kind, action).detail["count"]
+        pace.turn()
+    return replace(done, detail={"was": f"import of {count} labels", "count": count})
+
+
+def whole(desk: OpenFile, kind: str) -> Event | None:
+    """Undo or redo the reviewer's newest action, an import with all its batches."""
+    done = Turn(kind)(desk)
+    return rest(desk, done) if done is not None and is_import(desk, done) else done
+
+
+def _turn(
+    desk: OpenFile, kind: str, action: int, facts: Mapping[str, object] | None = None
+) -> Event:
+    entry = items.undo_event(desk, kind, action)
+    entry = replace(entry, detail={**entry.detail, **(facts or {})})
+    return events.append(desk.conn, desk.reviewer, [entry])[0]
+
+
+def hurry(desk: OpenFile, seconds: float) -> None:
+    """Let every write of this connection raise BusyError after waiting so long for the lock."""
+    set_patience(desk.conn, seconds)
+
+
+def write_at(desk: OpenFile, act: Callable[[Any], Any], at: datetime) -> Any:
+    """Carry out a write whose events say that they were made ``at`` this time."""
+    clock, desk.clock = desk.clock, lambda: at
+    try:
+        return act(desk)
+    finally:
+        desk.clock = clock
+
+
+def same_items(desk: OpenFile, item: Item) -> frozenset[int]:
+    """Return the verdicts of the item's run with its content: a label of one is one of all."""
+    found = verdicts.keys_of_item(desk.conn, item.run.key, bytes.fromhex(item.item_hash))
+    return frozenset(found.values())

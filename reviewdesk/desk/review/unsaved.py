@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from msgspec import Struct
 
 from reviewdesk.desk.access import others_may_write
-from reviewdesk.desk.review import undo
-from reviewdesk.desk.review.attempts import write_at
+from reviewdesk.desk.review import edits as undo
 from reviewdesk.desk.review.drafts import NoteDraft
-from reviewdesk.desk.review.edits import ONCE, Edit, saved, with_key
+from reviewdesk.desk.review.edits import ONCE, Edit, saved, with_key, write_at
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags

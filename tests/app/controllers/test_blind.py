@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.requests import HistoryForm
-from reviewdesk.app.controllers.session import Page
+from reviewdesk.app.controllers.state import Page
 from reviewdesk.app.paint.item import item_lines
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.suggestions import suggest

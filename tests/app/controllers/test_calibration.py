@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.calibration import PAGES
+from reviewdesk.app.controllers.pages import PAGES
 from reviewdesk.app.controllers.requests import ChoiceForm
-from reviewdesk.app.controllers.view import CalibrationState
-from reviewdesk.app.screens.calibration import page_lines
+from reviewdesk.app.controllers.state import CalibrationState
+from reviewdesk.app.screens.pages import page_lines
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.errors import DeskError

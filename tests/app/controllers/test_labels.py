@@ -9,7 +9,7 @@ import pytest
 
 from reviewdesk.app.controllers.jobs import UNDO
 from reviewdesk.app.controllers.requests import FieldInput, QuestionForm
-from reviewdesk.app.controllers.session import Page
+from reviewdesk.app.controllers.state import Page
 from reviewdesk.app.keys.actions import GIVES_LABEL
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page

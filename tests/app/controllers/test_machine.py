@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from reviewdesk.app.controllers.requests import TagsForm
-from reviewdesk.app.controllers.session import Page
+from reviewdesk.app.controllers.state import Page
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings

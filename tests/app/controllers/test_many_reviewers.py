@@ -13,7 +13,7 @@ import pytest
 
 from reviewdesk.app.controllers.jobs import SAVING
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review.attempts import hurry
+from reviewdesk.desk.review.edits import hurry
 from reviewdesk.desk.team.agreement import team_page
 from reviewdesk.domain.labels.second_opinions import is_double
 from reviewdesk.domain.records import Item, Run, Truth

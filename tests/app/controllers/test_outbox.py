@@ -11,8 +11,8 @@ import pytest
 
 from reviewdesk.app.controllers.jobs import SAVING
 from reviewdesk.app.controllers.requests import NoteForm, QuestionForm, TagsForm
-from reviewdesk.app.controllers.session import Page
-from reviewdesk.app.paint.row import label_mark
+from reviewdesk.app.controllers.state import Page
+from reviewdesk.app.paint.rows import label_mark
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError

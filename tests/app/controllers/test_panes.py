@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.view import LEAST, WIDE, Panes
+from reviewdesk.app.controllers.state import LEAST, WIDE, Panes
 from reviewdesk.domain.records import View
 from tests.app.builders import SMALL
 from tests.app.reviewkit import Review, reviewing

@@ -10,7 +10,7 @@ import pytest
 
 from reviewdesk.app.controllers.queue import mode_notice
 from reviewdesk.app.controllers.requests import OrderForm, PromptForm, QuestionForm
-from reviewdesk.app.controllers.session import Page
+from reviewdesk.app.controllers.state import Page
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters, search
 from reviewdesk.domain.query.tokens import EXAMPLE, RULE

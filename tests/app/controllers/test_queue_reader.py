@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.jobs import COLUMNS, QUEUE
-from reviewdesk.app.controllers.session import Page
+from reviewdesk.app.controllers.state import Page
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import queue
 from reviewdesk.domain.records import Run, Truth, View

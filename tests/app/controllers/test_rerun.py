@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.jobs import Job
+from reviewdesk.app.controllers.jobs import Job, arrival_of
 from reviewdesk.app.controllers.requests import DiffForm, HistoryForm
-from reviewdesk.app.workers.rerun import arrival_of
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.rerun import RerunScope

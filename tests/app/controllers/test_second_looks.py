@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.session import Page
+from reviewdesk.app.controllers.state import Page
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings
 from tests.app.builders import open_run, report, verdict

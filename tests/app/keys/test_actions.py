@@ -9,14 +9,12 @@ import pytest
 from textual.command import DiscoveryHit
 from textual.widgets import OptionList
 
-from reviewdesk.app.keys.actions import ACTIONS, likely
-from reviewdesk.app.keys.names import real_key
+from reviewdesk.app.keys.actions import ACTIONS, THEMES, likely
+from reviewdesk.app.keys.keymap import real_key
 from reviewdesk.app.keys.palette import RegistryProvider, matching
-from reviewdesk.app.screens.base import DeskScreen
-from reviewdesk.app.screens.bindings import app_bindings, screen_bindings
+from reviewdesk.app.screens.base import DeskScreen, app_bindings, screen_bindings
 from reviewdesk.app.screens.dialogs import Question
 from reviewdesk.app.screens.help import HelpScreen
-from reviewdesk.app.theme.names import THEMES
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 
 SCREENS = ("review", "calibration", "runs")

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from reviewdesk.app.keys.bursts import Bursts, Pressed
+from reviewdesk.app.ahead import Bursts, Pressed
 
 
 def key(name: str, at: float, *, waits: bool | None = None) -> Pressed:

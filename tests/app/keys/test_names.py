@@ -9,7 +9,7 @@ from textual import events
 from textual._xterm_parser import XTermParser
 
 from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.keys.names import (
+from reviewdesk.app.keys.keymap import (
     _PLAIN,
     _signs,
     key_of,

@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.keys.user_keys import ALL, FIXED, NEEDED, NO_KEY, Keymap
+from reviewdesk.app.keys.keymap import ALL, FIXED, NEEDED, NO_KEY, Keymap
 from reviewdesk.errors import SettingsError
 from reviewdesk.settings import Settings, load_settings
 from tests.app.appkit import open_run, report, staged, verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.app.paint.canvas import Canvas
+from reviewdesk.app.paint.plots import Canvas
 from reviewdesk.app.theme.inks import Ink
 
 

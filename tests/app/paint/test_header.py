@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.paint.frame import Header, header_line
 from reviewdesk.domain.records import Pace, Progress, View
 from tests.app.appkit import open_run, report, verdict

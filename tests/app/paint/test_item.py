@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.paint.item import item_lines
-from reviewdesk.app.paint.queue import queue_line
+from reviewdesk.app.paint.rows import queue_line
 from reviewdesk.app.screens.history import event_line
-from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.app.texts.layout import ReadingOptions
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Item, Truth
 from reviewdesk.reports.bytes.source import Source

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.paint.jury import jury_lines
-from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.app.paint.item import jury_lines
+from reviewdesk.app.texts.layout import ReadingOptions
 from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.views.verdict import FIGURES, REASONS

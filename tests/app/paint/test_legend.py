@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 import reviewdesk
 from reviewdesk.app.paint.legend import CAME_OUT, FLAGS, SIGNS, TRUTHS, legend_lines
-from reviewdesk.app.paint.row import DECISIONS, label_mark
+from reviewdesk.app.paint.rows import DECISIONS, label_mark
 from reviewdesk.domain.assessment.flags import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band, Decision

@@ -17,8 +17,7 @@ from textual.content import Content
 from reviewdesk.app.paint.item import item_lines, pages, painted_item
 from reviewdesk.app.paint.long_text import LONGEST_LINE, beside, column, section
 from reviewdesk.app.paint.styled import block
-from reviewdesk.app.texts.pages import PAGE
-from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.app.texts.layout import PAGE, ReadingOptions
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Event, Item, Truth
 from tests.app.appkit import open_run, report, verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE
-from reviewdesk.app.keys.user_keys import Keymap
+from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.pages import done_lines, nothing_lines
 from reviewdesk.domain.records import View
 from tests.app.builders import open_run, report, verdict

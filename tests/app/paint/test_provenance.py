@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import section_lines
-from reviewdesk.app.paint.queue import queue_line
+from reviewdesk.app.paint.rows import queue_line
 from reviewdesk.cli.plain import document_text
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.assessment.history import trail

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.app.paint.queue import queue_line
+from reviewdesk.app.paint.rows import queue_line
 from reviewdesk.app.paint.styled import clip_middle
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import QueueRow

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.paint.runs import run_head, run_row
+from reviewdesk.app.paint.rows import run_head, run_row
 from reviewdesk.domain.run.details import RunLine
 from reviewdesk.domain.run.measures import RunAlphas
 from reviewdesk.views.run import run

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.session import Session
-from reviewdesk.app.controllers.view import Figures
+from reviewdesk.app.controllers.state import Figures, Session
 from reviewdesk.app.paint.frame import strip_lines
 from reviewdesk.domain.records import Calibration, Design, View
 from tests.app.appkit import open_run, report, verdict

@@ -10,18 +10,16 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.controllers.session import Session
-from reviewdesk.app.controllers.view import Figures
+from reviewdesk.app.controllers.state import Figures, Session
 from reviewdesk.app.keys.actions import ACTIONS, hints
-from reviewdesk.app.keys.user_keys import Keymap
+from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint import styled
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import Header, footer_line, header_line, status_lines, strip_lines
 from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.paint.pages import done_lines, nothing_lines, tiny_lines
-from reviewdesk.app.paint.queue import queue_line
-from reviewdesk.app.paint.row import flag_names, label_mark
-from reviewdesk.app.paint.scores import strip_plot
+from reviewdesk.app.paint.plots import strip_plot
+from reviewdesk.app.paint.rows import flag_names, label_mark, queue_line
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import Blocker, Item, Pace, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision

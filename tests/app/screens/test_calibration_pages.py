@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.calibration import PAGES
-from reviewdesk.app.controllers.view import CalibrationState
-from reviewdesk.app.screens.calibration import CalibrationScreen
+from reviewdesk.app.controllers.pages import PAGES
+from reviewdesk.app.controllers.state import CalibrationState
+from reviewdesk.app.screens.pages import CalibrationScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View

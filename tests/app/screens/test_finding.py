@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from textual.widgets import Input
 
-from reviewdesk.app.screens.prompt import PromptField
+from reviewdesk.app.screens.fields import PromptField
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters
 from reviewdesk.domain.query.tokens import HELP

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from textual.app import App, ComposeResult
 from textual.style import Style
 
-from reviewdesk.app.messages import PaintFailed
 from reviewdesk.app.theme.inks import Ink, variable_defaults
+from reviewdesk.app.widgets.lines import PaintFailed
 from reviewdesk.app.widgets.queue_list import PAGE, QueueList
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import QueueRow

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual.widgets import Input, OptionList
 
-from reviewdesk.app.screens.prompt import PromptField
+from reviewdesk.app.screens.fields import PromptField
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk.live.rerun_journal import DeskJournal
 from reviewdesk.desk.live.rerun_plan import RerunOrder, survey

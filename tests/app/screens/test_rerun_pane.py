@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual.content import Content
 
-from reviewdesk.app.controllers.rerun_history import NOTHING, RerunReader
+from reviewdesk.app.controllers.jobs import NOTHING, RerunReader
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.desk import Desk
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope

@@ -8,9 +8,8 @@ import pytest
 from textual import events
 from textual.widgets import Input, TextArea
 
-from reviewdesk.app.screens.annotations import NoteDialog
 from reviewdesk.app.screens.dialogs import OrderDialog
-from reviewdesk.app.screens.prompt import PromptField
+from reviewdesk.app.screens.fields import NoteDialog, PromptField
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, Truth

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.screens.runs import RunsScreen
+from reviewdesk.app.screens.pages import RunsScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.query.words import ORDERS

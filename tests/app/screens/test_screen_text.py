@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from reviewdesk.app.app import ReviewApp
-from reviewdesk.app.theme.names import THEMES
+from reviewdesk.app.keys.actions import THEMES
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import View

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from textual.worker import WorkerCancelled
 
-from reviewdesk.app.screens.calibration import CalibrationScreen
+from reviewdesk.app.screens.pages import CalibrationScreen
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source

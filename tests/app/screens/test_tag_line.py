@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from reviewdesk.app.screens.annotations import TagLine
+from reviewdesk.app.screens.fields import TagLine
 from reviewdesk.domain.records import View
 from reviewdesk.domain.tags import USUAL
 from reviewdesk.settings import Settings

@@ -8,8 +8,7 @@ import pytest
 from msgspec.structs import replace
 from textual import events
 
-from reviewdesk.app.screens.annotations import NoteDialog
-from reviewdesk.app.screens.prompt import PromptField
+from reviewdesk.app.screens.fields import NoteDialog, PromptField
 from reviewdesk.desk.review import queue
 from tests.app.appkit import Stage, open_run, report, staged, verdict
 from tests.app.screens.test_stray_keys import given

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.app import ReviewApp
-from reviewdesk.app.terminal.cells import PLAIN, agreed, cells_of
-from reviewdesk.app.terminal.driver import ChangesDriver
+from reviewdesk.app.terminal.changes import PLAIN, ChangesDriver, agreed, cells_of
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from reviewdesk.app.terminal.shown import Shown
+from reviewdesk.app.terminal.changes import Shown
 from tests.app.drawkit import Terminal
 
 WIDTH, HEIGHT = 30, 5

@@ -10,11 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.app.texts.code import code
-from reviewdesk.app.texts.inked import InkedText, rows
-from reviewdesk.app.texts.jsons import json_inked
+from reviewdesk.app.texts.inked import InkedText, code, diff_inked, json_inked, rows, text_inked
 from reviewdesk.app.texts.kinds import TextKind
-from reviewdesk.app.texts.marks import diff_inked, text_inked
 from reviewdesk.app.theme.inks import Ink
 
 ATOMS = [

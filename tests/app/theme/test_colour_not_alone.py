@@ -11,12 +11,12 @@ import pytest
 from msgspec.structs import replace
 from textual.content import Content
 
-from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.paint.document import section_lines
 from reviewdesk.app.paint.frame import Header, header_line, title_line
 from reviewdesk.app.paint.item import item_lines
-from reviewdesk.app.paint.queue import queue_line
-from reviewdesk.app.paint.scores import strip_plot
+from reviewdesk.app.paint.plots import strip_plot
+from reviewdesk.app.paint.rows import queue_line
 from reviewdesk.desk import Desk
 from reviewdesk.domain.assessment.assess import Seat, State
 from reviewdesk.domain.assessment.flags import Flag, FlagNote

@@ -9,6 +9,7 @@ from rich.color import ColorSystem
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
+from reviewdesk.app.keys.actions import THEMES
 from reviewdesk.app.theme.colours import ANSI_DARK, ANSI_LIGHT, DESK, DESK_LIGHT, HIGH_CONTRAST
 from reviewdesk.app.theme.inks import (
     OWN,
@@ -19,7 +20,6 @@ from reviewdesk.app.theme.inks import (
     legible,
     variable_defaults,
 )
-from reviewdesk.app.theme.names import THEMES
 from tests.app.appkit import SMALL, open_run, report, staged, verdict
 
 PAINTED = [DESK, DESK_LIGHT, HIGH_CONTRAST]

@@ -9,7 +9,7 @@ import pytest
 from textual.app import App
 
 from reviewdesk.app.controllers.jobs import Job, Report
-from reviewdesk.app.workers.runner import WorkerRunner
+from reviewdesk.app.runner import WorkerRunner
 from reviewdesk.desk import Desk
 from tests.helpers import open_desk
 

@@ -12,7 +12,7 @@ import pytest
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.batches import BATCH
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.desk.review import undo
+from reviewdesk.desk.review import edits as undo
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled
 from tests.helpers import label_row, load, numbered, open_desk, report, verdict

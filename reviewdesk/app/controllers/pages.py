@@ -1,0 +1,423 @@
+"""The controllers of the screens in front of the review: calibration, runs, and two panels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
+from reviewdesk.app.controllers.jobs import Job
+from reviewdesk.app.controllers.requests import (
+    ChoiceForm,
+    FieldInput,
+    PanelsForm,
+    PromptForm,
+    QuestionForm,
+)
+from reviewdesk.app.controllers.state import CalibrationState, RunsState
+from reviewdesk.app.keys.commands import files
+from reviewdesk.desk import Desk
+from reviewdesk.desk.figures.blockers import skipped
+from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.desk.figures.jurors import jurors_page
+from reviewdesk.desk.figures.two_panels import panel_comparison
+from reviewdesk.desk.figures.whatif import what_if
+from reviewdesk.desk.review.other_runs import flips
+from reviewdesk.desk.review.runs import overview, run_details
+from reviewdesk.domain.jurors.panels import PanelComparison, panel_drills
+from reviewdesk.domain.records import Run
+from reviewdesk.domain.run.details import RunDetails, RunLine
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown, drill
+from reviewdesk.domain.stats.diagram import bin_drills
+from reviewdesk.domain.stats.figures import Target
+from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.views.document import Tone
+
+
+class CalibrationPageKind(Struct, frozen=True):
+    """One page. ``hidden`` tells a blind session why the page is not shown; it is not read then.
+
+    ``drills`` finds the groups of verdicts behind its figures; ``table`` says that it can be drawn
+    as a table; ``source`` names the page whose data it shares; ``targets`` that its intervals can
+    also be those of such items.
+    """
+
+    name: str
+    read: Callable[[Desk, Run], object]
+    waiting: str
+    hidden: str = ""
+    drills: Callable[..., tuple[DrillDown, ...]] | None = None
+    """Takes the result of ``read``, and whether the session is ``blind``."""
+    table: bool = False
+    source: str = ""
+    targets: bool = False
+
+    @property
+    def read_as(self) -> str:
+        """The page name under which the result of ``read`` is stored."""
+        return self.source or self.name
+
+
+def _figure_drills(found: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
+    del blind  # Labels, and panel answers to labelled items, are not hidden.
+    return drill(found)
+
+
+def _page(desk: Desk, run: Run) -> CalibrationPage:
+    """Return the page with what a session tells of it that may turn blind."""
+    return replace(calibration_page(desk, run), skipped=skipped(desk, run))
+
+
+PAGES = (
+    CalibrationPageKind(
+        "figures", _page, "reading the labels …", drills=_figure_drills, targets=True
+    ),
+    CalibrationPageKind(
+        "reliability",
+        _page,
+        "reading the labels …",
+        drills=bin_drills,
+        table=True,
+        source="figures",
+    ),
+    CalibrationPageKind("jurors", jurors_page, "working out the jurors …", targets=True),
+    CalibrationPageKind(
+        "what-if",
+        what_if,
+        "working out what other rules would have decided …",
+        hidden=(
+            "Blind: what other rules would have decided rests on what the panel said of verdicts "
+            "that have no label, so it is left out."
+        ),
+    ),
+)
+
+
+class CalibrationController:
+    """Turns the pages; each is read when it is first shown; a count leads to its verdicts."""
+
+    where = CALIBRATION
+
+    def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
+        """Start on the first page; ``use_filter`` shows the verdicts of a filter."""
+        self._core, self._use_filter = core, use_filter
+        self._at, self._tables, self._target = 0, False, Target.RUN
+        self._found: dict[str, object] = {}
+        self._asked: set[str] = set()
+
+    @property
+    def verbs(self) -> dict[str, Callable[[], None]]:
+        """The methods that carry out this controller's actions, by action id."""
+        return {
+            "drill": self._drill,
+            "diagram.table": self._tabulate,
+            "target.switch": self._switch_target,
+            "section.next": partial(self.turn, 1),
+            "section.previous": partial(self.turn, -1),
+        }
+
+    @property
+    def page(self) -> CalibrationPageKind:
+        """The page in view."""
+        return PAGES[self._at]
+
+    @property
+    def shown(self) -> object:
+        """The page in view, and whether it has been read."""
+        return self._at, self.page.read_as in self._found
+
+    @property
+    def state(self) -> CalibrationState:
+        """What the screen draws."""
+        return CalibrationState(self._at, self._tables, self._target, dict(self._found))
+
+    def hints(self) -> Mapping[str, object]:
+        """Return the footer's actions: turn the page, drill down, change the view, go back."""
+        following = PAGES[(self._at + 1) % len(PAGES)]
+        wanted = ("explain", "leave", "screen.runs", "help", "quit", "command")
+        drills, blind = bool(self._drills()), self._core.session.view.blind
+        table = self.page.table and ("as a diagram" if self._tables else "as a table")
+        other = Target.RUN if self._target is Target.ITEMS else Target.ITEMS
+        own = {"section.next": following.name, "drill": drills, "diagram.table": table}
+        own |= {"target.switch": self.page.targets and not blind and other.value}
+        return own | dict.fromkeys(wanted, True)
+
+    def arrived(self) -> None:
+        """Keep the figures as they were read."""
+
+    def turn(self, by: int) -> None:
+        """Turn ``by`` pages, going round at the ends; a page is read when it is first shown."""
+        self._at = (self._at + by) % len(PAGES)
+        if self.page.read_as not in self._asked:
+            self._read(self.page)
+        self._core.calm()
+
+    def _read(self, page: CalibrationPageKind) -> None:
+        """Read a page in the background, unless the session hides it."""
+        core, run = self._core, self._core.session.run
+        if core.session.withheld or (core.session.view.blind and page.hidden):
+            return
+        self._asked.add(page.read_as)
+
+        def ended(found: object, error: ReviewDeskError | None) -> None:
+            if core.page is not self:
+                return
+            if error is not None:
+                core.complain(error)
+            elif found is not None:
+                self._found[page.read_as] = found
+
+        work = partial(_read_page, page, run)
+        core.jobs.runner.start(Job(f"page {page.read_as}", work, ended, fault="no figures"))
+
+    def _tabulate(self) -> None:
+        """Switch between diagram and table; on a page without them, turn to the one with both."""
+        if self.page.table:
+            self._tables = not self._tables
+        else:
+            self.turn(next(at for at, page in enumerate(PAGES) if page.table) - self._at)
+
+    def _switch_target(self) -> None:
+        """Switch between the intervals of this run and those of such items."""
+        self._target = Target.RUN if self._target is Target.ITEMS else Target.ITEMS
+
+    # from a figure to its verdicts
+
+    def _drills(self) -> tuple[DrillDown, ...]:
+        """Return the groups of verdicts behind the page in view; none until it has been read."""
+        found, session = self._found.get(self.page.read_as), self._core.session
+        if found is None or self.page.drills is None or session.withheld:
+            return ()
+        return self.page.drills(found, blind=session.view.blind)
+
+    def _drill(self) -> None:
+        core = self._core
+        if not self.page.drills:
+            return
+        if self.page.read_as not in self._found or core.session.withheld:
+            core.say_here("there are no figures to look behind yet")
+            return
+        drills = self._drills()
+        if not drills:
+            kept = "blind: which verdicts these are would tell of the panel"
+            none = "no label makes a row yet: no verdict is behind it"
+            core.say_here(kept if core.session.view.blind else none, Tone.TEXT)
+            return
+
+        def chosen(place: int | None) -> None:
+            if place is not None:
+                self._use_filter(drills[place].filter)
+
+        titles = [f"{entry.count:>5,}  {entry.title}   {entry.filter}" for entry in drills]
+        core.ask(ChoiceForm("The verdicts behind a figure", titles), chosen)
+
+
+def _read_page(page: CalibrationPageKind, run: Run, desk: Desk, _report: object) -> object:
+    return page.read(desk, run)
+
+
+class RunsController:
+    """Lists the runs, the newest first, and starts on the run under review."""
+
+    where = RUNS
+
+    def __init__(
+        self,
+        core: Core,
+        load: Callable[[str, Callable[[Run], None]], None],
+        compare: Callable[[str], None],
+    ) -> None:
+        """Act on the desk of ``core``; ``load`` loads a report, and passes its run on.
+
+        ``compare`` compares the run under review with the named one, or with the newest that
+        shares items.
+        """
+        self._core, self._load, self._compare_with = core, load, compare
+        self._runs: list[RunLine] = []
+        self._details: dict[str, RunDetails] = {}
+        self._cursor, self._path = 0, ""
+        self.reading = False
+        """Whether the details have the keys, and not the list."""
+
+    @property
+    def verbs(self) -> dict[str, Callable[[], None]]:
+        """The methods that carry out this controller's actions, by action id."""
+        return {
+            "run.open": self._open,
+            "run.load": self._ask_file,
+            "run.remove": self._ask_remove,
+            "run.compare": self._compare,
+            "pane.next": self._turn,
+            "pane.previous": self._turn,
+        }
+
+    @property
+    def _chosen(self) -> Run | None:
+        return self._runs[self._cursor].run if self._cursor < len(self._runs) else None
+
+    @property
+    def shown(self) -> object:
+        """The run under the cursor."""
+        return self._chosen and self._chosen.hash
+
+    @property
+    def state(self) -> RunsState:
+        """What the screen draws."""
+        details = self._details.get(self._chosen.hash) if self._chosen else None
+        return RunsState(tuple(self._runs), self._cursor, details, self.reading)
+
+    def hints(self) -> Mapping[str, object]:
+        """Return the footer's actions for the run under the cursor."""
+        some, running = self._chosen is not None, bool(self._core.jobs.text)
+        pane = "list" if self.reading else "details"
+        offered = {"run.open": some, "pane.next": pane, "stop": running and "stop"}
+        wanted = ("run.load", "leave", "explain", "screen.calibration", "help", "quit", "command")
+        other = some and len(self._runs) > 1
+        return {**offered, "run.compare": other, "run.remove": some, **dict.fromkeys(wanted, True)}
+
+    def arrived(self) -> None:
+        """Read the runs anew, and stay on the one under the cursor."""
+        stay = (self._chosen or self._core.session.run).hash
+        try:
+            self._runs = overview(self._core.desk)[::-1]
+        except ReviewDeskError as error:
+            self._core.complain(error)
+        self._details.clear()
+        hashes = [line.run.hash for line in self._runs]
+        self._cursor = hashes.index(stay) if stay in hashes else 0
+        self._read()
+
+    def _read(self) -> None:
+        """Read the details of the run under the cursor."""
+        chosen = self._chosen
+        if chosen is not None and chosen.hash not in self._details:
+            try:
+                self._details[chosen.hash] = run_details(self._core.desk, chosen)
+            except ReviewDeskError as error:
+                self._core.complain(error)
+
+    def choose(self, index: int) -> None:
+        """Move the cursor to a line, or to the nearest one."""
+        self._cursor = max(0, min(index, len(self._runs) - 1))
+        self._read()
+
+    def _choose_run(self, run: Run) -> None:
+        """Move the cursor to a run of the list."""
+        hashes = [line.run.hash for line in self._runs]
+        if run.hash in hashes:
+            self.choose(hashes.index(run.hash))
+
+    def step(self, lines: int) -> None:
+        """Move the cursor by lines."""
+        self.choose(self._cursor + lines)
+
+    def _turn(self) -> None:
+        """Give the keys to the details, or back to the list."""
+        self.reading = not self.reading
+
+    def _open(self) -> None:
+        if self._chosen is not None:
+            self._core.review_run(self._chosen)
+
+    def _compare(self) -> None:
+        core, chosen = self._core, self._chosen
+        if chosen is None:
+            return
+        under_review = chosen.hash == core.session.run.hash
+        self._compare_with("" if under_review else chosen.hash)
+
+    def _ask_file(self) -> None:
+        form = PromptForm(
+            "Load a report", self._path, check=_check_name, complete=files, hint="a file's name"
+        )
+
+        def answered(answer: FieldInput | None) -> None:
+            if answer is not None:
+                self._path = "" if answer.given else answer.text
+                if answer.given:
+                    self._load(answer.text, self._choose_run)
+
+        self._core.ask(form, answered)
+
+    def _ask_remove(self) -> None:
+        core, chosen = self._core, self._chosen
+        if chosen is None:
+            return
+        if chosen.hash == core.session.run.hash:
+            core.say_here("this run is under review: turn to another one first", Tone.WARN)
+            return
+
+        def answered(answer: bool | None) -> None:
+            if answer:
+                core.desk.remove(chosen)
+                core.say(f"removed {show_line(chosen.name)}; its labels are kept", Tone.NOTE)
+                self.arrived()
+
+        reason = "Its labels are kept, and loading its file shows it again."
+        question = f"Remove {show_line(chosen.name, 80)} from the list?"
+        core.ask(QuestionForm(question, reason), answered)
+
+
+class PanelsController:
+    """Reads a comparison in the background, shows it, and leads to the verdicts behind it."""
+
+    def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
+        """Act on the session of ``core``; ``use_filter`` shows the verdicts of a filter."""
+        self._core, self._use_filter = core, use_filter
+
+    def named(self, name: str) -> None:
+        """Compare with the run of this name; without one, with the newest that shares items."""
+        desk, run = self._core.desk, self._core.session.run
+        if name:
+            self.compare(desk.run(name))
+            return
+        others = (one for one in reversed(desk.runs()) if one.hash != run.hash)
+        other = next((one for one in others if flips(desk, run, one).shared), None)
+        if other is None:
+            raise UsageError("no other loaded run judged these items", "Load one: :open FILE.")
+        self.compare(other)
+
+    def compare(self, other: Run) -> None:
+        """Compare the run under review with another one."""
+        core, run = self._core, self._core.session.run
+        if core.session.withheld:
+            core.say("the panels' answers are kept back, as your settings say", Tone.MUTED)
+            return
+
+        def ended(found: object, error: ReviewDeskError | None) -> None:
+            if error is not None:
+                core.complain(error)
+            elif isinstance(found, PanelComparison) and run.hash == core.session.run.hash:
+                core.say("")
+                blind = core.session.view.blind
+                core.ask(PanelsForm(found, blind), partial(self._lead, found, blind))
+
+        core.say(f"comparing with {show_line(other.name, 80)} …", Tone.MUTED)
+        work = partial(_compare, run, other)
+        core.jobs.runner.start(Job("two panels", work, ended, fault="no comparison"))
+
+    def _lead(self, found: PanelComparison, blind: bool, wanted: bool | None) -> None:
+        """Offer the groups of verdicts behind the comparison."""
+        if not wanted:
+            return
+        drills = panel_drills(found, blind=blind)
+
+        def chosen(place: int | None) -> None:
+            if place is not None:
+                self._use_filter(drills[place].filter)
+
+        titles = [f"{one.count:>5,}  {one.title}   {one.filter}" for one in drills]
+        self._core.ask(ChoiceForm("The verdicts behind the comparison", titles), chosen)
+
+
+def _compare(run: Run, other: Run, desk: Desk, _report: object) -> object:
+    return panel_comparison(desk, run, other)
+
+
+def _check_name(text: str) -> None:
+    if not text.strip():
+        raise UsageError("no file was named", "tab completes names.")

@@ -1,0 +1,312 @@
+"""The frozen state of the console: the review session, the panes, and what the screens draw."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from enum import Enum, auto
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reviewdesk.app.texts.layout import ItemScroll, ReadingOptions
+from reviewdesk.domain.panel.rerun_result import OpenRerun, RerunHistory
+from reviewdesk.domain.query.filter import MIXED, hidden_order, parse_filter
+from reviewdesk.domain.query.places import places_of
+from reviewdesk.domain.records import Blocker, Calibration, Item, Metrics, Pace, Progress, Run, View
+from reviewdesk.domain.run.details import RunDetails, RunLine
+from reviewdesk.domain.stats.figures import Target
+from reviewdesk.settings import Feedback
+from reviewdesk.views.document import Tone
+
+
+class Page(Enum):
+    """What the item pane shows."""
+
+    ITEM = auto()
+    DONE = auto()
+    NOTHING = auto()
+    READING = auto()
+
+
+class SearchHits(Struct, frozen=True):
+    """The hits of a search: the words to highlight, and ascending places in the queue."""
+
+    text: str
+    words: tuple[str, ...]
+    keys: array[int]
+    places: array[int]
+    share: float
+    """The share of the run that was indexed at the time of the search, from 0 to 1."""
+
+    def placed(self, keys: array[int]) -> SearchHits:
+        """Return the hits with their places in a queue."""
+        return replace(self, places=places_of(keys, self.keys))
+
+
+class Session(Struct, frozen=True, eq=False):
+    """The run, view, queue, current item and counts; ``index`` is ``None`` outside the queue.
+
+    Until the queue is ``whole``, ``keys`` are only its first page, or nothing.
+    """
+
+    run: Run
+    view: View
+    keys: array[int]
+    progress: Progress
+    whole: bool = True
+    index: int | None = None
+    item: Item | None = None
+    page: Page = Page.ITEM
+    feedback: Feedback = Feedback.AFTER
+    told: bool = False
+    """Whether the queue was finished, after which ``Feedback.END`` shows the panel's answers."""
+    found: SearchHits | None = None
+    chosen: frozenset[int] = frozenset()
+    """The verdicts that are selected, to be labelled together."""
+
+    @property
+    def size(self) -> str:
+        """The number of verdicts in the queue, as text."""
+        if self.whole:
+            return f"{len(self.keys):,}"
+        return "…" if self.view.filter else f"{self.run.verdicts:,}"
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the panel's answer to the current item must stay hidden."""
+        item = self.item
+        if not self.view.blind or item is None or item.revealed_at is not None:
+            return False
+        return item.row.label is None or self.withheld
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is a panel's answer to show: that to the current item, unless hidden."""
+        return self.item is not None and not self.hidden
+
+    @property
+    def withheld(self) -> bool:
+        """Whether a blind session hides the panel's answers even after a label."""
+        if not self.view.blind or self.feedback is Feedback.AFTER:
+            return False
+        return self.feedback is Feedback.NEVER or not self.told
+
+    @property
+    def order(self) -> str:
+        """The queue's order; a blind session replaces the draw, which would reveal the strata."""
+        return effective_order(self.view)
+
+    @property
+    def hidden_query(self) -> bool:
+        """Whether the filter or the order uses a fact that blind review hides."""
+        return uses_hidden(self.view.filter, self.view.order)
+
+
+def effective_order(view: View) -> str:
+    """Return the view's order; a blind session uses ``mix`` for ``draw``, in either direction."""
+    if view.blind and view.order.removeprefix("-") == "draw":
+        return view.order.replace("draw", MIXED)
+    return view.order
+
+
+def uses_hidden(filter_text: str, order: str) -> bool:
+    """Return True if a filter or order uses a hidden fact; raise FilterError if it is wrong."""
+    return parse_filter(filter_text).hidden or hidden_order(order)
+
+
+WIDE = 140
+"""The columns from which the three panes stand side by side."""
+LEAST = {"queue": 20, "item": 44, "jury": 32}
+"""The columns that each pane keeps however the panes are sized."""
+SMALLEST = (40, 10)
+"""The columns and lines below which nothing is shown but a note that says so."""
+
+
+def pane_columns(
+    width: int, queue: float | None, jury: float | None, *, answer: bool
+) -> dict[str, int]:
+    """Return the columns of each pane where they stand side by side.
+
+    ``queue`` and ``jury`` are the shares of the width that were chosen; without an ``answer`` to
+    show, the jury has no pane.
+    """
+    room, item = width - 2, 0.425 * width
+    wide = min(0.295 * width, 60)
+    last = room - wide - item if jury is None else jury * width
+    first = wide if queue is None else queue * width
+    left = _between(LEAST["queue"], first, room - LEAST["item"] - LEAST["jury"])
+    right = _between(LEAST["jury"], last, room - LEAST["item"] - left)
+    if not answer:
+        return {"queue": left, "item": width - 1 - left}
+    return {"queue": left, "item": room - left - right, "jury": right}
+
+
+def _between(least: int, wanted: float, most: int) -> int:
+    return max(least, min(round(wanted), most))
+
+
+__all__ = ["LEAST", "PANES", "SMALLEST", "WIDE", "Panes", "ViewState"]
+
+PANES = ("queue", "item", "jury")
+
+
+class Notice(Struct, frozen=True):
+    """The text of the status line, raw; ``about`` is the item, run or page it concerns, if any.
+
+    A notice about one item goes when another is shown, or it would seem to concern that one.
+    """
+
+    text: str = ""
+    tone: Tone = Tone.NOTE
+    about: object = None
+
+    def beside(self, shown: object) -> Notice:
+        """Return the notice if it concerns ``shown`` or no one thing, else an empty notice."""
+        return self if self.about in (None, shown) else Notice()
+
+
+class Panes(Struct, frozen=True):
+    """Side by side on a wide terminal, else one at a time: queue, then item, then jury."""
+
+    width: int = 80
+    height: int = 24
+    chosen: str | None = None
+    zoomed: bool = False
+    answer: bool = True
+    """Whether there is a panel's answer to show; without it the jury has no pane."""
+    queue: float | None = None
+    jury: float | None = None
+    """The shares of the width that were chosen for two panes; ``None`` is the default split."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether the terminal has room for three panes."""
+        return self.width >= WIDE
+
+    @property
+    def tiny(self) -> bool:
+        """Whether the terminal is too small to show anything."""
+        return self.width < SMALLEST[0] or self.height < SMALLEST[1]
+
+    @property
+    def alone(self) -> bool:
+        """Whether one pane is in view alone."""
+        return self.zoomed or not self.wide
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The panes that can be shown, from the left."""
+        return PANES if self.answer else PANES[:-1]
+
+    @property
+    def current(self) -> str:
+        """The pane with the keys; by default the queue on a wide terminal, else the item."""
+        chosen = self.chosen or ("queue" if self.wide else "item")
+        return chosen if chosen in self.names else "item"
+
+    @property
+    def readable(self) -> bool:
+        """Whether the item itself is on screen, not only its line in the queue."""
+        return not self.alone or self.current != "queue"
+
+    @property
+    def shows_item(self) -> bool:
+        """Whether the item can be read: its pane is in view, on a terminal that has room."""
+        return self.readable and not self.tiny
+
+    def beside(self, by: int, *, around: bool = False) -> str:
+        """Return the name of the pane one level deeper or back; empty at the end."""
+        place = self.names.index(self.current) + by
+        if around:
+            place %= len(self.names)
+        return self.names[place] if 0 <= place < len(self.names) else ""
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """The columns of each pane where they stand side by side, without the rules between them.
+
+        The queue is as wide with a jury as without one: the item alone gets the jury's place.
+        """
+        return pane_columns(self.width, self.queue, self.jury, answer=self.answer)
+
+    def sized(self, name: str, columns: int) -> Panes:
+        """Return the panes with this width for queue or jury, as far as every pane stays usable.
+
+        It is kept as a share, so that it follows the terminal's width.
+        """
+        fitted = self._sharing(name, columns).columns[name]
+        return self._sharing(name, fitted)
+
+    def _sharing(self, name: str, columns: int) -> Panes:
+        share = round(columns / self.width, 4)
+        return replace(self, queue=share) if name == "queue" else replace(self, jury=share)
+
+
+class Figures(Struct, frozen=True, eq=False):
+    """The figures of the strip; ``alone`` are the metrics of the labelled verdicts, if blind.
+
+    ``given`` is how many items of the run the reviewer labelled on screen, ``None`` until it is
+    known.
+    """
+
+    calibration: Calibration | None = None
+    alone: Metrics | None = None
+    pace: Pace | None = None
+    given: int | None = None
+    blockers: tuple[Blocker, ...] = ()
+    """What labels wait behind, as far as the session may tell."""
+
+
+class CalibrationState(Struct, frozen=True, eq=False):
+    """The calibration screen: the page in view, as diagram or table, and the pages that are read.
+
+    ``found`` holds what was read by the name under which pages share it.
+    """
+
+    at: int
+    tables: bool
+    target: Target
+    found: Mapping[str, object]
+
+
+class RunsState(Struct, frozen=True, eq=False):
+    """The runs screen: its list, the cursor, and the details of the run under it."""
+
+    runs: tuple[RunLine, ...]
+    cursor: int
+    details: RunDetails | None
+    reading: bool
+    """Whether the details have the keys, and not the list."""
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All that the two panes show."""
+        return self.runs, self.cursor, self.details
+
+
+class ViewState(Struct, frozen=True):
+    """Everything that is drawn. ``page`` is that of the calibration or runs screen, if in view.
+
+    The counters grow with every demand: ``start`` to show other texts, the item from where
+    ``scroll`` says, ``rows`` to fetch the queue's rows again, ``seek`` to scroll to the first hit
+    of the search.
+    """
+
+    where: str
+    session: Session
+    panes: Panes
+    notice: Notice
+    saved: str
+    jobs: str
+    asking: tuple[OpenRerun, ...]
+    """The re-runs of several verdicts that are under way."""
+    figures: Figures
+    reading: ReadingOptions
+    reruns: RerunHistory
+    hints: Mapping[str, object]
+    start: int
+    rows: int
+    seek: int
+    scroll: ItemScroll
+    page: CalibrationState | RunsState | None = None

@@ -1,1 +1,0 @@
-"""What concerns the reviewer: what was seen, what comes back, and how the work goes."""

@@ -1,0 +1,378 @@
+"""The dialogs with a field: a line of text, a note, tags by digits, and a visitor's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, TypeAlias
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.strip import Strip
+from textual.widgets import Input, TextArea
+
+from reviewdesk.app.controllers.requests import FieldInput, NoteForm, PromptForm, TagsForm
+from reviewdesk.app.paint.styled import Lines, cut, cut_below, flow, inline, line, pad, paragraph
+from reviewdesk.app.screens.dialog import Dialog, Keys
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.app.widgets.lines import Bar, harmless
+from reviewdesk.domain.query.completion import Completion
+from reviewdesk.errors import ReviewDeskError
+
+ROWS = 5
+"""The number of lines below the field, for completions or an error."""
+
+
+class Field(Input):
+    """A field that draws no control characters, whatever was pasted into it."""
+
+    def render_line(self, y: int) -> Strip:
+        """Draw without control characters."""
+        return harmless(super().render_line(y))
+
+
+class PromptField(Dialog[FieldInput]):
+    """Asks for one line. If ``check`` raises, the field stays open and shows the error."""
+
+    low = True
+    CSS = """
+    PromptField Input { border: none; height: 1; padding: 0; background: $surface; }
+    PromptField #help { height: 5; }
+    PromptField.-short #help { height: 3; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Close"),
+        Binding("tab", "complete(1)", "Next completion", priority=True),
+        Binding("shift+tab", "complete(-1)", "Completion before", priority=True),
+        Binding("up", "recall(-1)", "What was typed before"),
+        Binding("down", "recall(1)", "What was typed after"),
+    ]
+
+    def __init__(self, form: PromptForm) -> None:
+        """Open with the value of ``form`` in the field."""
+        super().__init__()
+        self.form = form
+        self._past = [*form.past, form.value]
+        self._place = len(self._past) - 1
+        self._cycle: tuple[str, Completion, int] | None = None
+        self._own = ""
+
+    def title_facts(self) -> tuple[str, str, str]:
+        """Return the title and the item of the form."""
+        return self.form.title, self.form.name, ""
+
+    def content(self) -> ComposeResult:
+        """Show the rule of what may be typed, the field and help."""
+        for rule in self.form.rule.splitlines():
+            yield Bar(partial(_rule, rule))
+        yield Field(self.form.value, select_on_focus=self.form.replaces)
+        yield Bar(self._help, id="help")
+
+    def keys(self) -> Keys:
+        """Return the keys of the field."""
+        completes = [("tab", "completes")] if self.form.complete else []
+        recalls = [("↑", "brings back")] if len(self._past) > 1 else []
+        return ("enter", "applies"), *completes, *recalls, ("esc", "closes")
+
+    @property
+    def field(self) -> Input:
+        """The input widget."""
+        return self.query_one(Input)
+
+    # completion
+
+    def _completion(self) -> Completion | None:
+        if self.form.complete is None:
+            return None
+        if self._cycle is not None:
+            return self._cycle[1]
+        try:
+            return self.form.complete(self.field.value, self.field.cursor_position)
+        except ReviewDeskError:
+            # Drawing must not raise: the user can go on typing without completions.
+            return None
+
+    def _help(self, width: int) -> Lines:
+        found = self._completion() if self.is_mounted else None
+        chosen = self._cycle[2] if self._cycle is not None else -1
+        if found is None or not found.options:
+            return paragraph(self.form.hint, width, Ink.MUTED)
+        rows = max(1, self.query_one("#help").size.height or ROWS)
+        start = max(0, min(chosen - rows + 2, len(found.options) - rows))
+        shown = found.options[start : start + rows]
+        column = min(max((len(option.text) for option in shown), default=0) + 2, width // 2)
+        return [
+            _option(option.text, option.note, column, width, chosen=start + i == chosen)
+            for i, option in enumerate(shown)
+        ]
+
+    def action_complete(self, by: int) -> None:
+        """Put the next completion into the field, going round."""
+        found = self._completion()
+        if found is None or not found.options:
+            return
+        text = self._cycle[0] if self._cycle is not None else self.field.value
+        place = self._cycle[2] + by if self._cycle is not None else (0 if by > 0 else -1)
+        place %= len(found.options)
+        self._cycle = (text, found, place)
+        word = found.options[place].text
+        self._put(text[: found.start] + word + text[found.end :], found.start + len(word))
+
+    def action_recall(self, by: int) -> None:
+        """Bring back an earlier or a later input."""
+        self._place = max(0, min(self._place + by, len(self._past) - 1))
+        self._cycle = None
+        self._put(self._past[self._place], len(self._past[self._place]))
+
+    def _put(self, text: str, cursor: int) -> None:
+        self._own = text
+        self.field.value = text
+        self.field.cursor_position = cursor
+        self._show_help()
+
+    def _show_help(self) -> None:
+        bar = self.query_one("#help", Bar)
+        bar.styles.height = None
+        bar.paint(self._help)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """End the round of completions and remove the error when something is typed."""
+        if event.value != self._own:
+            self._cycle, self._own = None, ""
+        self._show_help()
+
+    # the answer
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Close with the text, unless ``check`` raises: then stay open and show the error."""
+        try:
+            self.form.check(event.value)
+        except ReviewDeskError as error:
+            self._show_error(error)
+        else:
+            self.dismiss(FieldInput(event.value.strip(), given=True))
+
+    def _show_error(self, error: ReviewDeskError) -> None:
+        at = getattr(error, "column", None)
+
+        def painter(width: int) -> Lines:
+            error_lines = paragraph(inline(error, 1000), width, Ink.FAIL)
+            error_lines = cut_below(error_lines, ROWS - (at is not None), width)
+            if at is None:
+                return error_lines
+            column = min(at, max(0, width - 1))
+            return [cut(line((" " * column + "▲", Ink.FAIL)), width), *error_lines]
+
+        if at is not None:
+            self.field.cursor_position = at
+        bar = self.query_one("#help", Bar)
+        # A low terminal has fewer lines for completions than an error may need.
+        bar.styles.height = max(bar.size.height, len(painter(bar.size.width)))
+        bar.paint(painter)
+
+    def action_leave(self) -> None:
+        """Close without using what was typed."""
+        self.dismiss(FieldInput(self.field.value, given=False))
+
+
+def _rule(text: str, width: int) -> Lines:
+    return [cut(line((text, Ink.MUTED)), width)]
+
+
+def _option(text: str, note: str, column: int, width: int, *, chosen: bool) -> Content:
+    mark, ink = ("▸", Ink.STRONG) if chosen else (" ", Ink.KEY)
+    option_text = (pad(inline(text), column), ink)
+    return cut(line((mark, Ink.KEY), option_text, (inline(note), Ink.MUTED)), width)
+
+
+Act: TypeAlias = Callable[[Callable[[], object]], None]
+"""Passes an event to the controller, and draws the screen below."""
+
+
+class _NoteArea(TextArea):
+    """A text field that draws no control characters and handles the keys of its dialog itself.
+
+    It handles keys one after the other, so that enter saves all letters typed before it.
+    """
+
+    async def on_key(self, event: events.Key) -> None:
+        """Act on the dialog's keys before the text field sees them."""
+        done = {"enter": "save", "ctrl+j": "newline", "escape": "keep"}.get(event.key)
+        if done is not None:
+            event.stop()
+            event.prevent_default()
+            await self.screen.run_action(f"screen.{done}")
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line without control characters."""
+        return harmless(super().render_line(y))
+
+
+class NoteDialog(Dialog[FieldInput]):
+    """Edits the note of an item; closes with the text and whether to save it."""
+
+    low = True
+    CSS = """
+    NoteDialog TextArea { border: none; height: 6; padding: 0; background: $surface; }
+    NoteDialog.-short TextArea { height: 3; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "save", "Save"),
+        Binding("ctrl+j", "newline", "New line"),
+        Binding("escape", "keep", "Close, keep the draft"),
+    ]
+
+    def __init__(self, form: NoteForm, act: Act) -> None:
+        """Open with the text of ``form``."""
+        super().__init__()
+        self._form, self._act, self._state = form, act, form.state
+
+    def title_facts(self) -> tuple[str, str, str]:
+        """Return the item's name, and what became of the text."""
+        return "Note on", self._form.name, self._state
+
+    def content(self) -> ComposeResult:
+        """Show the field."""
+        yield _NoteArea(self._form.text, soft_wrap=True, tab_behavior="focus")
+
+    def keys(self) -> Keys:
+        """Return the keys of the field."""
+        return ("enter", "saves"), ("ctrl+j", "new line"), ("esc", "closes, keeps the draft")
+
+    def on_mount(self) -> None:
+        """Put the cursor at the end of the text."""
+        area = self.query_one(TextArea)
+        area.move_cursor(area.document.end)
+
+    def on_text_area_changed(self) -> None:
+        """Save the draft at once, because the window may close at any moment."""
+        self._act(self._keep)
+        self.redraw()
+
+    def _keep(self) -> None:
+        self._state = self._form.changed(self.text)
+
+    @property
+    def text(self) -> str:
+        """What has been typed so far."""
+        return self.query_one(TextArea).text
+
+    def action_keep(self) -> None:
+        """Close without saving."""
+        self.dismiss(FieldInput(self.text, given=False))
+
+    def action_save(self) -> None:
+        """Close and save."""
+        self.dismiss(FieldInput(self.text, given=True))
+
+    def action_newline(self) -> None:
+        """Start a new line."""
+        self.query_one(TextArea).insert("\n")
+
+
+class TagLine(Dialog[bool]):
+    """Gives and takes away tags of one item by digits; closes with True to type them instead."""
+
+    low = True
+    CSS = "TagLine #tags { height: auto; max-height: 4; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,enter", "answer(False)", "Close"),
+        ("t", "answer(True)", "Type tags"),
+        *((str(digit), f"tag({digit - 1})", f"Tag {digit}") for digit in range(1, 10)),
+    ]
+
+    def __init__(self, form: TagsForm, lateness: Callable[[], float], act: Act) -> None:
+        """Offer the tags of ``form``; ``lateness`` tells how many seconds the last key waited."""
+        super().__init__()
+        self._form, self._lateness, self._act = form, lateness, act
+        self._tags, self._error = form.tags, ""
+
+    def title_facts(self) -> tuple[str, str, str]:
+        """Return the name of the item that is tagged, and its tags that have no digit."""
+        more = [inline(tag) for tag in self._tags if tag not in self._form.offered]
+        return "Tags of", self._form.name, f"also {', '.join(more)}" if more else ""
+
+    def content(self) -> ComposeResult:
+        """Show the digits and their tags."""
+        yield Bar(self._lines, id="tags")
+
+    def keys(self) -> Keys:
+        """Return the digits, the key that types, and those that close."""
+        digits = len(self._form.offered)
+        return (f"1-{digits}", "tags, or takes away"), ("t", "types tags"), ("enter esc", "closes")
+
+    def _lines(self, width: int) -> Lines:
+        if self._error:
+            return paragraph(inline(self._error), width, Ink.FAIL)
+        groups = []
+        for digit, tag in enumerate(self._form.offered, 1):
+            given = tag in self._tags
+            mark, ink = ("✓", Ink.PASS) if given else (" ", Ink.TEXT)
+            groups.append(line((str(digit), Ink.KEY), (f"{mark}{inline(tag)}", ink)))
+        return flow(groups, width, 2)
+
+    def action_tag(self, place: int) -> None:
+        """Give a tag or take it away, at once."""
+        if place < len(self._form.offered):
+            self._act(partial(self._toggle, place))
+            self.query_one("#tags", Bar).redraw()
+            self.redraw()
+
+    def _toggle(self, place: int) -> None:
+        try:
+            self._tags, self._error = self._form.toggle(place, self._lateness()), ""
+        except ReviewDeskError as error:
+            self._error = str(error)
+
+    def action_answer(self, typing: bool) -> None:
+        """Close; what was tagged is saved."""
+        self.dismiss(typing)
+
+
+_WHY = (
+    "Your name stands with every label that you give here. Use the same one each time: your place"
+    " in the queue and what you have done are kept under it."
+)
+
+
+class DoorDialog(Dialog[None]):
+    """Asks for the reviewer's name until ``enter`` takes it."""
+
+    CSS = """
+    DoorDialog Input { border: none; height: 1; padding: 0 1; margin: 0 0 1 0; }
+    DoorDialog Input, DoorDialog Input:focus { background: $background;
+        background-tint: $foreground 0%; }
+    DoorDialog #why { height: 3; }
+    DoorDialog #refusal { height: 2; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(self, run: str, enter: Callable[[str], None]) -> None:
+        """Ask for a name; ``enter`` raises ReviewDeskError if it does not take one."""
+        super().__init__()
+        self._run, self._enter = run, enter
+
+    def title_facts(self) -> tuple[str, str, str]:
+        """Return what waits behind the door."""
+        return "reviewdesk", self._run, ""
+
+    def content(self) -> ComposeResult:
+        """Show why a name is asked for, the field, and why a name was refused."""
+        yield Bar(lambda width: paragraph(_WHY, width, Ink.MUTED), id="why")
+        yield Field(placeholder="your name")
+        yield Bar(id="refusal")
+
+    def keys(self) -> Keys:
+        """Return the keys of the field."""
+        return ("enter", "opens the desk"), ("ctrl+q", "closes")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter under the name, or say why that cannot be."""
+        try:
+            self._enter(event.value)
+        except ReviewDeskError as error:
+            refusal = inline(error, 1000)
+            paint = lambda width: paragraph(refusal, width, Ink.FAIL)  # noqa: E731
+            self.query_one("#refusal", Bar).paint(paint)

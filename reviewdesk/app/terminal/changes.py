@@ -1,0 +1,405 @@
+"""The renderer: it knows what the terminal shows, and sends the cells that change."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+from rich.cells import cell_len
+from textual import events
+from textual.app import App
+from textual.driver import Driver
+from textual.events import Resize
+from textual.message import Message
+
+from reviewdesk.app.terminal.keyboard import TerminalInput, is_size
+from reviewdesk.system.terminal import PARTS_DRAWINGS
+
+_TOKEN = re.compile(
+    r"\x1b\[(?P<row>\d+);(?P<column>\d+)H|\x1b\[(?P<style>[\d;]*)m|(?P<break>\n)"
+    r"|(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
+)
+_SINGLE = re.compile(
+    "[ -~\u00a1-\u00ac\u00ae-\u024f\u0370-\u0482\u048a-\u04ff\u2010-\u2027\u2030-\u205e"
+    "\u2190-\u22ff\u2500-\u25fc\u26a0\u2713\u2717]*"
+)
+"""Texts that every terminal draws in one column a character."""
+_AGREED = (
+    f"(?:{_SINGLE.pattern[:-1]}|[\u2e80-\u2fff\u3001-\u3029\u3030-\u303e\u3041-\u3096\u309b-\u9fff"
+    "\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60])*"
+)
+"""Texts on whose width terminals agree: those, and East Asian characters of two columns."""
+_OFF = {
+    "1": "22", "2": "22", "3": "23", "4": "24", "5": "25", "6": "25", "7": "27", "8": "28",
+    "9": "29", "21": "24", "51": "54", "52": "54", "53": "55",
+}  # fmt: skip
+"""The code that ends each attribute."""
+_ON_BLANKS = frozenset({"4", "7", "9", "21", "51", "52", "53"})
+"""Attributes that show on a blank: lines over, under, through and around it, and reversal."""
+
+
+class Look(NamedTuple):
+    """How a cell is drawn: its attributes, ink and ground, as the parameters of sequences."""
+
+    attributes: frozenset[str] = frozenset()
+    ink: str = ""
+    ground: str = ""
+
+
+class Cell(NamedTuple):
+    """One column: its character and look.
+
+    The first cell of a text whose characters are not all one column wide holds the whole text, and
+    its other cells hold none.
+    """
+
+    text: str
+    look: Look
+    single: bool = True
+    """Whether the cell is a character by itself."""
+    agreed: bool = True
+    """Whether all terminals agree where the cell is."""
+
+
+@dataclass(slots=True)
+class CellRun:
+    """A row, the column where a piece of it starts, and the cells from there."""
+
+    row: int
+    column: int
+    cells: list[Cell] = field(default_factory=list)
+    plain: bool = True
+    """Whether every cell is a character by itself."""
+
+
+PLAIN = Look()
+
+
+def runs(drawing: str) -> list[CellRun] | None:
+    """Return what is drawn, in order, or None if the text holds anything else.
+
+    The last run is empty where the drawing ends with a move of the cursor.
+    """
+    found: list[CellRun] = []
+    at, look = 0, PLAIN
+    while at < len(drawing):
+        token = _TOKEN.match(drawing, at)
+        if token is None:
+            return None
+        at = token.end()
+        kind = token.lastgroup
+        if kind == "column":
+            found.append(CellRun(int(token["row"]) - 1, int(token["column"]) - 1))
+        elif kind == "style":
+            wanted = _look(token["style"])
+            if PLAIN not in {look, wanted}:
+                return None
+            look = wanted
+        elif kind == "text":
+            if not found:
+                return None
+            cells = cells_of(token["text"], look)
+            found[-1].cells += cells
+            found[-1].plain &= cells[0].single
+    return found
+
+
+@lru_cache(4096)
+def cells_of(text: str, look: Look) -> tuple[Cell, ...]:
+    """Return the cells of a text; a list that scrolls draws the same ones elsewhere."""
+    if _SINGLE.fullmatch(text) is None:
+        agreed = re.fullmatch(_AGREED, text) is not None
+        rest = Cell("", look, single=False)
+        return (Cell(text, look, single=False, agreed=agreed), *(rest,) * (cell_len(text) - 1))
+    return tuple(_single(character, look) for character in text)
+
+
+@lru_cache(4096)
+def _single(character: str, look: Look) -> Cell:
+    if character == " " and not look.attributes & _ON_BLANKS:
+        look = Look(ground=look.ground)
+    return Cell(character, look)
+
+
+@lru_cache(4096)
+def _look(parameters: str) -> Look:
+    """Return the look that the parameters of one sequence set on plain ground."""
+    attributes, colours = set(), {"3": "", "4": ""}
+    codes = iter(parameters.split(";"))
+    for code in codes:
+        if code in {"38", "48"}:
+            count = 3 if (kind := next(codes, "")) == "2" else 1
+            colours[code[0]] = ";".join([code, kind, *(next(codes, "") for _ in range(count))])
+        elif code in _OFF:
+            attributes.add(code)
+        elif code[:-1] in {"3", "9"}:
+            colours["3"] = code
+        elif code[:-1] in {"4", "10"}:
+            colours["4"] = code
+    return Look(frozenset(attributes), colours["3"], colours["4"])
+
+
+def agreed(cells: Iterable[Cell | None]) -> bool:
+    """Whether all terminals agree where each of these cells is."""
+    return all(cell is not None and cell.agreed for cell in cells)
+
+
+class CellWriter:
+    """Writes cells with as few changes of style as they need, starting and ending plain."""
+
+    def __init__(self) -> None:
+        """Start with nothing written."""
+        self._pieces: list[str] = []
+        self._look = PLAIN
+
+    def move(self, row: int, column: int) -> None:
+        """Put the cursor on a cell."""
+        self._pieces.append(f"\x1b[{row + 1};{column + 1}H")
+
+    def write(self, cells: Iterable[Cell]) -> None:
+        """Write cells from where the cursor is."""
+        for text, look, *_ in cells:
+            wanted = look
+            if text == " " and not look.attributes:
+                # Of a blank only the ground shows, so that the rest can stay as it is.
+                wanted = Look(self._look.attributes - _ON_BLANKS, self._look.ink, look.ground)
+            if wanted != self._look:
+                self._pieces.append(_change(self._look, wanted))
+                self._look = wanted
+            self._pieces.append(text)
+
+    def written(self) -> str:
+        """Return all that was written, with the style reset."""
+        return "".join(self._pieces) + ("\x1b[0m" if self._look != PLAIN else "")
+
+
+@lru_cache(4096)
+def _change(before: Look, after: Look) -> str:
+    """Return the sequence that turns one look into another."""
+    ended = {_OFF[code] for code in before.attributes - after.attributes}
+    begun = {
+        code for code in after.attributes if code not in before.attributes or _OFF[code] in ended
+    }
+    codes = [*sorted(ended), *sorted(begun)]
+    if before.ink != after.ink:
+        codes.append(after.ink or "39")
+    if before.ground != after.ground:
+        codes.append(after.ground or "49")
+    return f"\x1b[{';'.join(codes)}m"
+
+
+_MODES = re.compile(
+    r"(?:\x07|\x1b\[\?(?!1049|1047|47)[\d;]+(?:\$p|[hl])|\x1b\[[<>=]\d*u|\x1b\](?!8;)[^\x07\x1b]*\x07)+"
+)
+"""Sequences that leave the cells as they are: modes, questions, the bell, the clipboard."""
+GAP = 6
+"""How many cells between two that change are sent too: moving the cursor costs as much."""
+
+
+class Shown:
+    """Keeps the cells that were sent. What it does not know it sends."""
+
+    def __init__(self) -> None:
+        """Start with an unknown screen."""
+        self._rows: dict[int, list[Cell | None]] = {}
+        self._wide: set[int] = set()
+        """The rows in which a text of more than a character a cell was drawn."""
+        self._cursor: tuple[int, int] | None = None
+        self._width: int | None = None
+
+    def forget(self, width: int | None = None) -> None:
+        """Send everything anew, to a terminal of so many columns where a width is given."""
+        self._width = width or self._width
+        self._rows.clear()
+        self._wide.clear()
+        self._cursor = None
+
+    def changes(self, data: str) -> str:
+        """Return a text, often empty, that makes the terminal show the same as ``data`` would."""
+        if _MODES.fullmatch(data):
+            return data
+        drawn = runs(data)
+        if drawn is None:
+            self.forget()
+            return data
+        writer = CellWriter()
+        for run in drawn:
+            self._draw(run, writer)
+            if self._width is not None and run.column + len(run.cells) > self._width:
+                # Drawn for a wider terminal: what does not fit lands on the last column.
+                del self._rows[run.row][self._width - 1 :]
+        written = writer.written()
+        if not drawn:
+            return written
+        last = drawn[-1]
+        cursor = (last.row, last.column + len(last.cells))
+        if written or cursor != self._cursor:
+            self._cursor = cursor
+            written += f"\x1b[{cursor[0] + 1};{cursor[1] + 1}H"
+        return written
+
+    def _draw(self, run: CellRun, writer: CellWriter) -> None:
+        """Write what a run changes, and keep its cells."""
+        y, x, cells = run.row, run.column, run.cells
+        end = x + len(cells)
+        row = self._rows.setdefault(y, [])
+        row += [None] * (end - len(row))
+        before = row[x:end]
+        if before == cells:
+            return
+        row[x:end] = cells
+        if not run.plain:
+            self._wide.add(y)
+        if y not in self._wide:
+            _write(writer, run, _spans(before, cells))
+            return
+        if not agreed(cells):
+            # A terminal that takes fewer columns for the text must not leave old signs behind it.
+            writer.move(y, x)
+            writer.write(Cell(" ", Look(ground=cell.look.ground)) for cell in cells)
+        # Where a text is not a character a column, all of it changes.
+        split = all(cell is not None and cell.single for cell in (*before, *cells))
+        _write(writer, run, _spans(before, cells) if split else [(0, len(cells))])
+        # A text cut in two by the run no longer shows as it was.
+        if x and cells[0].text and before[0] is not None and not before[0].text:
+            _unknown_left(row, x)
+        _unknown_right(row, end)
+        if not (agreed(before) and agreed(cells)):
+            rest = _known(row[end:])
+            if rest:
+                writer.move(y, end)
+                writer.write(rest)
+
+
+def _write(writer: CellWriter, run: CellRun, spans: Iterable[tuple[int, int]]) -> None:
+    for start, stop in spans:
+        writer.move(run.row, run.column + start)
+        writer.write(run.cells[start:stop])
+
+
+def _unknown_left(row: list[Cell | None], at: int) -> None:
+    """Make the text unknown whose end was overwritten from ``at``."""
+    while at:
+        at -= 1
+        cell, row[at] = row[at], None
+        if cell is None or cell.text:
+            return
+
+
+def _unknown_right(row: list[Cell | None], at: int) -> None:
+    """Make the end of a text unknown whose start was overwritten up to ``at``."""
+    while at < len(row) and (cell := row[at]) is not None and not cell.text:
+        row[at] = None
+        at += 1
+
+
+def _known(cells: Sequence[Cell | None]) -> list[Cell]:
+    found = []
+    for cell in cells:
+        if cell is None:
+            break
+        found.append(cell)
+    return found
+
+
+def _spans(before: Sequence[Cell | None], after: Sequence[Cell]) -> Iterator[tuple[int, int]]:
+    """Yield where cells change, with few gaps between."""
+    start = stop = -GAP - 1
+    for at, (old, new) in enumerate(zip(before, after, strict=True)):
+        if old != new:
+            if at - stop > GAP:
+                if stop > 0:
+                    yield start, stop
+                start = at
+            stop = at + 1
+    yield start, stop
+
+
+class HasShown(Protocol):
+    """An app that keeps what its terminal shows."""
+
+    shown: Shown
+
+
+class GuardedDriver(Driver):
+    """Passes on what a terminal of either kind may send, and drops the rest."""
+
+    def process_message(self, message: Message) -> None:
+        """Pass a message on, unless it gives the terminal a size that none has."""
+        if not isinstance(message, Resize) or is_size(message.size.width, message.size.height):
+            super().process_message(message)
+
+
+class ChangesDriver(GuardedDriver):
+    """Draws as the driver does that it is mixed into, by less: the cells that change."""
+
+    def __init__(self, app: Any, **options: Any) -> None:
+        """Share with the app what the terminal shows."""
+        super().__init__(app, **options)
+        holder: HasShown = app
+        self.shown = holder.shown
+
+    def write(self, data: str) -> None:
+        """Send what ``data`` changes."""
+        if changes := self.shown.changes(data):
+            super().write(changes)  # type: ignore[safe-super]
+
+    def run_input_thread(self) -> None:
+        """Read input until the app ends; what cannot be read as input is dropped."""
+        terminal: Any = self
+        if terminal.is_web:
+            # A browser's keys come by a pipe, which its own driver reads.
+            terminal = super()
+            terminal.run_input_thread()
+            return
+        reader = TerminalInput(self._debug)
+        # The selectors of some systems do not take terminals.
+        with selectors.SelectSelector() as selector:
+            selector.register(terminal.fileno, selectors.EVENT_READ)
+            while not terminal.exit_event.is_set():
+                found: list[Message] = []
+                if selector.select(0.1):
+                    try:
+                        data = os.read(terminal.fileno, 4096)
+                    except OSError:
+                        data = b""
+                    if not data:
+                        return  # the terminal is gone
+                    found = reader.feed(data)
+                for message in [*found, *reader.look()]:
+                    self.process_message(message)
+
+
+class ChangesApp(App[None], inherit_bindings=False):
+    """An app that knows what its terminal shows, and sends what differs from that."""
+
+    def __init__(self) -> None:
+        """Begin with nothing known."""
+        self.shown = Shown()
+        if not os.environ.get("NO_COLOR"):
+            # Textual treats an empty value as set.
+            os.environ.pop("NO_COLOR", None)
+        super().__init__()
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return the platform's driver, made to send only what changes."""
+        driver = super().get_driver_class()
+        if PARTS_DRAWINGS:
+            return driver
+        return type("TerminalDriver", (ChangesDriver, driver), {})
+
+    async def on_event(self, event: events.Event) -> None:
+        """Take nothing as known on a terminal that has been resized."""
+        if isinstance(event, events.Resize):
+            self.shown.forget(event.size.width)
+        await super().on_event(event)
+
+    def redraw(self) -> None:
+        """Send the whole screen."""
+        self.shown.forget()
+        self.screen.refresh()

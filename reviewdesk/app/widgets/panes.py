@@ -1,0 +1,145 @@
+"""The panes of an item's texts and of its jury."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from textual.geometry import Region
+from textual.strip import Strip
+
+from reviewdesk.app.controllers.seen import DrawnItem
+from reviewdesk.app.paint.item import PaintedItem
+from reviewdesk.app.paint.long_text import LONGEST_LINE
+from reviewdesk.app.paint.styled import Lines, Painter
+from reviewdesk.app.texts.fold import Cut, fitting
+from reviewdesk.app.texts.layout import ItemLayout, PartLines, Place, TextPassage
+from reviewdesk.app.widgets.lines import ItemDrawn, Pane
+
+ItemPainter: TypeAlias = Callable[[int, int], PaintedItem]
+"""Paints an item for a width and a height of the pane."""
+
+
+class ItemPane(Pane):
+    """A pane that keeps its passage and not its line, and reports what it has drawn."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        """Start empty."""
+        super().__init__(id=id)
+        self.layout_of_item = ItemLayout()
+        self._top: Place | TextPassage = Place()
+        self._height = 0
+        self._paints = 0
+        self._frame: tuple[object, ...] = ()
+        self._drawn: set[int] = set()
+
+    def show(self, painter: ItemPainter, *, keep: bool) -> None:
+        """Show an item from its start or, if ``keep``, from the current passage."""
+
+        def lines(width: int) -> Lines:
+            painted = painter(width, self.page)
+            self.layout_of_item = painted.layout
+            return painted.lines
+
+        if not keep:
+            self._top = Place()
+        self.paint(lines, keep=keep)
+
+    def turn(self, top: Place | TextPassage) -> None:
+        """Scroll to a passage."""
+        self._top = top
+        self._scroll_to_anchor()
+
+    def _anchored_line(self) -> int:
+        if isinstance(self._top, TextPassage):
+            return self.layout_of_item.top_for(self._top, self.page)
+        return self.layout_of_item.line(self._top)
+
+    def _anchor_at(self, line: int) -> None:
+        if self.layout_of_item.parts:
+            self._top = self.layout_of_item.place(line)
+
+    @property
+    def stops(self) -> list[int]:
+        """The lines of the headings."""
+        return self.layout_of_item.heads
+
+    def on_resize(self) -> None:
+        """Fold the texts to the new size, and keep the same passage at the top."""
+        if self._width and self._height != self.page:
+            self.repaint()
+        else:
+            super().on_resize()
+
+    def repaint(self) -> None:
+        """Paint the item for the width and the height of the pane."""
+        self._height = self.page
+        self._paints += 1
+        # A pane without a width paints nothing, and so shows nothing.
+        self.layout_of_item = ItemLayout()
+        super().repaint()
+
+    # what is on screen
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw lines, and tell the screen what is in view of the responses.
+
+        A frame below a dialog is not in view.
+        """
+        strips = super().render_lines(crop)
+        if self.app.screen is self.screen:
+            self._note(range(crop.y, crop.bottom))
+        return strips
+
+    def _note(self, rows: Iterable[int]) -> None:
+        """Report the responses' characters in ``rows`` and all others drawn of this frame."""
+        layout, top = self.layout_of_item, round(self.scroll_offset.y)
+        frame = self._paints, top, self._left, self.size
+        if frame != self._frame:
+            self._frame, self._drawn = frame, set()
+        if not layout.parts or self._drawn.issuperset(rows):
+            return
+        self._drawn.update(rows)
+        shown = {}
+        for part in layout.responses:
+            found = (self._characters(part, top + row) for row in self._drawn)
+            shown[part.name] = tuple(cut for cut in found if cut is not None)
+        self.post_message(ItemDrawn(DrawnItem(layout, shown, layout.place(top), self.page)))
+
+    def _characters(self, part: PartLines, at: int) -> Cut | None:
+        """Return the characters of a part in line ``at`` of the pane, ``None`` if it has none."""
+        line = at - part.first
+        if not 0 <= line < len(part.starts):
+            return None
+        start = part.starts[line]
+        end = part.starts[line + 1] if line + 1 < len(part.starts) else part.end
+        room = max(0, min(self.size.width, self._width) - 1)
+        if part.wrapped or (not self._left and self._lines[at].cell_length <= room):
+            return start, end
+        content = self._lines[at]
+        plain, cells = content.plain, content.cell_length
+        if 0 < cells <= self._left:
+            return None
+        # A line that is itself cut ends with a note, which is not of the text; an edge with a mark.
+        last = fitting(plain, min(self._left + room - (cells > self._left + room), LONGEST_LINE))
+        whole = last == len(plain) and cells <= LONGEST_LINE
+        first = fitting(plain, self._left)
+        return (start + first, end if whole else start + last) if whole or first < last else None
+
+
+class JuryPane(Pane):
+    """A pane that remembers its scroll position for every item."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        """Start empty."""
+        super().__init__(id=id)
+        self._item = ""
+        self._left_at: dict[str, tuple[int, int]] = {}
+
+    def show(self, painter: Painter, item: str, *, keep: bool, again: bool) -> None:
+        """Show the jury of an item, from where it was left if it comes ``again``."""
+        if not keep:
+            self._left_at[self._item], self._item = self._anchor, item
+            if not again:
+                self._left_at.pop(item, None)
+        self.paint(painter, keep=keep, top=self._left_at.get(item, (0, 1)))

@@ -1,1 +1,0 @@
-"""Work off the screen's thread: jobs, re-runs and figures."""
