@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from reviewdesk.domain.jurors.facts import (
     JurorFacts,
@@ -14,7 +13,6 @@ from reviewdesk.domain.jurors.facts import (
     Windows,
     suggested_weights,
 )
-from reviewdesk.domain.jurors.leniency import Leniency
 from reviewdesk.domain.jurors.rates import ENOUGH, Difference
 from reviewdesk.domain.panel.rerun import FlipRate
 from reviewdesk.domain.records import Design
@@ -37,14 +35,10 @@ from reviewdesk.views.document import (
 )
 from reviewdesk.views.words import NONE, number
 
-if TYPE_CHECKING:
-    from reviewdesk.domain.jurors.pairs import Alike, JurorPair
-
 _DRIFT_RATE = 0.05
 """A change of offsets counts as drift up to this false discovery rate."""
-_MOST_PAIRS = 20
 _HIDDEN = (
-    "Blind: figures of the whole run, offsets, drift, failed replies, moving scores and pairs are "
+    "Blind: figures of the whole run, offsets, drift, failed replies and moving scores are "
     "left out, for they rest on what the jurors said of verdicts that have no label."
 )
 
@@ -64,8 +58,8 @@ def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN
             end=(Paragraph(_HIDDEN, Tone.NOTE),),
         )
     return Document(
-        (rates(page, target), *_against_panel(page), _kappas(page), _leniency(page.leniency)),
-        (_offsets(page), _seats(page.jurors), _volatile(page), *pairs(page.pairs), *counts),
+        (rates(page, target), *_against_panel(page), _kappas(page)),
+        (_offsets(page), _seats(page.jurors), _volatile(page), *counts),
     )
 
 
@@ -213,27 +207,6 @@ def _kappa(one: JurorFacts, weight: float | None, blind: bool) -> list[Words]:
     ]
 
 
-def _leniency(found: Leniency) -> Section:
-    """Return whether jurors of the generator's family pass more of what should fail."""
-    rows: list[list[Words]] = [
-        [name, f"{side.k}/{side.n}", number(side.share, 2)]
-        for name, side in (("generator's family", found.own), ("other families", found.others))
-    ]
-    made = found.difference
-    if made.diff is None or made.low is None or made.high is None:
-        last = Paragraph(f"difference: - {found.reason}", Tone.MUTED)
-    else:
-        word = "stricter with its own" if made.high < 0 else "no leniency shown"
-        lenient = made.low > 0
-        text = (
-            f"difference {made.diff:+.2f} {words.interval(made.low, made.high, 2, '+')}: "
-            f"{'more lenient with its own' if lenient else word}"
-        )
-        last = Paragraph(text, Tone.WARN if lenient else Tone.STRONG)
-    blocks = (table(("jurors", "passed", "of this run"), rows, "Passes of what should fail"), last)
-    return Section("Own family", blocks, "passes of what should fail")
-
-
 # Over the whole run, and over runs
 
 
@@ -340,47 +313,6 @@ def _case(one: VolatileCase) -> tuple[Words, ...]:
 
 def _scores(one: VolatileCase) -> tuple[str | Text, ...]:
     return joined([(outside(run, 40), f" {score:.2f}") for run, score in one.scores[-8:]])
-
-
-def pairs(found: Sequence[JurorPair]) -> list[Section]:
-    """Return how often each pair votes alike, the pairs with the most common verdicts first."""
-    if not found:
-        return []
-    heads = (
-        Column("jurors", right=False), Column("both"), Column("alike"), Column("chance"),
-        Column("z"), Column("halves", rank=2), Column("equal", rank=1),
-    )  # fmt: skip
-    text = (
-        "both: verdicts on which both voted; alike: equal votes; chance, and in brackets: what "
-        "independent jurors of these pass rates would show. Jurors that judge the same truth agree "
-        "beyond it too: look at pairs that stand out, or begin to. halves: of the run, earlier and "
-        "later; equal: equal scores"
-    )
-    rows = tuple(Row(_pair(one)) for one in found[:_MOST_PAIRS])
-    blocks: list[Block] = [
-        Table(heads, rows, least=24, caption="How often two jurors vote alike"),
-        Paragraph(text, Tone.MUTED),
-    ]
-    if (rest := len(found) - _MOST_PAIRS) > 0:
-        more = f"{words.plural(rest, 'more pair')} in calibrate --jurors --json"
-        blocks.append(Paragraph(more, Tone.MUTED))
-    return [Section("Pairs", tuple(blocks), "how often two jurors vote alike")]
-
-
-def _pair(one: JurorPair) -> tuple[Words, ...]:
-    return (
-        (outside(one.first, 100, Tone.STRONG), ", ", outside(one.second, 100, Tone.STRONG)),
-        words.count(one.votes.n),
-        number(one.votes.share, 2),
-        number(one.votes.expected, 2),
-        number(one.votes.z, 1),
-        ", ".join(map(_half, one.halves)),
-        f"{one.equal_scores}/{one.scored}",
-    )
-
-
-def _half(found: Alike) -> str:
-    return f"{number(found.share, 2)} ({number(found.expected, 2)})"
 
 
 def flips(found: Sequence[FlipRate]) -> list[Section]:

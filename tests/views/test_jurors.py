@@ -22,8 +22,6 @@ from reviewdesk.domain.jurors.facts import (
     VolatileCase,
     Windows,
 )
-from reviewdesk.domain.jurors.leniency import Leniency, Side
-from reviewdesk.domain.jurors.pairs import Alike, JurorPair
 from reviewdesk.domain.jurors.rates import (
     Contest,
     Difference,
@@ -36,7 +34,6 @@ from reviewdesk.domain.panel.rerun import FlipRate
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
-from reviewdesk.domain.stats.rates import rate_difference
 from reviewdesk.domain.stats.stratified import Voted
 from reviewdesk.views.document import Document
 from reviewdesk.views.jurors import flips, jurors
@@ -77,23 +74,17 @@ def facts(name: str, seat: int = 0, q: float | None = 0.001) -> JurorFacts:
     )
 
 
-EARLY, LATE = Alike(20, 19, 15, 14), Alike(20, 15, 15, 8)
-
-
 def filled(*names: str) -> JurorsPage:
-    own, others = Side(30, 40, 0.75), Side(20, 60, 1 / 3)
     return JurorsPage(
         jurors=tuple(facts(name, seat) for seat, name in enumerate(names)),
         labels=2089,
         basis=Basis(2089, 30, 0.61),
-        leniency=Leniency(own, others, 5, rate_difference(30, 40, 20, 60)),
         contest=Contest(names[-1], Difference(names[-1], 0.02, -0.01, 0.05, 2345, 99, 90)),
         volatile=(
             VolatileCase(7, names[0], ((names[-1], 0.2), ("two", 0.9)), 0.49, 0.7, turned=True),
         ),
         repeated=1,
         ids={7: names[0]},
-        pairs=(JurorPair(names[0], names[-1], Alike(40, 34, 30, 22), (EARLY, LATE), 40, 4),),
     )
 
 
@@ -119,11 +110,6 @@ def test_every_figure_of_a_juror_is_said() -> None:
     offsets = ["-0.046", "2345", "-0.123", "3", "runs", "12345", "0.001"]
     assert rows_of(shown, "a-juror")[3] == offsets
     assert rows_of(shown, "a-juror")[4] == ["2345", "50.0%", "67", "8", "0.00", "0.00-0.01"]
-    # Of 40 verdicts 34 alike; with 30 and 22 passes, 30/40·22/40 + 10/40·18/40 = .525 by chance,
-    # and (34 - 21) / 2√(30·22·10·18/(40²·39)) = 4.7. The halves: 15/20·14/20 + 5/20·6/20 = .60 and
-    # 15/20·8/20 + 5/20·12/20 = .45.
-    halves = ["0.95", "(0.60),", "0.75", "(0.45)"]
-    assert rows_of(shown, "a-juror,")[0] == ["other", "40", "0.85", "0.53", "4.7", *halves, "4/40"]
     # 1234 + 789 votes are right and 56 + 10 wrong.
     counts = ["2089", "1234", "56", "789", "10", "7", "555", "66", "44"]
     assert rows_of(shown, "a-juror ")[6] == counts
@@ -182,10 +168,8 @@ def test_what_is_undefined_is_a_dash() -> None:
                 ),
             ),
         ),
-        leniency=Leniency(Side(0, 0), Side(0, 0), 0, rate_difference(0, 0, 0, 0), "no vote"),
         volatile=(),
         repeated=0,
-        pairs=(),
     )  # fmt: skip
     shown = text(few)
     # Its only label is outside the draw: of itself alone, and the run may be anything.
@@ -193,20 +177,11 @@ def test_what_is_undefined_is_a_dash() -> None:
     assert "every juror: a stratum has no label that counts" in shown
     assert rows_of(shown, "a ")[1] == ["0", "0", "-", "-", "-", "-"]
     assert rows_of(shown, "a ")[2] == ["-"] * 5
-    assert "difference: - no vote" in shown
     assert "- no case of this run" in shown
 
 
 def test_no_juror_is_said() -> None:
     assert text(replace(filled("a"), jurors=())) == "No juror sat in this run."
-
-
-@pytest.mark.parametrize(
-    ("low", "words"), [((30, 40), "more lenient"), ((2, 40), "stricter"), ((14, 40), "no leniency")]
-)
-def test_leniency_in_words(low: tuple[int, int], words: str) -> None:
-    found = Leniency(Side(*low), Side(20, 60), 0, rate_difference(*low, 20, 60))
-    assert words in text(replace(filled("a"), leniency=found))
 
 
 SAID = (verdict("a", 0.9, 0.2, 0.8), verdict("b", 0.3, 0.7, 0.1))
@@ -231,7 +206,7 @@ def test_a_blind_page_rests_on_labelled_verdicts_alone(tmp_path: Path) -> None:
     assert text(one, blind=True) == text(two, blind=True)
     assert text(one) != text(two)
     shown = text(one, blind=True)
-    for title in ("OFFSET", "FAILED", "MOVING", "PANEL", "PAIRS"):
+    for title in ("OFFSET", "FAILED", "MOVING", "PANEL"):
         assert title not in shown
     assert "AGAINST THE LABELS  2 verdicts, each label once" in shown
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.figures.ballots import labelled_panels, panels, stated_trims
 from reviewdesk.desk.figures.label_rows import labelled
-from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.jurors.accuracy import Counter, JurorCounts
 from reviewdesk.domain.jurors.facts import (
     Basis,
@@ -23,10 +22,8 @@ from reviewdesk.domain.jurors.facts import (
     suggested_weights,
     volatile,
 )
-from reviewdesk.domain.jurors.leniency import Leniency, LeniencyCounter
 from reviewdesk.domain.jurors.rates import Contest, JurorRates
 from reviewdesk.domain.records import Design, Run
-from reviewdesk.domain.verdict import Generator
 from reviewdesk.store import jurors
 from reviewdesk.store.connect import reading
 
@@ -49,7 +46,7 @@ def jurors_page(desk: Desk, run: Run, window: int | None = None) -> JurorsPage:
     from reviewdesk.domain.jurors.strata import first_seats
 
     if run.whole != run.verdicts:
-        return JurorsPage((), 0, Basis(0, window), LeniencyCounter().leniency({}), of_archive=True)
+        return JurorsPage((), 0, Basis(0, window), of_archive=True)
     now = panels(desk, run)
     past = (panels(desk, one) for one in _runs_before(desk, run))
     offsets = drift.drifts(drift.offsets(now), drift.earlier(past, now.names))
@@ -69,7 +66,6 @@ def jurors_page(desk: Desk, run: Run, window: int | None = None) -> JurorsPage:
         jurors=facts,
         labels=counted.labels,
         basis=Basis(counted.recent, window, mean),
-        leniency=counted.leniency,
         contest=counted.contest,
         volatile=tuple(cases),
         repeated=repeated,
@@ -126,14 +122,12 @@ class _LabelFigures(Struct, frozen=True):
     drawn: dict[str, JurorRates]
     kappas: dict[str, tuple[float | None, float]]
     contest: Contest
-    leniency: Leniency
     labels: int
     recent: int
 
 
 def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _LabelFigures:
     from reviewdesk.domain.jurors import strata
-    from reviewdesk.store import figures
 
     rows = labelled(desk, run)
     labels = strata.Labels.of(
@@ -142,20 +136,11 @@ def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _L
         {one.key: one.place for one in rows},
         {one.key: one.test for one in rows},
     )
-    units = {one.key - int(now.key[0]): one.place.unit for one in rows}
     since = None if window is None else desk.clock() - timedelta(days=window)
-    counter, leniency, recent, n = Counter(), LeniencyCounter(), [], 0
+    counter, recent, n = Counter(), [], 0
     for found, panel in labelled_panels(desk, run):
         row = found.key - int(now.key[0])
-        votes = counter.add(panel)
-        if labels.truth[row] >= 0:
-            leniency.add(
-                panel,
-                _generator(run, panel.body),
-                votes,
-                units[row],
-                counts=bool(labels.counted[row]),
-            )
+        counter.add(panel)
         n += 1
         if since is None or datetime.fromisoformat(found.at) >= since:
             recent.append(row)
@@ -167,7 +152,6 @@ def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _L
         drawn=drawn,
         kappas=strata.kappas(now, labels, recent),
         contest=contest,
-        leniency=leniency.leniency(figures.run_figures(desk.conn, run.key).sizes),
         labels=n,
         recent=len(recent),
     )
@@ -181,13 +165,6 @@ def _stated_trims(desk: Desk, now: Columns) -> dict[int, set[int]]:
     several = (counted(dissents(now)) > 1).nonzero()[0]
     found = stated_trims(desk, now.key[several].tolist())
     return {int(several[place]): seats for place, seats in found.items()}
-
-
-def _generator(run: Run, body: CanonicalVerdict) -> Generator:
-    own, common = body.get("generator") or {}, run.header.get("generator") or {}
-    return Generator(
-        own.get("model") or common.get("model"), own.get("vendor") or common.get("vendor")
-    )
 
 
 def _volatile_cases(found: Iterable[jurors.RepeatedCase]) -> Iterable[VolatileCase]:

@@ -82,8 +82,8 @@ class Counter:
         self._seats: dict[tuple[str, int], int] = {}
         self._counts: collections.Counter[tuple[str, int, str]] = collections.Counter()
 
-    def add(self, panel: LabelledPanel) -> list[bool | None]:
-        """Count and return the votes of one verdict, in seat order, ``None`` for a missing one."""
+    def add(self, panel: LabelledPanel) -> None:
+        """Count the votes of one verdict."""
         policy = _policy(panel)
         answers = _answers(panel, policy)
         gone = _trimmed_seats(panel.body, policy, answers)
@@ -107,7 +107,6 @@ class Counter:
             ):
                 if holds:
                     self._counts[*key, fact] += 1
-        return [one.vote for one in answers]
 
     def counts(self) -> tuple[JurorCounts, ...]:
         """Return each juror's counts, sorted by seat and then by name.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from reviewdesk.domain.jurors.accuracy import JurorCounts
-from reviewdesk.domain.jurors.leniency import Leniency
 from reviewdesk.domain.jurors.rates import ENOUGH, Contest, JurorRates
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, rogan_gladen
@@ -251,7 +250,6 @@ class JurorsPage(Struct, frozen=True):
     jurors: tuple[JurorFacts, ...]
     labels: int
     basis: Basis
-    leniency: Leniency
     contest: Contest = field(default_factory=Contest)
     volatile: tuple[VolatileCase, ...] = ()
     repeated: int = 0

@@ -137,13 +137,6 @@ def jurors(page: JurorsPage) -> dict[str, Any]:
     return {
         "jurors": [_juror(one, page) for one in page.jurors],
         "contest": shape(page.contest, _CONTEST),
-        "leniency": {
-            "own": shape(page.leniency.own, _SIDE),
-            "others": shape(page.leniency.others, _SIDE),
-            **shape(page.leniency, "unknown"),
-            **shape(page.leniency.difference),
-            **shape(page.leniency, "reason"),
-        },
         "volatile": [
             {
                 **shape(one, "id sd swing turned"),
@@ -171,7 +164,6 @@ _CONTEST = (
     "best panel_less_best=panel panel_beats_every_juror=beats_every "
     "best_beats_every_juror=best_stands best_beats_panel"
 )
-_SIDE = "passes=k n rate=share"
 _ALIKE = "n alike share expected"
 _RATES = " ".join(_rate(name, value="estimate") for name in _THREE)
 _JUROR = (

@@ -75,7 +75,6 @@ def test_a_run_without_labels_has_its_jurors(tmp_path: Path) -> None:
     desk, run = opened(tmp_path, verdict("a", 0.9, 0.5))
     page = jurors_page(desk, run)
     assert [(one.name, one.counts.votes) for one in page.jurors] == [("j1", 0), ("j2", 0)]
-    assert page.leniency.reason is not None
     desk.close()
 
 
@@ -198,24 +197,6 @@ def test_cases_that_move_between_runs(tmp_path: Path) -> None:
     desk.close()
 
 
-def kin(name: str, own: bool, other: bool) -> dict[str, Any]:
-    seats = [
-        {"id": "kin", "model": "claude-x", "pass": own},
-        {"id": "far", "model": "gpt-4o", "pass": other},
-    ]
-    return verdict(name, jurors=seats, score=None, decision="pass")
-
-
-def test_leniency_by_the_generator_of_the_report(tmp_path: Path) -> None:
-    bodies = [kin(f"v{i}", own=True, other=i % 2 == 0) for i in range(12)]
-    desk, run = opened(tmp_path, *bodies, generator={"model": "claude-y"})
-    say(desk, run, "fail", *(f"v{i}" for i in range(12)))
-    found = jurors_page(desk, run).leniency
-    assert (found.own.k, found.own.n, found.others.k, found.others.n) == (12, 12, 6, 12)
-    assert found.difference.diff == 0.5
-    desk.close()
-
-
 def test_the_shape_is_plain_json(tmp_path: Path) -> None:
     desk, run = opened(tmp_path, verdict("a", 0.9, 0.2), verdict("b", 0.8, 0.3))
     say(desk, run, "pass", "a", "b")
@@ -226,7 +207,6 @@ def test_the_shape_is_plain_json(tmp_path: Path) -> None:
     ]
     assert (shape["jurors"][0]["specificity_low"], shape["jurors"][0]["specificity_high"]) == (0, 1)
     assert shape["weights_basis"]["applied"] is False
-    assert shape["leniency"]["diff"] is None
     assert shape["volatile"] == []
     desk.close()
 
