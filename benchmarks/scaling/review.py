@@ -35,7 +35,7 @@ from scaling.measure import Row, cpu_of, in_mb, in_ms, interleaved, quantile, se
 
 QUERIES = (
     ("", "draw"), ("esc", "draw"), ("decision:fail", "draw"), ("juror:gpt-4o", "draw"),
-    ("", "agreement"), ("", "-share"), ("test~rules-7 decision:fail", "margin"),
+    ("", "agreement"), ("", "-score"), ("test~rules-7 decision:fail", "margin"),
     ("text~nothing", "draw"),
 )  # fmt: skip
 """Filters, orders and a search that are asked, each on its own."""

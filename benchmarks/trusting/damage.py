@@ -35,7 +35,7 @@ READS = (
     ["runs"],
     ["queue", "--run", "run"],
     ["queue", "--run", "run", "--filter", "text~answer"],
-    ["queue", "--run", "run", "--order", "share", "--json"],
+    ["queue", "--run", "run", "--order", "margin", "--json"],
     ["show", "v1", "--run", "run"],
     ["show", "v4", "--run", "run", "--json"],
     ["calibrate", "--run", "run"],
@@ -110,7 +110,7 @@ def _make_team(path: Path, other: Path) -> None:
         ben.defer(ben.find(found, "v30"))
         ann.undo()
         asyncio.run(_ask_again(ann, ann.find(found, "v4")))
-        ann.save_view(found, View("text~answer", "share", item="v4"))
+        ann.save_view(found, View("text~answer", "margin", item="v4"))
         kept.keep(ann, {"columns": ["score"]})
         with writing(ann.conn, path):
             reviewer.save_draft(ann.conn, ann.find(found, "v6"), "ann", "half a note")

@@ -148,7 +148,7 @@ def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
 @click.option(
     "--order",
     shell_complete=completion.orders,
-    help="draw, score, range, share, pivotal, ...; - in front descends.",
+    help="draw, score, agreement, margin, ...; - in front descends.",
 )
 @click.option("--blind/--open", "blind", default=None, help="Hide or show the panel's answers.")
 @click.option("--repeat", metavar="SHARE", help="Blind: label about 5% of items twice, unmarked.")
@@ -236,15 +236,27 @@ def _view(
     from msgspec.structs import replace
 
     from reviewdesk.cli.filters import ready
+    from reviewdesk.domain.query.filter import parse_order
 
     text = _last_filter(desk, run, view.filter) if filter_ is None else ready(desk, run, filter_)
     view = replace(view, filter=text)
-    if order is not None:
-        ready(desk, run, "", order)
-        view = replace(view, order=order)
+    view = replace(view, order=_last_order(view.order) if order is None else order)
+    parse_order(view.order)
     if blind is not None:
         view = replace(view, blind=blind)
     return view
+
+
+def _last_order(order: str) -> str:
+    """Return the last session's order; print a message and return the draw if it is retired."""
+    from reviewdesk.domain.query.filter import parse_order
+
+    try:
+        parse_order(order)
+    except UsageError as error:
+        say(f"the order you left is dropped: {error}")
+        return "draw"
+    return order
 
 
 def _last_filter(desk: Desk, run: Run, text: str) -> str:

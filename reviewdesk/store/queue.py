@@ -134,7 +134,6 @@ def code(name: str) -> str:
 
 _COLUMNS: Mapping[str, str] = {
     **{name: NUMBER.format(name) for name in ("score", "agreement", "margin", "range")},
-    "share": NUMBER.format("mass / (SELECT mass FROM measures WHERE run = :run)"),
     # Confidence follows the run's own source, as ``summary.confidence`` does.
     "confidence": NUMBER.format(
         """(SELECT CASE decision WHEN 'pass' THEN said WHEN 'fail' THEN 1 - said END
@@ -146,7 +145,6 @@ _COLUMNS: Mapping[str, str] = {
     ),
     **{name: code(name) for name in ("decision", "band", "ours_band")},
     "flags": "flags",
-    "breaches": "marks",
     **{name: f"ifnull({sql}, 0)" for name, sql in runs.UNANIMOUS.items()},
 }
 """SQL for the facts of one verdict."""

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from reviewdesk.domain.query.filter import parse_order
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import UsageError
 from reviewdesk.store.events import desk_id
@@ -31,12 +30,11 @@ def view(conn: sqlite3.Connection, run: int, reviewer: str) -> View | None:
 
 
 def _view(text: str) -> View | None:
-    """Read a stored view; one that is damaged, or has an unknown order, counts as none."""
+    """Read a stored view; one that is damaged counts as none."""
     try:
         found = View(**json.loads(text))
-        parse_order(found.order)
-        (found.filter + (found.item or "")).encode()
-    except (AttributeError, RecursionError, TypeError, UsageError, ValueError):
+        (found.filter + found.order + (found.item or "")).encode()
+    except (AttributeError, RecursionError, TypeError, ValueError):
         return None
     fits = isinstance(found.filter, str) and isinstance(found.item, str | None)
     fits = fits and isinstance(found.blind, bool) and type(found.hundreds) is int

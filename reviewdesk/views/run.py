@@ -8,7 +8,6 @@ from typing import Any
 from reviewdesk.domain.assessment.flags import WORDS, Flag
 from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.panel.rerun import Rerun, flipped
-from reviewdesk.domain.query.words import BREACHES, CHOICES
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.details import RunDetails
 from reviewdesk.domain.verdict import Decision
@@ -32,6 +31,21 @@ _HIDDEN = (
     "are left out, for they come from what the panels said."
 )
 _Pairs = list[tuple[str, Words]]
+_BREACHES = {
+    Breach.QUORUM: "the votes do not give the stated decision",
+    Breach.DECISION: "the stated rule does not give the stated decision",
+    Breach.BAND: "the stated agreement is of another band",
+    Breach.ESCALATION: "the stated agreement escalates otherwise",
+    Breach.SAME_FAMILY: "the models say otherwise of the same family",
+    Breach.TRIM: "the stated trim drops other scores",
+    Breach.PASS_SCORE: "a juror's pass is not what its score says",
+    Breach.LABEL: "the labels do not give the stated decision",
+    Breach.ROUNDING: "the quorum is met by rounding alone, or missed by it",
+    Breach.STOPPED_EARLY: "a panel stopped early although its decision could still turn",
+    Breach.AGAINST_ALL: "no juror voted for the stated decision",
+    Breach.CONTRADICTION: "the file contradicts itself",
+}
+"""What a breach of each rule means."""
 
 
 def run(found: RunDetails, *, blind: bool = False) -> Document:
@@ -80,7 +94,7 @@ def short(found: RunDetails) -> Section:
     pairs: _Pairs = [
         *_counts(found),
         *_agreement(found),
-        *((name if ":" in name else "audit", text) for name, text in _breaches(found)),
+        *(("" if n else "audit", text) for n, (_, text) in enumerate(_breaches(found))),
         *([("human labels", _file_labels_text(found))] if run.human_labels else []),
         *(("note", outside(note, 5000)) for note in run.notes),
     ]
@@ -232,11 +246,11 @@ def _agreement(found: RunDetails) -> _Pairs:
 
 
 def _breaches(found: RunDetails) -> list[tuple[str, str]]:
-    """Return how many verdicts breach each rule, named by the filter that lists them."""
+    """Return how many verdicts breach each rule."""
     counted = found.tally.breaches
     broken = [
-        (f"breach:{word}", f"{counted[kind]:,}  {CHOICES['breach'][word]}")
-        for word, kind in BREACHES.items()
+        (kind.label, f"{counted[kind]:,}  {text}")
+        for kind, text in _BREACHES.items()
         if counted.get(kind)
     ]
     # Whether a quorum was rounded is counted with the breaches and is none.

@@ -95,6 +95,21 @@ def test_a_kept_filter_that_cannot_be_asked_is_dropped(loaded: Cli, desk_path: P
     assert loaded("open", "--filter", "run:gone").code == 2
 
 
+def test_a_kept_filter_and_order_of_retired_words_are_dropped(loaded: Cli, desk_path: Path) -> None:
+    from reviewdesk.desk import Desk
+    from reviewdesk.domain.records import View
+
+    desk = Desk.open(desk_path, reviewer="ann")
+    desk.save_view(desk.run(), View(filter="breach:band", order="-share"))
+    desk.close()
+    done = loaded("open")
+    assert (done.code, len(done.out.splitlines())) == (0, 3)
+    assert done.lines[0].startswith(
+        "the filter you left is dropped: filter, column 1: 'breach' is retired"
+    )
+    assert done.lines[1].startswith("the order you left is dropped: the order '-share' is retired")
+
+
 def test_a_kept_search_holds(loaded: Cli, desk_path: Path) -> None:
     from reviewdesk.desk import Desk
     from reviewdesk.domain.records import View

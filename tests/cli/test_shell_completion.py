@@ -73,7 +73,7 @@ def test_names_of_the_desk_are_offered(offered: Offered) -> None:
 @pytest.mark.usefixtures("filled")
 def test_formats_orders_and_filter_words_are_offered(offered: Offered) -> None:
     assert offered("ingest", "--format", "promp") == ["promptfoo"]
-    assert offered("queue", "--order", "s") == ["score", "share"]
+    assert offered("queue", "--order", "s") == ["score"]
     # A fact comes with its values, so that a shell does not take it for a whole word.
     labels = [f"label:{word}" for word in ("none", "pass", "fail", "unsure", "disputed")]
     assert offered("queue", "--filter", "la") == ["label:", *labels]

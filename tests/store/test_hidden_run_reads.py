@@ -27,9 +27,9 @@ from tests.store.test_hidden_runs import BIG, leave
 
 FILTERS = (
     "", "esc", "label:none", "label:pass", "wrong", "run:same", "flip:same", "swing>=0", "tag:a",
-    "score>.1", "juror:j1", "share>=0", "confidence>0", "decision:pass", "text~question",
+    "score>.1", "juror:j1", "confidence>0", "decision:pass", "text~question",
 )  # fmt: skip
-ORDERS = ("draw", "mix", "file", "score", "volatility", "pivotal", "id", "share")
+ORDERS = ("draw", "mix", "file", "score", "margin", "id")
 
 
 @pytest.fixture
@@ -122,4 +122,4 @@ def test_a_hidden_run_is_nowhere(desk: Desk, monkeypatch: pytest.MonkeyPatch) ->
     search.index(desk, load(desk, BIG))
     after = answers(desk)
     changed = {name for name in before if after[name] != before[name]}
-    assert {"runs", "overview", "tallies", "other runs", "order volatility", "facts"} <= changed
+    assert {"runs", "overview", "tallies", "other runs", "facts"} <= changed

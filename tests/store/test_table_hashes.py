@@ -28,14 +28,14 @@ def fill(desk: Desk) -> None:
     run = load(desk, numbered(4))
     desk.opened(load(desk, numbered(2, report_id="second")))
     filters.save(desk, "mine", "esc")
-    desk.save_view(run, View("esc", "share"))
+    desk.save_view(run, View("esc", "score"))
     kept.keep(desk, {"columns": ["score"]})
     drafts.NoteDraft(desk.find(run, "v1"), "half a note")(desk)
 
 
 CHANGES = {
     "filters": "UPDATE filters SET text = 'flag'",
-    "views": "UPDATE views SET state = replace(state, 'share', 'score')",
+    "views": "UPDATE views SET state = replace(state, 'score', 'margin')",
     "kept_settings": "UPDATE kept_settings SET value = '[]'",
     "drafts": "DELETE FROM drafts",
     "runs": "UPDATE runs SET opened = 9 - opened",

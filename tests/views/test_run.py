@@ -82,14 +82,14 @@ def test_how_far_the_jurors_agree(tmp_path: Path) -> None:
     assert "[-0.250, 0.750] 95% interval" in text(replace(found, alphas=interval))
 
 
-def test_the_audit_names_the_filter_that_lists_the_verdicts(tmp_path: Path) -> None:
+def test_the_audit_counts_the_verdicts_that_break_a_rule(tmp_path: Path) -> None:
     _, found = loaded(tmp_path, *THREE)
     assert "none no verdict breaks a rule of the report" in text(found)
     # The mean of .9 .8 .7 passes, and that of .1 .3 fails.
     wrong = [{**THREE[0], "decision": "fail"}, {**THREE[2], "decision": "pass"}]
     _, found = loaded(tmp_path / "wrong", *wrong)
-    assert "breach:decision 2 the stated rule does not give the stated decision" in text(found)
-    assert "breach:band" not in text(found)
+    assert "decision 2 the stated rule does not give the stated decision" in text(found)
+    assert "of another band" not in text(found)
 
 
 def test_notes_are_told_in_full(tmp_path: Path) -> None:

@@ -403,4 +403,4 @@ def resumed(
         return opened(view), ""
     except UsageError as error:
         kept = View(blind=view.blind, item=view.item)
-        return opened(kept), f"opened without the filter: {error}"
+        return opened(kept), f"opened without the filter and order you left: {error}"

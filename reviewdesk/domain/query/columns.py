@@ -24,6 +24,5 @@ TYPES: Mapping[str, str] = {
     **dict.fromkeys(sorted(PLACES), "i"),
     **dict.fromkeys((*CODES, "tentative", *UNANIMOUS), "b"),
     "flags": "i",
-    "breaches": "h",
 }
 """The type code of every column, as of ``array``."""

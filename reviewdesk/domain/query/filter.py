@@ -142,8 +142,10 @@ def parse_order(order: str) -> tuple[str, bool]:
     """Return an order's name, and whether ``-`` makes it descend; raise UsageError if unknown."""
     name = order.removeprefix("-")
     if name not in (*ORDERS, MIXED):
+        retired = words.RETIRED_ORDERS.get(name)
         raise UsageError(
-            f"no order {order!r}", f"Orders: {', '.join(ORDERS)}; - in front descends."
+            f"the order {order!r} is retired" if retired else f"no order {order!r}",
+            f"{f'{retired} ' if retired else ''}Orders: {', '.join(ORDERS)}; - in front descends.",
         )
     return name, order.startswith("-")
 
@@ -298,6 +300,8 @@ def _term(part: str, column: int) -> Term:
     if parted is None:
         return _word(body, column, negated=negated)
     name, op, value = parted.groups()
+    if name in words.RETIRED:
+        raise FilterError(f"{name!r} is retired", column, words.RETIRED[name])
     place = column + parted.start(3)
     read = {"~": _match, ":": _fact}.get(op, _comparison)
     kind, name, value = read(name, value, column, place)

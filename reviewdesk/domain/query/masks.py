@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.query.columns import CODES, PLACES, TYPES
-from reviewdesk.domain.query.filter import Filter, Nested, Part, Term, parse_order
-from reviewdesk.domain.query.words import BREACHES, NUMBERS, UNANIMOUS, WRONG
+from reviewdesk.domain.query.filter import ORDERS, Filter, Nested, Part, Term, parse_order
+from reviewdesk.domain.query.words import NUMBERS, UNANIMOUS, WRONG
 from reviewdesk.domain.verdict import SLACK
 
 Column: TypeAlias = npt.NDArray[Any]
@@ -25,13 +24,8 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Rows: TypeAlias = npt.NDArray[np.int32]
 
 _WARNINGS = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
-_FIRST = {
-    "pivotal": Flag.PIVOTAL, "rule": Flag.REGIME_SENSITIVE, "trim": Flag.TRIMMED_DISSENT,
-    "degr": Flag.DEGRADED, "disp": Flag.DISPUTE,
-}  # fmt: skip
-"""The orders that put the verdicts with a flag first."""
-_SORTED = {name: name for name in NUMBERS} | {"volatility": "swing", "pivotal": "margin"}
-"""The number that an order sorts by; ties follow the draw."""
+_SORTED = NUMBERS.keys() & ORDERS
+"""The orders by a number; ties follow the draw."""
 
 
 class QueueFacts(Protocol):
@@ -52,8 +46,7 @@ def columns_of(kept: Filter, order: str) -> frozenset[str]:
     """Return the names of the columns that a filter and an order need."""
     name, _ = parse_order(order)
     needed = {name} & PLACES or {"draw"}
-    needed |= {"flags"} if name in _FIRST else set()
-    needed |= {_SORTED[name]} if name in _SORTED else set()
+    needed |= {name} & _SORTED
     for term in kept.terms():
         needed |= _columns_of_term(term)
     return frozenset(needed - {"draw"} if name == "file" else needed)
@@ -66,7 +59,7 @@ def _columns_of_term(term: Term) -> set[str]:
         return {"flags"}
     if term.name in WRONG:
         return {"decision", "truth"}
-    fixed = {"label": "truth", "tentative": "tentative", "breach": "breaches"}
+    fixed = {"label": "truth", "tentative": "tentative"}
     name = fixed.get(term.name, term.name.replace(".", "_"))
     return {name} & TYPES.keys() - PLACES
 
@@ -88,12 +81,8 @@ def ordered(facts: QueueFacts, mask: Mask | None, order: str, limit: int | None 
     if descending:
         rows = rows[::-1]
     if name in _SORTED:
-        values = facts.column(_SORTED[name])[rows]
-        rows = _sorted(rows, -values if descending else values, limit if name in NUMBERS else None)
-    if name in _FIRST:
-        first = facts.column("flags")[rows] & int(_FIRST[name]) != 0
-        first ^= descending
-        rows = np.concatenate([rows[first], rows[~first]])
+        values = facts.column(name)[rows]
+        rows = _sorted(rows, -values if descending else values, limit)
     return rows[:limit]
 
 
@@ -175,11 +164,6 @@ def _warn(facts: QueueFacts, term: Term) -> Mask:
     return _bits(facts.column("flags"), int(_WARNINGS.get(term.value, both)))
 
 
-def _breach(facts: QueueFacts, term: Term) -> Mask:
-    found: Breach = BREACHES[term.value]
-    return _bits(facts.column("breaches"), int(found))
-
-
 def _coded(facts: QueueFacts, term: Term) -> Mask:
     name = "truth" if term.name == "label" else term.name.replace(".", "_")
     return _is(facts, name, term.value)
@@ -212,7 +196,6 @@ _CONDITIONS: Mapping[str, Callable[[QueueFacts, Term], Mask]] = {
     "flag": _flag,
     "number": _number,
     "warn": _warn,
-    "breach": _breach,
     "tentative": _held,
     "untagged": _untagged,
     **dict.fromkeys(("label", "decision", "band", "ours.band"), _coded),

@@ -6,7 +6,6 @@ How flags are spelled is said beside the flags, in ``domain/assessment/flag_word
 from __future__ import annotations
 
 from reviewdesk.domain.assessment.flags import SHORT, Flag
-from reviewdesk.domain.audit.mismatches import Breach
 
 FLAGS = {
     Flag.ESCALATED: "escalated for review",
@@ -48,21 +47,6 @@ WRONG = {
 }
 """Words for a panel whose pass is labelled fail, or whose fail is labelled pass."""
 PANEL = WRONG | BALLOTS | UNANIMOUS
-BREACHES = {
-    "quorum": Breach.QUORUM,
-    "decision": Breach.DECISION,
-    "band": Breach.BAND,
-    "escalation": Breach.ESCALATION,
-    "family": Breach.SAME_FAMILY,
-    "trim": Breach.TRIM,
-    "pass": Breach.PASS_SCORE,
-    "label": Breach.LABEL,
-    "rounding": Breach.ROUNDING,
-    "stopped": Breach.STOPPED_EARLY,
-    "against": Breach.AGAINST_ALL,
-    "contradiction": Breach.CONTRADICTION,
-}
-"""The rules that a report can break, as they are typed after ``breach:``."""
 CHOICES = {
     "label": {
         "none": "no label",
@@ -102,20 +86,6 @@ CHOICES = {
         "bias": "a bias warning",
         "same-family": "a juror of the generator's family",
     },
-    "breach": {
-        "quorum": "the votes do not give the stated decision",
-        "decision": "the stated rule does not give the stated decision",
-        "band": "the stated agreement is of another band",
-        "escalation": "the stated agreement escalates otherwise",
-        "family": "the models say otherwise of the same family",
-        "trim": "the stated trim drops other scores",
-        "pass": "a juror's pass is not what its score says",
-        "label": "the labels do not give the stated decision",
-        "rounding": "the quorum is met by rounding alone, or missed by it",
-        "stopped": "a panel stopped early although its decision could still turn",
-        "against": "no juror voted for the stated decision",
-        "contradiction": "the file contradicts itself",
-    },
 }
 NAMED = {
     "tag": "a tag of a reviewer or of the report",
@@ -131,7 +101,6 @@ NUMBERS = {
     "agreement": "how closely the jurors agree",
     "margin": "the distance to the threshold",
     "range": "the distance between the lowest and the highest score",
-    "share": "its share of the run's disagreement",
     "swing": "how far the panel's score of the same content moved between runs",
 }
 OPERATORS = {"<": "below", "<=": "at most", "=": "exactly", ">=": "at least", ">": "above"}
@@ -148,7 +117,6 @@ HEADINGS = {
     "wrong": "labelled against the panel's pass, or against its fail",
     "rerun": "by what its newest re-run decided",
     "warn": "by warning",
-    "breach": "by the rule of its own that the report breaks",
 }
 ORDERS = {
     "draw": "flagged and audit mixed, then the rest",
@@ -156,16 +124,21 @@ ORDERS = {
     "score": "by score, lowest first",
     "agreement": "by agreement, lowest first",
     "margin": "by distance to the threshold, nearest first",
-    "range": "by range of the scores, narrowest first",
-    "share": "by share of the disagreement, least first",
-    "volatility": "by swing between runs, smallest first",
-    "pivotal": "those that one vote would turn first",
-    "rule": "those that the rules decide differently first",
-    "trim": "trimmed dissents first",
-    "degr": "degraded panels first",
-    "disp": "disputes first",
     "id": "by id",
 }
+RETIRED = {
+    "breach": "Write mism: it keeps every verdict where the report breaks a rule of its own.",
+    "share": "Write agreement<.5, or order by agreement.",
+}
+"""Facts that older filters may name, each with what to write instead."""
+RETIRED_ORDERS = {
+    "range": "The filter range>.5 keeps the wide ones.",
+    "share": "Order by agreement: it shows first where the jurors differ most.",
+    "volatility": "The filter swing>.2 keeps what moved.",
+    "pivotal": "The filter pivot keeps them.",
+    **{name: f"The filter {name} keeps them." for name in ("rule", "trim", "degr", "disp")},
+}
+"""Orders that older sessions and scripts may name, each with what to write instead."""
 
 
 def short(flag: Flag) -> str:

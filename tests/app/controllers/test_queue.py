@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.queue import mode_notice
 from reviewdesk.app.controllers.requests import OrderForm, PromptForm, QuestionForm
@@ -140,10 +141,15 @@ def test_turning_blind_says_what_it_comes_too_late_for(tmp_path: Path) -> None:
         assert review.notice == "open"
 
 
-def test_a_view_that_cannot_be_parsed_does_not_keep_the_run_closed(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(filter="zz:zz", item="item/003")) as review:
+@pytest.mark.parametrize(
+    "view", [View(filter="zz:zz"), View(filter="share>.1"), View(order="share")]
+)
+def test_a_view_that_cannot_be_parsed_does_not_keep_the_run_closed(
+    tmp_path: Path, view: View
+) -> None:
+    with reviewing(tmp_path, view=replace(view, item="item/003")) as review:
         assert review.current == "item/003"
-        assert review.notice.startswith("opened without the filter: ")
+        assert review.notice.startswith("opened without the filter and order you left: ")
 
 
 def test_it_resumes_where_it_was_left(tmp_path: Path) -> None:

@@ -134,8 +134,8 @@ async def test_the_order_dialog(opened: tuple[Desk, Run]) -> None:
         assert "order -file" in stage.drawn()
         await stage.press("o", "s", "enter")
         assert stage.session.view.order == "-score"
-        await stage.press("o", "s", "enter")
-        assert stage.session.view.order == "-share"
+        await stage.press("o", "m", "enter")
+        assert stage.session.view.order == "-margin"
 
 
 async def test_the_done_page_says_what_is_next(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_an_older_run_is_measured_when_its_desk_is_opened(
     assert rows(contents(desk)) == rows(whole)
     for run in desk.runs():
         assert_alike(panels(desk, run), from_bodies(desk, run))
-    assert len(desk.queue(desk.run("two"), "range>=0", "-share")) == 7
+    assert len(desk.queue(desk.run("two"), "range>=0", "-score")) == 7
     assert desk.conn.execute("SELECT count(*) FROM sqlite_temp_master").fetchone()[0] == 0
     assert desk.verify().ok
 

@@ -10,7 +10,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import queue
-from reviewdesk.domain.query.words import BREACHES, CHOICES, NUMBERS, ORDERS, PANEL
+from reviewdesk.domain.query.words import CHOICES, NUMBERS, ORDERS, PANEL
 from reviewdesk.domain.records import Run, Truth
 from tests.helpers import load, numbered, open_desk, report, verdict
 
@@ -20,7 +20,6 @@ EVERY = " ".join(
         *(f"!{word}" for word in PANEL),
         *(f"!{name}<-9" for name in NUMBERS),
         *(f"(!{name}:{value}|id~v)" for name in CHOICES for value in CHOICES[name]),
-        *(f"!breach:{name}" for name in BREACHES),
         "!juror:none !mark !note !deferred !tag:x",
     ]
 )
@@ -72,7 +71,7 @@ def test_the_connections_of_a_desk_read_a_column_once(desk: Desk) -> None:
     run = load(desk, numbered(20))
     with closing(desk.reader()) as reader:
         queue.warm(reader, run)
-    seen = statements(desk, run, "decision:pass !esc", "-rule")
+    seen = statements(desk, run, "decision:pass !esc", "-margin")
     assert not [query for query in seen if "verdicts" in query]
 
 
@@ -123,7 +122,7 @@ def test_a_first_page_in_the_order_of_an_index_reads_no_more_rows(desk: Desk) ->
     assert queue.first_page(desk, run, "", "score") is None
 
 
-@pytest.mark.parametrize("order", ["draw", "-score", "pivotal", "volatility", "mix"])
+@pytest.mark.parametrize("order", ["draw", "-score", "margin", "mix"])
 def test_the_first_page_is_the_beginning_of_the_whole(desk: Desk, order: str) -> None:
     run = load(desk, numbered(queue.PAGE + 100))
     page, whole = queue.pages(desk, run, "!id~v35", order)
@@ -145,7 +144,7 @@ def test_a_first_page_of_a_new_filter_reads_no_more_than_the_start_of_an_order(
     for text in (
         "label:none",
         "score<2 !label:fail|wrong",
-        "share<2|!share<2",
+        "range<2|!range<2",
         "!esc|esc (bias|!bias)",
     ):
         # A desk that has no column in memory yet, and then one that has them all.

@@ -5,7 +5,6 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.flags import SHORT, Flag
-from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.query.filter import (
     MIXED,
     ORDERS,
@@ -17,7 +16,7 @@ from reviewdesk.domain.query.filter import (
     parse_filter,
     parse_order,
 )
-from reviewdesk.domain.query.words import BREACHES, CHOICES
+from reviewdesk.domain.query.words import RETIRED_ORDERS
 from reviewdesk.errors import UsageError
 
 
@@ -46,7 +45,6 @@ def test_a_flag_by_any_of_its_names(flag: Flag) -> None:
         ("band", ("high", "medium", "low", "none")),
         ("decision", ("pass", "fail", "inconclusive", "error", "none")),
         ("warn", ("any", "bias", "same-family")),
-        ("breach", tuple(BREACHES)),
     ],
 )
 def test_facts(name: str, values: tuple[str, ...]) -> None:
@@ -57,12 +55,7 @@ def test_facts(name: str, values: tuple[str, ...]) -> None:
         assert _term(f'{name}:"{value}"') == expected
 
 
-def test_every_rule_that_can_be_broken_has_its_word() -> None:
-    assert sorted(BREACHES.values()) == sorted(Breach)
-    assert BREACHES.keys() == CHOICES["breach"].keys()
-
-
-@pytest.mark.parametrize("name", ["score", "agreement", "margin", "range", "share", "swing"])
+@pytest.mark.parametrize("name", ["score", "agreement", "margin", "range", "swing"])
 @pytest.mark.parametrize("op", ["<", "<=", "=", ">=", ">"])
 def test_comparisons(name: str, op: str) -> None:
     for text, value in ((".6", 0.6), ("-2.5", -2.5), ("1", 1.0), ("1e-3", 0.001)):
@@ -149,9 +142,8 @@ def test_space_is_and_bar_is_or_bang_is_not() -> None:
         ("id~a test~b label:none", False),
         ("!label:pass|id~x", False),
         ("esc", True),
-        ("breach:band", True),
         ("range>.5", True),
-        ("label:none share>.1", True),
+        ("label:none margin>.1", True),
         ("swing>.1", True),
         ("score>.5", True),
         ("band:low", True),
@@ -205,8 +197,9 @@ def test_which_filters_a_blind_session_hides(text: str, hidden: bool) -> None:
         ("id<3", 0, "'id' is not a number to compare"),
         ("esc <3", 4, "'' is not a number to compare"),
         ("score<", 6, "'' is not a number"),
-        ("esc !breach:bands", 12, "no breach 'bands'"),
-        ("breach:", 7, "no breach ''"),
+        ("esc !breach:band", 5, "'breach' is retired"),
+        ("breach:", 0, "'breach' is retired"),
+        ("share>.1", 0, "'share' is retired"),
         ("range>wide", 6, "'wide' is not a number"),
         ("score<high", 6, "'high' is not a number"),
         ("esc|!score>=high", 12, "'high' is not a number"),
@@ -256,7 +249,7 @@ def test_errors_point_at_their_column(text: str, column: int, words: str) -> Non
         ("(label:none)|pass", "Flags: bias, "),
         (
             "colour:red",
-            "Facts: label, band, ours.band, decision, wrong, rerun, warn, breach, tag, juror, ",
+            "Facts: label, band, ours.band, decision, wrong, rerun, warn, tag, juror, ",
         ),
     ],
 )
@@ -368,9 +361,15 @@ def test_no_such_order(order: str) -> None:
         parse_order(order)
 
 
+@pytest.mark.parametrize("name", RETIRED_ORDERS)
+def test_a_retired_order_says_what_to_write_instead(name: str) -> None:
+    with pytest.raises(UsageError, match="is retired") as caught:
+        parse_order(f"-{name}")
+    assert caught.value.hint.startswith(RETIRED_ORDERS[name])
+
+
 def test_which_orders_a_blind_session_hides() -> None:
     hidden = {name for name in (*ORDERS, MIXED) if hidden_order(name)}
     # All but those of the file, of the draw without its strata, and of the name.
     assert hidden == {*ORDERS} - {"draw", "file", "id"}
-    assert {"score", "range", "share", "volatility", "rule", "trim", "degr", "disp"} <= hidden
     assert {name for name in hidden if hidden_order(f"-{name}")} == hidden

@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.labels.marks import TENTATIVE, TRUTHS
 from reviewdesk.domain.query.columns import CODES, NOT_TOLD, TYPES
 from reviewdesk.domain.query.filter import Filter, Nested, Part, Term, parse_filter
 from reviewdesk.domain.query.masks import columns_of, mask_of, ordered
 from reviewdesk.domain.query.run_columns import RunColumns, RunFacts
-from reviewdesk.domain.query.words import BREACHES, CHOICES, NUMBERS, ORDERS
+from reviewdesk.domain.query.words import CHOICES, NUMBERS, ORDERS
 
 Row = dict[str, Any]
 FIRST = 11
@@ -35,7 +34,6 @@ ROW = st.fixed_dictionaries(
     | {name: word(name) for name in CODES}
     | {
         "flags": st.sets(st.sampled_from(list(Flag))).map(lambda flags: int(sum(flags))),
-        "breaches": st.sets(st.sampled_from(list(Breach))).map(lambda marks: int(sum(marks))),
         "tentative": st.booleans(),
         "unanimous_scores": st.booleans(),
         "unanimous_votes": st.booleans(),
@@ -56,7 +54,7 @@ COMPARED = st.builds(
 CHOSEN = st.sampled_from(
     [
         f"{name}:{value}"
-        for name in ("label", "band", "ours.band", "decision", "wrong", "warn", "breach")
+        for name in ("label", "band", "ours.band", "decision", "wrong", "warn")
         for value in CHOICES[name]
     ]
 )
@@ -124,8 +122,6 @@ def holds(row: Row, term: Term) -> bool:
         bits = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
         both = Flag.BIAS_WARNING | Flag.SAME_FAMILY
         return bool(row["flags"] & bits.get(term.value, both))
-    if term.name == "breach":
-        return bool(row["breaches"] & BREACHES[term.value])
     if term.name == "mark":
         return bool(row["marked"])
     if term.name == "tentative":
@@ -165,13 +161,6 @@ def test_a_mask_holds_where_the_filter_does(
     assert mask_of(facts(rows, found), kept).tolist() == mask.tolist()  # type: ignore[union-attr]
 
 
-FIRST_FLAG = {
-    "pivotal": Flag.PIVOTAL, "rule": Flag.REGIME_SENSITIVE, "trim": Flag.TRIMMED_DISSENT,
-    "degr": Flag.DEGRADED, "disp": Flag.DISPUTE,
-}  # fmt: skip
-SORTED = {name: name for name in NUMBERS} | {"volatility": "swing", "pivotal": "margin"}
-
-
 def in_order(
     rows: list[Row], draw: list[int], mix: list[int], order: str, descending: bool
 ) -> list[int]:
@@ -185,12 +174,10 @@ def in_order(
     found = list(places.get(order, draw))
     if descending:
         found.reverse()
-    if name := SORTED.get(order):
+    if order in NUMBERS:
         # Python keeps ties in their order in a reversed sort as well.
-        found.sort(key=lambda row: rows[row][name] or 0.0, reverse=descending)
-        found.sort(key=lambda row: rows[row][name] is None)
-    if flag := FIRST_FLAG.get(order):
-        found.sort(key=lambda row: bool(rows[row]["flags"] & flag) is descending)
+        found.sort(key=lambda row: rows[row][order] or 0.0, reverse=descending)
+        found.sort(key=lambda row: rows[row][order] is None)
     return found
 
 
