@@ -27,10 +27,9 @@ from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.labels.rows import Resample
     from reviewdesk.domain.records import Run
 
-_FORMATS = ("mcptest", "full", "yaml", "csv", "reliability", "suite")
+_FORMATS = ("mcptest", "full", "yaml", "csv", "suite")
 _SOURCES = ("support", "score", "reported", "vote_share")
 
 
@@ -113,39 +112,31 @@ labels.add_command(team.adjudicate)
 @labels.command("export", epilog="Example: reviewdesk labels export --format full -o labels.jsonl")
 @click.option(
     "--format", "kind", type=click.Choice(_FORMATS), default="mcptest", show_default=True,
-    help="Two keys per row (mcptest, yaml), everything known of each label (full, csv), the "
-    "judge's counts (reliability), or a folder with a suite and its labels (suite).",
+    help="Two keys per row (mcptest, yaml), everything known of each label (full, csv), or "
+    "a folder with a suite and its labels (suite).",
 )  # fmt: skip
 @click.option("--confidence", type=click.Choice(_SOURCES), help="Where confidence is read from.")
-@click.option(
-    "--resample", type=click.IntRange(min=1, max=1_000_000), metavar="N",
-    help="Draw N rows by their weights, repeats included, for readers that know no weights.",
-)  # fmt: skip
-@click.option("--seed", help="With --resample: what fixes the draw.  [default: 0]")
 @output_option("A file; with suite, a folder; - is stdout.", folders=True)
 @force_option
 @run_option
 @shared_options
 def export(
-    *, kind: str, confidence: str | None, resample: int | None, seed: str | None,
-    output: Path | None, force: bool, run_name: str | None,
-) -> None:  # fmt: skip
+    *, kind: str, confidence: str | None, output: Path | None, force: bool, run_name: str | None
+) -> None:
     """Write a run's labels for a gate or another desk."""
-    drawn = _resample(kind, confidence, resample, seed)
     if kind == "suite" and output is None:
         raise UsageError("--format suite: writes two files into a folder", "Name it with -o.")
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        warnings, summary = _put(desk, run, kind, confidence, drawn, output, force=force)
+        warnings, summary = _put(desk, run, kind, confidence, output, force=force)
         for warning in warnings:
             say(f"warning: {warning}")
         say(f"{summary}; log head {desk.head()}")
 
 
 def _put(
-    desk: Desk, run: Run, kind: str, confidence: str | None, drawn: Resample | None,
-    output: Path | None, *, force: bool,
-) -> tuple[tuple[str, ...], str]:  # fmt: skip
+    desk: Desk, run: Run, kind: str, confidence: str | None, output: Path | None, *, force: bool
+) -> tuple[tuple[str, ...], str]:
     """Write or print an export; return its warnings and a few words about its content."""
     from reviewdesk.desk import files
 
@@ -153,35 +144,12 @@ def _put(
         suite = files.write_suite(desk, run, output, confidence, force=force)
         summary = f"{suite.n} rows, confidence: {suite.source}; check them with: "
         return suite.warnings, f"{summary}reviewdesk gate {output / 'suite.yml'}"
-    if kind == "reliability":
-        text, counts = files.reliability(desk, run, drawn)
-        warnings, summary = counts.warnings, f"{counts.n} rows counted"
-    else:
-        text, found = files.export(desk, run, kind, confidence, drawn)
-        warnings, summary = found.warnings, f"{len(found.rows)} rows, confidence: {found.source}"
+    text, found = files.export(desk, run, kind, confidence)
     if output is None:
         click.echo(text, nl=False)
     else:
         files.write(desk, output, [text], force=force)
-    return warnings, summary
-
-
-def _resample(
-    kind: str, confidence: str | None, resample: int | None, seed: str | None
-) -> Resample | None:
-    """Return the requested resample, or ``None``; raise UsageError if options conflict."""
-    from reviewdesk.desk.labels.rows import Resample
-
-    if kind == "reliability" and confidence is not None:
-        raise UsageError("--confidence: counts have no confidence", "Leave it out.")
-    if resample is None:
-        if seed is not None:
-            raise UsageError("--seed: nothing is drawn", "Add --resample N.")
-        return None
-    if kind in {"full", "csv", "suite"}:
-        problem = f"--resample: the rows of {kind} carry their weights"
-        raise UsageError(problem, "Leave it out, or take --format mcptest or yaml.")
-    return Resample(resample, seed or "0")
+    return found.warnings, f"{len(found.rows)} rows, confidence: {found.source}"
 
 
 @labels.command("import", epilog="Example: reviewdesk labels import labels.jsonl --run support-bot")

@@ -16,7 +16,7 @@ from reviewdesk.store.copies.backup import is_own_file
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.desk.labels.rows import ConfusionCounts, ExportedRows, Resample, SuiteExport
+    from reviewdesk.desk.labels.rows import ExportedRows, SuiteExport
     from reviewdesk.desk.loading import LoadOptions, ProgressCall
     from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.labels.reader import LabelRow
@@ -124,13 +124,11 @@ def _taken(path: Path) -> UsageError:
     return UsageError(f"{path}: is there already", "Name a new file, or replace it with --force.")
 
 
-def export(
-    desk: Desk, run: Run, kind: str, source: str | None = None, drawn: Resample | None = None
-) -> tuple[str, ExportedRows]:
+def export(desk: Desk, run: Run, kind: str, source: str | None = None) -> tuple[str, ExportedRows]:
     """Return a run's labels as the text of a file, with the rows that it holds.
 
-    The kinds ``mcptest`` and ``yaml`` have two keys per row, and ``drawn`` resamples their rows by
-    weight. The kinds ``full`` and ``csv`` hold everything known about each label, with its weight.
+    The kinds ``mcptest`` and ``yaml`` have two keys per row; ``full`` and ``csv`` hold everything
+    known about each label, with its weight.
     """
     # Imported here, as below, because it loads numpy and estimators.
     from reviewdesk.desk.labels import rows
@@ -139,27 +137,11 @@ def export(
     if kind in {"full", "csv"}:
         found = rows.full_rows(desk, run, source)
         return as_csv(found.rows) if kind == "csv" else as_jsonl(found.rows), found
-    found = rows.score_rows(desk, run, source, drawn)
+    found = rows.score_rows(desk, run, source)
     if kind == "yaml":
-        about = _provenance(run, found.design, drawn) | {"confidence_source": found.source}
+        about = _provenance(run, found.design) | {"confidence_source": found.source}
         return as_yaml(found.rows, about | {"n": len(found.rows)}), found
     return as_jsonl(found.rows), found
-
-
-def reliability(desk: Desk, run: Run, drawn: Resample | None = None) -> tuple[str, ConfusionCounts]:
-    """Return the ``reliability`` block of a suite as text, and the counts in it.
-
-    A calibration entry corrects the pass rate by this block.
-
-    Raises:
-        UsageError: no label makes a row.
-    """
-    from reviewdesk.desk.labels import rows
-    from reviewdesk.reports.labels.writer import as_reliability
-
-    found = rows.judge_counts(desk, run, drawn)
-    about = _provenance(run, found.design, drawn) | {"n": found.n}
-    return as_reliability(found.cells, found.observed, about), found
 
 
 def write_suite(
@@ -183,7 +165,7 @@ def write_suite(
     )
 
     found = rows.suite_rows(desk, run, source)
-    about = _provenance(run, found.design, None) | {"confidence_source": found.source}
+    about = _provenance(run, found.design) | {"confidence_source": found.source}
     about |= {"n": found.n}
     name = f"the judge of {run.name}"
     try:
@@ -204,10 +186,9 @@ def write_suite(
     return found
 
 
-def _provenance(run: Run, design: Design, drawn: Resample | None) -> dict[str, Any]:
-    """Return the facts for a file's comments: the run, the design and the seed of a resample."""
-    seed = {} if drawn is None else {"resampled by weight, seed": drawn.seed}
-    return {"run": run.name, "design": design.value, **seed}
+def _provenance(run: Run, design: Design) -> dict[str, Any]:
+    """Return the facts for a file's comments."""
+    return {"run": run.name, "design": design.value}
 
 
 @contextmanager

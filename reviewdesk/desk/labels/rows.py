@@ -11,13 +11,12 @@ from msgspec import Struct
 from reviewdesk.desk.figures.blockers import blockers
 from reviewdesk.domain.gates.calibration_targets import Reliability
 from reviewdesk.domain.gates.join import FrameContent, frame_of
-from reviewdesk.domain.labels.resample import resample
 from reviewdesk.domain.labels.rows import LabelledRow, confidence
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.calibration import counters_of, effective_sample_size
+from reviewdesk.domain.stats.calibration import counters_of
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, labels
@@ -25,13 +24,6 @@ from reviewdesk.views.progress import waits
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-
-
-class Resample(Struct, frozen=True):
-    """How many rows to draw by weight, and the seed of the draw."""
-
-    count: int
-    seed: str = "0"
 
 
 class ExportedRows(Struct, frozen=True):
@@ -43,60 +35,19 @@ class ExportedRows(Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-class ConfusionCounts(Struct, frozen=True):
-    """The judge's confusion against the labels, and its pass rate over the whole run."""
-
-    cells: Reliability
-    observed: float
-    n: int
-    design: Design
-    warnings: tuple[str, ...]
-
-
-def score_rows(
-    desk: Desk, run: Run, source: str | None, drawn: Resample | None = None
-) -> ExportedRows:
-    """Return rows with the two keys of a calibration file, ``confidence`` and ``correct``.
-
-    With ``drawn``, rows are resampled by weight, so that a reader that counts every row once finds
-    the figures of the weighted labels.
-    """
+def score_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
+    """Return rows with the two keys of a calibration file, ``confidence`` and ``correct``."""
     made = _labelled_rows(desk, run, source)
-    places, warnings = _row_places(made, drawn)
-    warnings += _blocking(desk, run, made)
+    kept = _counted_places(made)
+    warnings = (*_two_key_warnings(made, kept), *_blocking(desk, run, made))
     rows = tuple(
         {
             "confidence": float(made.rows.confidence[at]),
             "correct": bool(made.rows.correct[at]),
         }
-        for at in places
+        for at in kept
     )
     return ExportedRows(rows, made.source, made.weighing.design, warnings)
-
-
-def judge_counts(desk: Desk, run: Run, drawn: Resample | None = None) -> ConfusionCounts:
-    """Count the judge's decisions against the labels, over the rows that ``score_rows`` returns.
-
-    Raises:
-        UsageError: no label makes a row.
-    """
-    made = _labelled_rows(desk, run, None)
-    places, warnings = _row_places(made, drawn)
-    warnings += _blocking(desk, run, made)
-    if not places:
-        raise UsageError("no label makes a row yet", "Label verdicts that passed or failed first.")
-    totals = figures.run_figures(desk.conn, run.key)
-    pairs = [
-        (made.verdicts[at].decision is Decision.PASS, made.verdicts[at].correct) for at in places
-    ]
-    cells = Reliability(
-        tp=pairs.count((True, True)),
-        fn=pairs.count((False, False)),
-        tn=pairs.count((False, True)),
-        fp=pairs.count((True, False)),
-    )
-    observed = totals.passed / (totals.passed + totals.failed)
-    return ConfusionCounts(cells, observed, len(places), made.weighing.design, warnings)
 
 
 class SuiteExport(Struct, frozen=True):
@@ -199,9 +150,8 @@ def _blocking(desk: Desk, run: Run, made: LabelledRows) -> tuple[str, ...]:
     return tuple(f"{before}{show_line(name, 80)}{after}" for before, name, after in waits(named))
 
 
-def _row_places(made: LabelledRows, drawn: Resample | None) -> tuple[list[int], tuple[str, ...]]:
-    """Choose the rows for a file without weights, and warn about what it cannot express."""
-    kept = _counted_places(made)
+def _two_key_warnings(made: LabelledRows, kept: Sequence[int]) -> list[str]:
+    """Return warnings about what rows of two keys cannot express."""
     warnings = _omission_warnings(made, kept)
     contents = len({made.verdicts[at].item for at in kept})
     if contents < len(kept):
@@ -209,15 +159,13 @@ def _row_places(made: LabelledRows, drawn: Resample | None) -> tuple[list[int], 
             f"{len(kept)} rows rest on {contents} labels, because verdicts on one content share "
             "one, and this format cannot say so; use --format full"
         )
-    if drawn is not None:
-        return _resampled_places(made, kept, drawn, warnings)
     weighted = made.weighing.design.stands
     if weighted and any(abs(made.weights[at] - 1) > 1e-9 for at in kept):
         warnings.append(
             "the rows stand for different numbers of verdicts, and this format cannot say so; "
-            "use --format full, or --resample N for a reader that knows no weights"
+            "use --format full"
         )
-    return kept, tuple(warnings)
+    return warnings
 
 
 def _confidence_warnings(made: LabelledRows) -> list[str]:
@@ -248,22 +196,6 @@ def _them(count: int) -> str:
 
 def _labels(count: int) -> str:
     return "1 label is" if count == 1 else f"{count} labels are"
-
-
-def _resampled_places(
-    made: LabelledRows, kept: Sequence[int], drawn: Resample, warnings: list[str]
-) -> tuple[list[int], tuple[str, ...]]:
-    if not made.weighing.design.stands or not kept:
-        problem = f"--resample: the labels have no weights yet (design: {made.weighing.design})"
-        raise UsageError(problem, "Label on until the design is weighted or census.")
-    weights = [made.weights[at] for at in kept]
-    places = [kept[at] for at in resample(weights, drawn.count, drawn.seed)]
-    worth = effective_sample_size(weights) or 0.0
-    warnings.append(
-        f"{len(places)} rows drawn by weight from {len(kept)} labels (seed {drawn.seed}), so "
-        f"rows repeat: for intervals and tests they are worth {worth:.4g} labels"
-    )
-    return places, tuple(warnings)
 
 
 def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:

@@ -30,17 +30,6 @@ def as_yaml(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> str:
     return "".join(f"{line}\n" for line in (lines if rows else [*lines, "[]"]))
 
 
-def as_reliability(cells: Reliability, observed: float, about: Mapping[str, Any]) -> str:
-    """Return the two inputs of a corrected rate, indented to be pasted into a suite's entry."""
-    counts = {name: getattr(cells, name) for name in CELLS}
-    lines = [
-        *_comments(about),
-        f"reliability: {_flow(counts)}",
-        f"observed_positive_rate: {_ascii(observed)}",
-    ]
-    return "".join(f"    {line}\n" for line in lines)
-
-
 def as_suite(
     name: str,
     cells: Reliability,

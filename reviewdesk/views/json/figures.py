@@ -75,7 +75,7 @@ def _calibration(found: Calibration) -> dict[str, Any]:
 
 
 def _fit(fit: Fit) -> dict[str, Any]:
-    """Return the resampled and simulated figures of the headline's rows; ``null`` if undefined."""
+    """Return the simulated figures of the headline's rows; ``null`` if undefined."""
     return {
         **shape(fit, _FIT),
         "log_loss_clipped": fit.log_loss.clipped if fit.log_loss else 0,

@@ -57,7 +57,6 @@ def everything(desk: Desk) -> dict[str, Any]:
             files.export(desk, run, kind)[0].replace(desk.head(), "")
             for kind in ("mcptest", "full", "csv")
         ],
-        "reliability": files.reliability(desk, run)[0],
         "listed": list(list_labels(desk, run)),
         "team": team,
         "disagreements": disagreements(desk, run),
