@@ -157,7 +157,7 @@ def test_what_only_tests_import_is_declared() -> None:
     # The SDKs of the vendors may not be installed.
     by_tests = imported("tests") - (imported("reviewdesk") - {"pytest"})
     by_tests -= declared("vendors").keys() | declared("services").keys()
-    run_by_name = {"hatchling", "pytest-asyncio", "pytest-xdist", "zstandard"}
+    run_by_name = {"hatchling", "pytest-asyncio", "pytest-timeout", "pytest-xdist", "zstandard"}
     assert by_tests == declared("test").keys() - run_by_name
 
 

@@ -80,7 +80,11 @@ def serving(
             yield link, server
         finally:
             server.terminate()
-            _, said = server.communicate(timeout=PATIENCE)
+            try:
+                _, said = server.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                server.kill()  # else leaving the block waits for it without end
+                raise
             assert "Traceback" not in said, said
     assert server.returncode == 0, said
 
