@@ -173,7 +173,6 @@ SHAPES = (
     ("calibrate LABELS", f"calibrate {SAMPLES / 'library-desk-labels.jsonl'}"),
     ("compare", "compare support-bot support-bot-second-panel"),
     ("whatif", "whatif --run support-bot"),
-    ("pace", "pace --run library-desk"),
     ("gate", f"gate {SAMPLES / 'library-gates.yml'}"),
     ("labels list", "labels list --run library-desk"),
     ("labels tags", "labels tags --run support-bot"),

@@ -221,7 +221,6 @@ def label_row(
         run=None,
         item_hash=None,
         truth=truth.value,
-        tentative=False,
         note=None,
         reviewer=author,
         time=None,

@@ -218,7 +218,7 @@ def test_marks_are_capped_on_every_surface(call: Call, tmp_path: Path) -> None:
         "filters", "labels tags", "labels export", "labels export --format full",
         "labels export --format csv", "labels export --format yaml", "desk info",
         "export report -o -", "export markdown -o -",
-        "whatif --strategy mean", "pace", "queue --json", "labels agreement",
+        "whatif --strategy mean", "queue --json", "labels agreement",
         "desk query SELECT+*+FROM+verdicts --format csv",
         "desk query SELECT+id+FROM+verdicts --format tsv", "desk query SELECT+*+FROM+bodies",
     )  # fmt: skip

@@ -46,7 +46,6 @@ READS = (
     ["labels", "agreement", "--run", "run"],
     ["filters"],
     ["whatif", "--run", "run", "--strategy", "mean"],
-    ["pace"],
     ["compare", "run", "second"],
     ["export", "report", "--run", "run", "-o", "-"],
     ["desk", "info"],

@@ -128,27 +128,3 @@ def _of_jurors(
 def _warn(found: Calibration) -> None:
     for warning in found.warnings:
         say(f"warning: {warning}")
-
-
-@click.command(epilog="Example: reviewdesk pace --run support-bot")
-@run_option
-@json_option
-@shared_options
-def pace(*, run_name: str | None, as_json: bool) -> None:
-    """Show your pace, and how far you agree with yourself.
-
-    Also what your last hundred labels moved, and when to stop.
-    """
-    from reviewdesk.cli.plain import document_text
-    from reviewdesk.desk.figures.work import work_page
-    from reviewdesk.views.json import work as shapes
-    from reviewdesk.views.pace import work
-
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        page = work_page(desk, run)
-        reviewer = desk.reviewer
-    if as_json:
-        put_json(shapes.work(run, reviewer, page))
-    else:
-        put(document_text(work(page)))

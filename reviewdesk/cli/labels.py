@@ -44,12 +44,11 @@ _SOURCES = ("support", "score", "reported", "vote_share")
     shell_complete=completion.tags,
     help="Add a tag to the item; may be repeated.",
 )
-@click.option("--tentative", is_flag=True, help="Mark the label as one to come back to.")
 @run_option
 @json_option
 @shared_options
 def label(
-    *, verdict: str, truth: str, note: str | None, tags: tuple[str, ...], tentative: bool,
+    *, verdict: str, truth: str, note: str | None, tags: tuple[str, ...],
     run_name: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Record what the response of VERDICT deserved."""
@@ -57,7 +56,7 @@ def label(
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
-        made = desk.label(key, Truth(truth), tentative=tentative, note=note, tags=tags)
+        made = desk.label(key, Truth(truth), note=note, tags=tags)
         report_event(desk, made, as_json=as_json)
 
 
@@ -202,11 +201,10 @@ def list_(*, run_name: str | None, as_json: bool) -> None:
             put_json_list(found)
             return
         for row in found:
-            mark = row["label"] + ("?" if row["tentative"] else "")
             by = f"{'adjudicated by ' * row['adjudicated']}{row['reviewer']}"
             who = show_line(f"{row['id']}  {by}  {row['at']}")
             tags = f"  [{show_line(', '.join(row['tags']))}]" if row["tags"] else ""
-            put(f"{mark:8} {row['decision'] or '-':13} {who}{tags}")
+            put(f"{row['label']:8} {row['decision'] or '-':13} {who}{tags}")
 
 
 @labels.command("tags", epilog="Example: reviewdesk labels tags --json")

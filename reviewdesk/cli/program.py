@@ -32,7 +32,7 @@ _EPILOG = "Start with: reviewdesk demo, or reviewdesk open report.json"
 _COMMANDS = """
 start.demo review.open_ review.ingest runs.runs review.queue review.show labels.label
 labels.undo labels.redo labels.defer labels.labels export.export filters.filters
-calibrate.calibrate calibrate.pace runs.compare gate.gate live.judge.judge whatif.whatif
+calibrate.calibrate runs.compare gate.gate live.judge.judge whatif.whatif
 live.rerun.rerun live.panel.panel archive.archive servers.mcp.mcp servers.serve.serve
 servers.serve.console desk.desk config.config start.completion start.explain
 """

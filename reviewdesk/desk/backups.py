@@ -346,7 +346,6 @@ def _label_row(event: Mapping[str, Any]) -> dict[str, Any]:
         "id": event["verdict"],
         "item_hash": event["item"].hex(),
         "truth": event["label"],
-        "tentative": bool(event["tentative"]),
         "reviewer": event["author"],
         "time": event["at"],
         **kept,

@@ -227,7 +227,6 @@ class Desk:
         key: int,
         truth: Truth,
         *,
-        tentative: bool = False,
         blind: bool | None = None,
         revealed_at: str | None = None,
         note: str | None = None,
@@ -241,7 +240,7 @@ class Desk:
         """
         detail = {"blind": blind, "revealed_at": revealed_at, "note": note, **(more or {})}
         given = {name: value for name, value in detail.items() if value is not None}
-        return _save(self, Edit("label", key, given, truth, tentative, tags, view))
+        return _save(self, Edit("label", key, given, truth, tags, view))
 
     def note(self, key: int, text: str) -> Event:
         """Write a note on an item; an empty text removes the note."""

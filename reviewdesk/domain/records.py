@@ -86,7 +86,6 @@ class QueueRow(Struct, frozen=True):
     stratum: str
     audit: bool
     label: Truth | None
-    tentative: bool
     deferred: bool
     marked: bool = False
     """Whether the current reviewer marked the item."""
@@ -128,7 +127,6 @@ class Event(Struct, frozen=True):
     detail: Mapping[str, Any]
     action: int
     target: int | None
-    tentative: bool = False
     undone: bool = False
 
 
@@ -177,13 +175,9 @@ def labels_missing(n: int, left: int) -> int:
 
 
 class Pace(Struct, frozen=True):
-    """How fast a reviewer labels; the figures are ``None`` if no label can be timed.
-
-    ``median_dwell`` is in seconds per label, and both figures rest on ``counted`` labels.
-    """
+    """How fast a reviewer labels: the labels per hour, ``None`` if none of them can be timed."""
 
     per_hour: float | None
-    median_dwell: float | None
     counted: int
 
     @property
@@ -306,8 +300,6 @@ class View(Struct, frozen=True):
     blind: bool = False
     item: str | None = None
     """The id of the verdict under the cursor."""
-    hundreds: int = 0
-    """For how many hundreds of labels the page of pace was shown."""
 
 
 class Loaded(Struct, frozen=True):

@@ -32,6 +32,8 @@ def problem_of(table: Mapping[str, Any]) -> tuple[str, str, str]:
     name, *inner = min(paths, key=lambda path: [*table].index(str(path[0])))
     name, value = str(name), table[str(name)]
     if name not in names:
+        if name == "hundreds":
+            return name, "the page after each hundred labels is gone", "Take the line out."
         hint = near(name, names, f"Settings: {', '.join(names)}.")
         return name, f"there is no setting {quoted(name)}", hint
     if name != "keys":

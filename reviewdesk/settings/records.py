@@ -177,12 +177,6 @@ class Settings(Struct, frozen=True):
             'a share such as "20%", or a number from 0 to 1',
         ),
     ] = _NONE
-    hundreds: Annotated[
-        bool,
-        Setting(
-            "Whether a page after each hundred labels says how the work goes.", "true or false"
-        ),
-    ] = True
     tags: Annotated[
         tuple[str, ...],
         Setting(

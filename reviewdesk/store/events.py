@@ -33,7 +33,6 @@ class NewEvent(Struct, frozen=True):
     item: bytes | None = None
     label: Truth | None = None
     author: str | None = None
-    tentative: bool = False
     detail: Mapping[str, Any] = field(default_factory=dict)
     target: int | None = None
 
@@ -73,7 +72,7 @@ def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> 
             "item": entry.item,
             "label": None if entry.label is None else entry.label.value,
             "author": entry.author or reviewer,
-            "tentative": int(entry.tentative),
+            "tentative": 0,  # of older versions; it is part of the hash
             "detail": canonical_json(detail).decode(),
             "action": action,
             "target": entry.target,
@@ -106,7 +105,6 @@ def to_event(row: Mapping[str, Any] | sqlite3.Row, *, undone: bool = False) -> E
         item_hash=row["item"].hex() if row["item"] is not None else None,
         label=Truth(row["label"]) if row["label"] else None,
         detail=detail,
-        tentative=bool(row["tentative"]),
         undone=undone,
     )
 

@@ -22,7 +22,7 @@ def of_item(conn: sqlite3.Connection, item: bytes) -> list[dict[str, Any]]:
     """
     # SQLite's json_extract ends a text at NUL, so SQL only selects the event.
     rows = conn.execute(
-        """SELECT l.item, l.label, l.tentative, l.key, e.author, e.reviewer, e.at, e.run,
+        """SELECT l.item, l.label, l.key, e.author, e.reviewer, e.at, e.run,
                   e.verdict, e.detail, l.slot = 'adjudication' AS adjudicated, n.detail AS noted
            FROM current_events l JOIN label_events e ON e.key = l.key
            LEFT JOIN current_events c

@@ -28,13 +28,12 @@ DEFERRED = """SELECT item FROM current_events
 
 
 class Mark(Struct, frozen=True):
-    """The truth of one item by its labels, and whether any of them is tentative.
+    """The truth of one item by its labels.
 
     ``seen`` is False if every label says that its response was not on screen.
     """
 
     truth: Truth
-    tentative: bool
     seen: bool
 
 
@@ -50,9 +49,9 @@ class _ReviewerItems(Struct, frozen=True):
 
 def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
     """Return the truth of each given item by its labels; items without a label are absent."""
-    query = "SELECT item, truth, tentative, seen FROM truths WHERE item IN (*)"
+    query = "SELECT item, truth, seen FROM truths WHERE item IN (*)"
     return {
-        row["item"]: Mark(Truth(row["truth"]), bool(row["tentative"]), bool(row["seen"]))
+        row["item"]: Mark(Truth(row["truth"]), bool(row["seen"]))
         for row in in_pages(conn, query, items)
     }
 
@@ -108,7 +107,6 @@ def _queue_row(row: sqlite3.Row, mark: Mark | None, own: _ReviewerItems) -> Queu
         stratum=STRATA[row["stratum"]],
         audit=bool(row["audit"] & 1),
         label=mark.truth if mark else None,
-        tentative=bool(mark and mark.tentative),
         deferred=row["item"] in own.deferred,
         marked=row["item"] in own.marked,
         noted=own.reviewer in authors,

@@ -32,13 +32,14 @@ def view(conn: sqlite3.Connection, run: int, reviewer: str) -> View | None:
 def _view(text: str) -> View | None:
     """Read a stored view; one that is damaged counts as none."""
     try:
-        found = View(**json.loads(text))
+        state = json.loads(text)
+        state.pop("hundreds", None)  # kept by older versions
+        found = View(**state)
         (found.filter + found.order + (found.item or "")).encode()
     except (AttributeError, RecursionError, TypeError, ValueError):
         return None
     fits = isinstance(found.filter, str) and isinstance(found.item, str | None)
-    fits = fits and isinstance(found.blind, bool) and type(found.hundreds) is int
-    return found if fits else None
+    return found if fits and isinstance(found.blind, bool) else None
 
 
 def save_view(conn: sqlite3.Connection, run: int, reviewer: str, state: View) -> None:
@@ -198,7 +199,6 @@ class WorkEvent(Struct, frozen=True):
     verdict: str
     item: bytes
     label: Truth | None
-    tentative: bool
     blind: bool | None
     told: bool | None
     again: str | None
@@ -222,7 +222,7 @@ def work(
     and up to ``last``.
     """
     rows = conn.execute(
-        """SELECT seq, key, kind, verdict, item, label, tentative,
+        """SELECT seq, key, kind, verdict, item, label,
                   json_extract(detail, '$.blind'), json_extract(detail, '$.told'),
                   json_extract(detail, '$.again'), ifnull(json_extract(detail, '$.unseen'), 0),
                   action, target
@@ -236,7 +236,7 @@ def work(
         (desk_id(conn), reviewer, after, last, run),
     )
     rows.row_factory = None
-    for seq, key, kind, verdict, item, label, tentative, blind, told, *rest in rows:
+    for seq, key, kind, verdict, item, label, blind, told, *rest in rows:
         again, unseen, action, target = rest
         yield WorkEvent(
             seq,
@@ -245,7 +245,6 @@ def work(
             verdict,
             item,
             Truth(label) if label else None,
-            bool(tentative),
             None if blind is None else bool(blind),
             None if told is None else bool(told),
             again,

@@ -112,14 +112,14 @@ def labelled(conn: sqlite3.Connection) -> dict[int, int]:
     return {row["run"]: row["n"] for row in rows}
 
 
-def truths(conn: sqlite3.Connection, run: int) -> dict[tuple[Truth, bool], int]:
-    """Count the labelled contents of a run by truth and whether a label is tentative."""
+def truths(conn: sqlite3.Connection, run: int) -> dict[Truth, int]:
+    """Count the labelled contents of a run by truth."""
     rows = conn.execute(
-        """SELECT t.truth, t.tentative, count(*) AS n FROM truths t CROSS JOIN verdicts v
-           ON v.item = t.item AND v.run = ? WHERE v.audit < 2 GROUP BY t.truth, t.tentative""",
+        """SELECT t.truth, count(*) AS n FROM truths t CROSS JOIN verdicts v
+           ON v.item = t.item AND v.run = ? WHERE v.audit < 2 GROUP BY t.truth""",
         (run,),
     )
-    return {(Truth(row["truth"]), bool(row["tentative"])): row["n"] for row in rows}
+    return {Truth(row["truth"]): row["n"] for row in rows}
 
 
 def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, DecisionCounts]:

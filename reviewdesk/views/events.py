@@ -39,8 +39,7 @@ def event(one: Event, result: RerunResult | None = None) -> tuple[str | Text, ..
         many = detail.get("together")
         imported += f", with {many - 1:,} more" if isinstance(many, int) and many > 1 else ""
         closed = ", closed without an answer" if detail.get("closed") else ""
-        mark = "?" if one.tentative else ""
-        words.append(f" {one.label.value}{mark}{closed}{imported}{sight}")
+        words.append(f" {one.label.value}{closed}{imported}{sight}")
     if one.kind in {"undo", "redo"}:
         words += [": ", outside(detail.get("was") or "", 60)]
     if one.kind == "tags":

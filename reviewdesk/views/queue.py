@@ -11,7 +11,7 @@ from reviewdesk.views.words import NONE, held, number, plural
 
 def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
     """Return one verdict as one line; with ``blind``, only its id, test and label."""
-    mark = NONE if row.label is None else row.label + ("?" if row.tentative else "")
+    mark = NONE if row.label is None else row.label
     test = ("  ", outside(row.test, 120)) if row.test != row.id else ()
     names = (outside(row.id, 80), *test)
     if blind:

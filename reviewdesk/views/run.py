@@ -265,7 +265,6 @@ def _labels(found: RunDetails, *, blind: bool) -> _Pairs:
         ("decided", f"{labels.decided:,} of {found.run.verdicts:,} (pass or fail)"),
         ("can't tell", f"{labels.unsure:,}"),
         ("disputed", f"{labels.disputed:,}"),
-        ("tentative", f"{labels.tentative:,}"),
     ]
     if done is None or blind:
         return pairs

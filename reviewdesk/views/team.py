@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reviewdesk.domain.labels.chain import AGENT, DESK
-from reviewdesk.domain.labels.team import Disagreement, Opinion, TeamMember, TeamPage
+from reviewdesk.domain.labels.team import Disagreement, TeamMember, TeamPage
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import Ranged
 from reviewdesk.views.document import (
@@ -128,9 +128,9 @@ def _row(item: Disagreement, names: Sequence[str], *, blind: bool) -> Row:
     settled = item.adjudication
     cells: tuple[Words, ...] = (
         outside(item.id, 60),
-        *(_label(said[name]) if name in said else NONE for name in names),
+        *(TRUTHS[said[name].label] if name in said else NONE for name in names),
         *(() if blind else (decision(item.decision),)),
-        NONE if settled is None else (_label(settled), " by ", outside(settled.reviewer, 24)),
+        NONE if settled is None else (TRUTHS[settled.label], " by ", outside(settled.reviewer, 24)),
     )
     every = (*item.opinions, *((settled,) if settled else ()))
     notes = (
@@ -139,11 +139,6 @@ def _row(item: Disagreement, names: Sequence[str], *, blind: bool) -> Row:
         if one.note
     )
     return Row(cells, below=tuple(notes))
-
-
-def _label(one: Opinion) -> Text:
-    word = TRUTHS[one.label]
-    return Text(f"{word.text}?", word.tone) if one.tentative else word
 
 
 def chain_name(reviewer: str, desk: str) -> str:

@@ -194,9 +194,7 @@ def _label(item: Item) -> Words:
         return Text("labelled by another", Tone.MUTED)
     if label is None:
         return Text("no label", Tone.MUTED)
-    return "label ", Text(
-        f"{label}{'?' if item.row.tentative else ''}", _LABELS.get(label, Tone.NOTE)
-    )
+    return "label ", Text(label, _LABELS.get(label, Tone.NOTE))
 
 
 def checks(item: Item) -> tuple[Section, ...]:

@@ -58,7 +58,6 @@ def test_the_settings_in_force(cli: Cli, file: File, desk_path: Path) -> None:
         "prices": {"value": "", "source": "default"},
         "repeat": {"value": 0.0, "source": "default"},
         "double": {"value": 0.0, "source": "default"},
-        "hundreds": {"value": True, "source": "default"},
         "tags": {"value": [], "source": "default"},
         "tags_after_fail": {"value": False, "source": "default"},
         "api_key_command": {"value": {}, "source": "default"},

@@ -96,13 +96,13 @@ def test_show_gives_the_votes(loaded: Cli) -> None:
 
 
 def test_show_lists_the_labels(loaded: Cli) -> None:
-    loaded("label", "split", "fail", "--tentative", "--note", "hm")
+    loaded("label", "split", "fail", "--note", "hm")
     loaded("undo")
     loaded("label", "split", "pass")
     found = loaded("show", "split", "--json").json
-    assert [(row["label"], row["tentative"], row["undone"]) for row in found["labels"]] == [
-        ("fail", True, True),
-        ("pass", False, False),
+    assert [(row["label"], row["undone"]) for row in found["labels"]] == [
+        ("fail", True),
+        ("pass", False),
     ]
     # A label from the shell says nothing of having been blind.
     assert [row["blind"] for row in found["labels"]] == [None, None]
@@ -166,7 +166,7 @@ def test_events(loaded: Cli) -> None:
     wanted = keys("event, seq, run, id, item_hash, label, reviewer, at")
     steps: list[tuple[tuple[str, ...], str, str | None]] = [
         (("label", "split", "fail"), "label", "fail"),
-        (("label", "split", "pass", "--tentative"), "label", "pass"),
+        (("label", "split", "pass"), "label", "pass"),
         (("undo",), "undo", "fail"),
         (("undo",), "undo", None),
         (("redo",), "redo", "fail"),

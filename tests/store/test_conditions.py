@@ -54,7 +54,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
         assert index(found, now)
         key = {name: found.find(now, name) for name in "abcde"}
         with closing(open_desk(found.path, "ben")) as ben:
-            ben.label(key["a"], Truth.PASS, tentative=True)
+            ben.label(key["a"], Truth.PASS)
             ben.label(key["b"], Truth.PASS)
             tag(ben, key["d"], ["wrong-policy"])
             ben.note(key["d"], "the wheel again")

@@ -15,7 +15,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk import sql as desk_sql
 from reviewdesk.desk.export import page_data
 from reviewdesk.desk.export import report as export
-from reviewdesk.desk.figures import calibration, jurors, two_panels, whatif, work
+from reviewdesk.desk.figures import calibration, jurors, two_panels, whatif
 from reviewdesk.desk.figures.ballots import panels
 from reviewdesk.desk.labels import transfer
 from reviewdesk.desk.review import filters, history, items, marks, other_runs, runs, search
@@ -71,7 +71,6 @@ READS: dict[str, Read] = {
     "calibration page": of_run(calibration.calibration_page),
     "jurors": of_run(jurors.jurors_page),
     "what if": of_run(whatif.what_if),
-    "work": of_run(work.work_page),
     "panels": of_run(lambda desk, run: panels(desk, run).key.tolist()),
     "labels": of_run(lambda desk, run: list(transfer.list_labels(desk, run))),
     "tags": of_run(marks.tag_counts),

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,31 +20,28 @@ from reviewdesk.desk.figures.labels_file import calibrate_file
 from reviewdesk.desk.figures.two_panels import panel_comparison
 from reviewdesk.desk.figures.whatif import what_if as what_if_of
 from reviewdesk.desk.figures.whatif import what_if_item
-from reviewdesk.desk.figures.work import work_page
 from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.live.panel_check import check_panel
 from reviewdesk.desk.live.rerun_history import beside, of_item
 from reviewdesk.desk.review.runs import run_details
-from reviewdesk.domain.labels.pace import TimedLabel
 from reviewdesk.domain.labels.repeats import LabelPair, self_agreement
 from reviewdesk.domain.labels.team import Disagreement, Opinion, TeamMember, TeamPage
-from reviewdesk.domain.labels.work import WorkPage, agreements, reasons_to_stop, work_pace
 from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.rerun import flip_rates
 from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.panel.turnout import Turnout, Turnouts
 from reviewdesk.domain.records import Item, Pace, Run, Truth
-from reviewdesk.domain.stats.figures import Ranged, Target
+from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.raters import Labels, RatedStratum, rater_agreement
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif.item import attacks
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.views import jurors as juror_views
-from reviewdesk.views import pace, whatif
 from reviewdesk.views import run as run_views
 from reviewdesk.views import team as team_views
+from reviewdesk.views import whatif
 from reviewdesk.views.calibration import calibration, file_calibration
 from reviewdesk.views.calibration import summary as calibration_summary
 from reviewdesk.views.comparison import comparison, two_panels
@@ -113,19 +109,6 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     yield "jurors of such items", jurors(seated, target=Target.ITEMS)
     yield "jurors, blind", jurors(seated, blind=True)
     yield "what if", whatif.what_if(what_if_of(desk, run))
-    yield "pace", pace.work(work_page(desk, run))
-    yield "pace, worked", pace.work(worked(desk, run))
-    yield "pace, blind", pace.work(work_page(desk, run, blind=True))
-
-
-def worked(desk: Desk, run: Run) -> WorkPage:
-    """A page of pace in which every part has something to say."""
-    at = datetime(2025, 1, 31, tzinfo=UTC)
-    timed = [TimedLabel(at + timedelta(seconds=10 * n), 10.0 + n / 10) for n in range(250)]
-    pairs = [LabelPair(Truth.PASS, Truth.FAIL, unseen=n > 5) for n in range(20)]
-    stop = reasons_to_stop(timed, agreements(pairs), Ranged(0.8, 0.79, 0.81))
-    page = replace(work_page(desk, run), agreement=agreements(pairs), pace=work_pace(timed))
-    return replace(page, stop=stop)
 
 
 def of_verdicts(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
@@ -187,17 +170,16 @@ def of_team() -> Iterator[tuple[str, Document]]:
     found = rater_agreement([RatedStratum(items)], ("ann", HOSTILE))
     pairs = [LabelPair(Truth.PASS, Truth.FAIL, unseen=False)] * 3
     members = tuple(
-        TeamMember(name, 27, Pace(123.0, 4.0, 27), self_agreement(pairs))
-        for name in ("ann", HOSTILE)
+        TeamMember(name, 27, Pace(123.0, 27), self_agreement(pairs)) for name in ("ann", HOSTILE)
     )
     page = TeamPage(members, found, 27, False, 4, 1)
     yield "team", team_views.team(page)
     same = rater_agreement([RatedStratum(Counter[Labels]({("pass", "pass"): 12}), 40)], ("a", "b"))
     yield "team, alike", team_views.team(TeamPage((), same, 13, True, 0, 0))
     at = "2025-01-31T12:00:00+00:00"
-    one = Opinion("ann", Truth.PASS, True, at, None)
-    two = Opinion(HOSTILE, Truth.FAIL, False, at, HOSTILE)
-    settled = Opinion(HOSTILE, Truth.UNSURE, False, at, HOSTILE)
+    one = Opinion("ann", Truth.PASS, at, None)
+    two = Opinion(HOSTILE, Truth.FAIL, at, HOSTILE)
+    settled = Opinion(HOSTILE, Truth.UNSURE, at, HOSTILE)
     listed = [
         Disagreement(1, HOSTILE, "ab", None, None, (one, two), None),
         Disagreement(2, "v", "cd", Decision.PASS, 0.9, (one, replace(two, reviewer="cy")), settled),

@@ -239,7 +239,7 @@ def test_tags_and_pace(tmp_path: Path) -> None:
     assert found.pace is not None
     found = replace(found, pace=replace(found.pace, counted=119))
     assert "PACE" not in text(found)
-    found = replace(found, pace=Pace(3600.0, 1.0, 120))
+    found = replace(found, pace=Pace(3600.0, 120))
     drawn = text(found)
     assert "TAGS  items that carry them" in drawn
     assert "tone 2   wrong-date 1" in drawn
@@ -315,7 +315,7 @@ def test_no_line_is_too_wide(tmp_path: Path) -> None:
         found,
         jurors=jurors,
         tags=(TagCount(clean, 3), TagCount("x" * 100, 1)),
-        pace=Pace(per_hour=90.0, median_dwell=31.0, counted=12),
+        pace=Pace(per_hour=90.0, counted=12),
         calibration=replace(found.calibration, warnings=(clean,)),
         alone=replace(found.alone, warnings=(clean,)),
     )

@@ -28,7 +28,7 @@ PROGRESS = Progress(
 )
 def test_the_time_left_is_the_rest_at_the_mean_dwell(dwell: float, words: str) -> None:
     # The median, here a second, is not what so many labels take.
-    found = Pace(3600 / dwell, 1.0, 30)
+    found = Pace(3600 / dwell, 30)
     assert time_texts(PROGRESS, found) == (
         f"about {words} for the 24 left", f"{words} left", words
     )  # fmt: skip
@@ -39,9 +39,9 @@ def test_the_time_left_is_the_rest_at_the_mean_dwell(dwell: float, words: str) -
 
 def test_no_time_is_told_before_the_pace_is_steady_or_when_nothing_is_left() -> None:
     assert time_texts(PROGRESS, None) == ("", "", "")
-    assert time_texts(PROGRESS, Pace(100.0, 50.0, 4)) == ("", "", "")
+    assert time_texts(PROGRESS, Pace(100.0, 4)) == ("", "", "")
     done = Progress(30, 30, 15, 15, 15, 15, 0, 0, 0, left=0)
-    assert time_texts(done, Pace(100.0, 50.0, 30)) == ("", "", "")
+    assert time_texts(done, Pace(100.0, 30)) == ("", "", "")
 
 
 def test_progress_is_told_in_words_and_in_short() -> None:
@@ -75,4 +75,4 @@ def test_figures_wait_for_twenty_labels_or_for_all_that_a_small_run_can_give() -
 def test_a_pace_means_something_after_five_labels_over_two_minutes(
     per_hour: float | None, counted: int, steady: bool
 ) -> None:
-    assert Pace(per_hour, 1.0, counted).steady is steady
+    assert Pace(per_hour, counted).steady is steady

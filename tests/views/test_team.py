@@ -14,8 +14,8 @@ from reviewdesk.views.team import chain_name, disagreements
 def test_each_name_heads_its_column() -> None:
     at = "2025-01-31T12:00:00+00:00"
     opinions = (
-        Opinion("ann", Truth.PASS, False, at, None),
-        Opinion("ben-of-the-long-name", Truth.FAIL, False, at, None),
+        Opinion("ann", Truth.PASS, at, None),
+        Opinion("ben-of-the-long-name", Truth.FAIL, at, None),
     )
     found = disagreements([Disagreement(1, "v1", "ab", Decision.PASS, 0.9, opinions, None)])
     heads, row = document_text(found).splitlines()[1:3]

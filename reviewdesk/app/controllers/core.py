@@ -87,7 +87,6 @@ class Core:
         self._panes, self.reading, self.reruns = Panes(), ReadingOptions(), NOTHING
         self.figures, self.saved, self._unmarked = Figures(), _unsaved(desk), ""
         self.requests: list[Request] = []
-        self.counted: Callable[[Figures, Figures], None] = lambda _old, _new: None
         self.start = self.rows = self.seek = 0
         self.strip, self._reader, self.seen = LiveStrip(), RerunReader(), SeenItems(clock)
         self.outbox = Outbox(desk, runner, self.follow, self.complain)
@@ -206,6 +205,11 @@ class Core:
         self.recalibrate()
         self.show(keep=True, rows=True)
 
+    def count(self, name: str) -> None:
+        """Count what has been saved in the progress, and mark it once the figures have it too."""
+        self.review.session = replace(self.session, progress=self.review.progress())
+        self.mark(f"saved ✓ {name}")
+
     def mark(self, text: str) -> None:
         """Show the saved mark ``text`` only when the figures that count the saved event arrive."""
         self.saved, self._unmarked = "", text
@@ -218,8 +222,7 @@ class Core:
     def _take_figures(self, found: object, error: ReviewDeskError | None) -> None:
         self.saved, self._unmarked = self._unmarked or self.saved, ""
         if isinstance(found, Figures):
-            old, self.figures = self.figures, found
-            self.counted(old, found)
+            self.figures = found
         if error is not None:
             self.complain(error, where=REVIEW)
 
@@ -290,8 +293,8 @@ def _read_figures(strip: LiveStrip, session: Session, desk: Desk, _report: Repor
     found = strip.read(desk, session.run)
     if session.view.blind:
         skipped = blockers.skipped(desk, session.run)
-        return Figures(found.calibration, found.alone, found.pace, found.given, skipped)
-    return Figures(found.calibration, None, found.pace, found.given, found.blockers)
+        return Figures(found.calibration, found.alone, found.pace, skipped)
+    return Figures(found.calibration, None, found.pace, found.blockers)
 
 
 def _index(run: Run, desk: Desk, report: Report) -> object:

@@ -320,9 +320,7 @@ class DeskController:
         core.calm()
         core.calm(REVIEW)
         refuse_withheld(core.keys, typed.name)
-        if typed.name not in commands.COMMANDS:
-            self._choose(typed.name)
-        elif (command := self._commands.get(typed.name)) is not None:
+        if (command := self._commands.get(typed.name)) is not None:
             command(typed.argument)
         else:
             core.go(None)

@@ -120,7 +120,7 @@ def arrival_of(ballot: CanonicalBallot) -> Arrival:
 
 INDEX, LOAD, EXPORT, FIGURES = "indexing", "loading", "writing", "calibration"
 UNDO = "undoing"
-RERUN, PACE, BACKUP = "asking", "pace", "backup"
+RERUN, BACKUP = "asking", "backup"
 PREPARING, UNFINISHED, FLIPS = "preparing", "unfinished re-runs", "flip rates"
 QUEUE, COLUMNS, SEARCH, SAVING = "queue", "columns", "search", "saving"
 CLAIMS, TEAM = "claims", "agreement"

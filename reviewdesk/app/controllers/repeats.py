@@ -141,7 +141,6 @@ class Repeats:
         row = replace(
             item.row,
             label=one.second.label if one.second else None,
-            tentative=one.second.tentative if one.second else False,
             deferred=one.deferred and one.second is None,
             marked=marked,
             noted=note is not None,

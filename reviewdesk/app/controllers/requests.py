@@ -130,14 +130,6 @@ class DiffForm(Struct, frozen=True):
     read: Callable[[int], DiffPage]
 
 
-class PaceForm(Struct, frozen=True):
-    """Shows how the reviewer's work goes; the answer is whether one of ``label_keys`` closed it."""
-
-    title: str
-    document: Document
-    label_keys: frozenset[str]
-
-
 class ExplainForm(Struct, frozen=True):
     """Shows terms with their sentences, the chosen one first; there is no answer."""
 
@@ -168,7 +160,7 @@ class HelpForm(Struct, frozen=True):
 
 Form: TypeAlias = (
     "PromptForm | QuestionForm | OrderForm | ChoiceForm | NoteForm | TagsForm | HistoryForm"
-    " | DiffForm | PanelsForm | PaceForm | TeamForm | ExplainForm | HelpForm | RerunForm"
+    " | DiffForm | PanelsForm | TeamForm | ExplainForm | HelpForm | RerunForm"
 )
 
 

@@ -14,15 +14,14 @@ from reviewdesk.app.controllers.core import REVIEW, RUNS, Core, back_up
 from reviewdesk.app.controllers.desk import DeskController
 from reviewdesk.app.controllers.item import AnnotationController, ItemController
 from reviewdesk.app.controllers.jobs import Runner
-from reviewdesk.app.controllers.labels import SelectionController
-from reviewdesk.app.controllers.pace import PaceController
+from reviewdesk.app.controllers.labels import LabelController
 from reviewdesk.app.controllers.queue import QueueController, QueueReader
 from reviewdesk.app.controllers.reading import PaneController, ReadingController
 from reviewdesk.app.controllers.requests import MOVES, Ask, Request
 from reviewdesk.app.controllers.rerun import RerunController
 from reviewdesk.app.controllers.state import Page, Panes, Session, ViewState
 from reviewdesk.app.controllers.team import ClaimController, TeamController
-from reviewdesk.app.controllers.undo import LastWrites, offer_unsaved
+from reviewdesk.app.controllers.undo import LastWrites, UndoController, offer_unsaved
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
 from reviewdesk.app.keys.keymap import Keymap, allowed, offered
 from reviewdesk.desk import Desk
@@ -65,15 +64,17 @@ class ReviewController:
         self.queue = QueueController(core, self._reader)
         item, self.rerun = ItemController(core, self.queue.use), RerunController(core)
         annotations = AnnotationController(core)
-        reading, pace = ReadingController(core, pages), PaceController(core)
+        reading = ReadingController(core, pages)
         team = TeamController(core, self.queue.use)
-        self.labels = SelectionController(core, pace.labelled, annotations.labelled_fail)
+        self.labels = LabelController(core, annotations.labelled_fail)
         self.panes = PaneController(core, reading.verbs["jury.reasons"])
         commands = self.queue.commands | annotations.commands | self.rerun.commands
-        commands |= pace.commands | team.commands
+        commands |= team.commands
         self.desk = DeskController(core, self.choose, commands, colourless=colourless)
         self._verbs = self.queue.verbs | item.verbs | annotations.verbs | reading.verbs | team.verbs
-        self._verbs |= self.rerun.verbs | pace.verbs | self.labels.verbs | self.panes.verbs
+        self._verbs |= (
+            self.rerun.verbs | self.labels.verbs | self.panes.verbs | UndoController(core).verbs
+        )
         self._on_every_screen, self.close = self.desk.verbs, self.desk.close
         self.end, self.flush = self.desk.end, LastWrites(core).flush
 

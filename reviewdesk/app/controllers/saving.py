@@ -60,7 +60,7 @@ def with_waiting(rows: list[QueueRow], writes: Sequence[Write]) -> list[QueueRow
         if act.kind == "defer":
             changed["deferred"] = True
         elif act.label is not None:
-            changed |= {"label": act.label, "tentative": act.tentative}
+            changed["label"] = act.label
         keys = write.skips | {item.row.key}
         for place, row in enumerate(found):
             if row.key in keys:

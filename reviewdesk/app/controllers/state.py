@@ -244,16 +244,11 @@ class Panes(Struct, frozen=True):
 
 
 class Figures(Struct, frozen=True, eq=False):
-    """The figures of the strip; ``alone`` are the metrics of the labelled verdicts, if blind.
-
-    ``given`` is how many items of the run the reviewer labelled on screen, ``None`` until it is
-    known.
-    """
+    """The figures of the strip; ``alone`` are the metrics of the labelled verdicts, if blind."""
 
     calibration: Calibration | None = None
     alone: Metrics | None = None
     pace: Pace | None = None
-    given: int | None = None
     blockers: tuple[Blocker, ...] = ()
     """What labels wait behind, as far as the session may tell."""
 

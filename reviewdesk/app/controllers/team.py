@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from msgspec.structs import replace
-
 from reviewdesk.app.controllers.core import REVIEW, Core, item_to_change
 from reviewdesk.app.controllers.jobs import TEAM, Job, Report
+from reviewdesk.app.controllers.labels import WORDS
 from reviewdesk.app.controllers.requests import ChoiceForm, FieldInput, PromptForm, TeamForm
 from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.controllers.state import Page
@@ -76,9 +75,6 @@ class ClaimController:
         core.say_here(f"this item {what}; both labels would be kept", Tone.NOTE)
 
 
-_WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
-
-
 class TeamController:
     """Shows how far the reviewers of a run agree, and adjudicates where they differ."""
 
@@ -108,14 +104,14 @@ class TeamController:
             core.say_here("nothing to adjudicate: no two people gave this item different labels")
             return
         name = show_line(item.verdict.id, 60)
-        given = ", ".join(f"{show_line(who, 24)} {_WORDS[word]}" for who, word in said.items())
+        given = ", ".join(f"{show_line(who, 24)} {WORDS[word]}" for who, word in said.items())
 
         def chosen(place: int | None) -> None:
             if place is not None:
                 form = PromptForm("Why, for", hint="enter alone gives no reason", name=name)
-                core.ask(form, partial(self._settle, item, [*_WORDS][place]))
+                core.ask(form, partial(self._settle, item, [*WORDS][place]))
 
-        core.ask(ChoiceForm(f"What did {name} deserve? {given}", [*_WORDS.values()]), chosen)
+        core.ask(ChoiceForm(f"What did {name} deserve? {given}", [*WORDS.values()]), chosen)
 
     def _settle(self, item: Item, truth: Truth, answer: FieldInput | None) -> None:
         """Save an adjudication as one event, unless the reason was left with escape."""
@@ -124,11 +120,10 @@ class TeamController:
             core.say_here("nothing was adjudicated")
             return
         act = adjudication.adjudication(core.desk, item.row.key, truth, answer.text or None)
-        name = f"adjudicate {_WORDS[truth]} {item.verdict.id}"
+        name = f"adjudicate {WORDS[truth]} {item.verdict.id}"
 
         def saved(_event: object) -> None:
-            core.review.session = replace(core.session, progress=core.review.progress())
-            core.mark(f"saved ✓ {name}")
+            core.count(name)
             core.recalibrate()
 
         core.outbox.put(Write(act, saved, name=name, item=item))

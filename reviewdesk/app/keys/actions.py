@@ -43,7 +43,6 @@ class Action(Struct, frozen=True):
 LABEL, MOVE, QUEUE, ITEM, SCREENS, DESK = "Label", "Move", "Queue", "Item", "Screens", "Desk"
 
 _TYPED = "it takes an argument: the command line asks for it"
-_PACE = "it comes by itself after each hundred labels; the palette and :pace are enough"
 _TEAM = "for those who work with others: the palette and :team are enough"
 _SHOWN = "f in the dialog of R turns to what the filter shows; the palette and :rerun shown too"
 _SELDOM = "chosen seldom: the palette and :theme are enough"
@@ -52,9 +51,6 @@ _LABELS = (
     Action("label.pass", LABEL, "Label pass, go on", "p,1", REVIEW, "pass"),
     Action("label.fail", LABEL, "Label fail, go on", "f,2", REVIEW, "fail"),
     Action("label.unsure", LABEL, "Label can't tell, go on", "i,3", REVIEW, "can't tell"),
-    Action("tentative.pass", LABEL, "Label pass, tentative", "P", REVIEW),
-    Action("tentative.fail", LABEL, "Label fail, tentative", "F", REVIEW),
-    Action("tentative.unsure", LABEL, "Label can't tell, tentative", "I", REVIEW),
     Action("select", LABEL, "Select the item, or not; go to the next one", "v", REVIEW, "select"),
     Action("select.range", LABEL, "Select from the last selected item to here", "V", REVIEW),
     Action("select.all", LABEL, "Select all that the filter shows, or none", "asterisk", REVIEW),
@@ -171,7 +167,6 @@ _DESK = (
     Action(
         "kept.forget", DESK, "Forget what this desk keeps of the screen", why="chosen once a year"
     ),
-    Action("pace", DESK, "Your pace and agreement with yourself", where=REVIEW, why=_PACE),
     Action("team", DESK, "How far the reviewers agree, and where not", where=REVIEW, why=_TEAM),
     Action("redraw", DESK, "Draw the whole screen again", "ctrl+l"),
     Action("stop", DESK, "Stop what runs in the background", "ctrl+x"),
@@ -201,7 +196,7 @@ OF_MACHINE = frozenset(
 
 Whoever reviews in a browser sits elsewhere, and has none of them.
 """
-GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith(("label.", "tentative.")))
+GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith("label."))
 """The actions that give a label: chosen by name instead of by key, they ask for confirmation."""
 
 

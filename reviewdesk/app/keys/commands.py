@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from reviewdesk.app.controllers.state import Session
-from reviewdesk.app.keys.actions import ACTIONS, THEMES
+from reviewdesk.app.keys.actions import THEMES
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters, marks
 from reviewdesk.domain.query.completion import (
@@ -55,7 +55,6 @@ COMMANDS = {
             "[shown] [WHO] [FILE]",
             "ask again, or about all shown: juror NAME, missing or panel; a panel file",
         ),
-        Command("pace", "", "your pace, your agreement with yourself, what the last labels moved"),
         Command("team", "", "how far the reviewers of the run agree, and where they differ"),
         Command("queue", "", "the queue"),
         Command("item", "", "the item"),
@@ -77,7 +76,7 @@ COMMANDS = {
 
 
 class TypedCommand(Struct, frozen=True):
-    """A parsed command line; ``name`` is a command or the id of an action."""
+    """A parsed command line."""
 
     name: str
     argument: str
@@ -90,29 +89,25 @@ def parse_command(text: str) -> TypedCommand:
         return TypedCommand("go", text)
     name, _, argument = text.partition(" ")
     argument = argument.strip()
-    # Some actions are commands too: each name is listed once.
-    known = list(dict.fromkeys((*COMMANDS, *ACTIONS)))
-    if name not in known:
-        near = difflib.get_close_matches(name, known, 3, 0.5)
+    command = COMMANDS.get(name)
+    if command is None:
+        near = difflib.get_close_matches(name, COMMANDS, 3, 0.5)
         hint = f"Did you mean {', '.join(near)}?" if near else "tab lists the commands."
         raise UsageError(f"no command {name!r}" if name else "no command was typed", hint)
-    command = COMMANDS.get(name)
-    if command is not None and command.must and not argument:
+    if command.must and not argument:
         raise UsageError(f"{name} needs {command.argument}", f"{name}: {command.note}.")
-    if argument and (command is None or not command.argument):
+    if argument and not command.argument:
         raise UsageError(f"{name} takes nothing after it", f"Found {argument!r}.")
     return TypedCommand(name, argument)
 
 
 def complete_command(text: str, cursor: int, arguments: Mapping[str, Completer]) -> Completion:
-    """Complete the name of a command or action or, after the name, the command's argument."""
+    """Complete the name of a command or, after the name, the command's argument."""
     head = text[:cursor]
     lead = len(head) - len(head.lstrip(": "))
     name, space, typed = head[lead:].partition(" ")
     if not space:
-        options = [Option(c.name, f"{c.argument}  {c.note}".strip()) for c in COMMANDS.values()] + [
-            Option(a.id, a.title) for a in ACTIONS.values() if a.id not in COMMANDS
-        ]
+        options = [Option(c.name, f"{c.argument}  {c.note}".strip()) for c in COMMANDS.values()]
         return choose(lead, cursor, name, options)
     completer = arguments.get(name)
     if completer is None:

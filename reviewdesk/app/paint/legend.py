@@ -15,7 +15,6 @@ from reviewdesk.app.paint.rows import (
     NOT_TOLD,
     NOTED,
     OPEN_WITH,
-    TENTATIVE,
     UNSAVED,
 )
 from reviewdesk.app.paint.styled import Lines, Piece, flow, heading, line, pad, paragraph
@@ -112,8 +111,6 @@ def _labels() -> Iterable[tuple[Piece, str]]:
     for truth, text in TRUTHS.items():
         mark, ink = LABELS[truth]
         yield (mark, ink), text
-        if truth in {Truth.PASS, Truth.FAIL}:
-            yield (f"{mark}{TENTATIVE}", ink), f"{text}, tentative"
     yield DEFERRED, "deferred"
     yield NOT_TOLD, "labelled by another, told once you label or reveal it"
     yield OPEN_WITH, "open with another reviewer"

@@ -43,8 +43,6 @@ NOT_TOLD = ("✓", Ink.MUTED)
 OPEN_WITH = ("@", Ink.NOTE)
 MARKED, NOTED, CHOSEN = "*", "¶", "+"
 DEFERRED = ("z", Ink.NOTE)
-TENTATIVE = "?"
-"""The suffix of a tentative label."""
 UNSAVED = "~"
 """The suffix of what waits to be saved."""
 SPELLED = 56
@@ -57,7 +55,7 @@ LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE 
 
 
 def label_mark(row: QueueRow) -> Piece:
-    """Return the label as up to three characters: ``·`` none, ``p?`` tentative, ``z`` deferred.
+    """Return the label as up to three characters: ``·`` none, ``z`` deferred.
 
     ``✓`` is the label of another, which is not told, and ``@`` no label, but open with another.
     Behind it a ``~`` says that it waits to be saved.
@@ -66,8 +64,7 @@ def label_mark(row: QueueRow) -> Piece:
     if row.label is None and (row.labelled_by_other or row.open_with or row.deferred):
         open_ = OPEN_WITH if row.open_with else DEFERRED
         mark, ink = NOT_TOLD if row.labelled_by_other else open_
-    tentative = row.tentative and row.label in {"pass", "fail"}
-    return f"{mark}{TENTATIVE * tentative}{UNSAVED * row.saving}", ink
+    return f"{mark}{UNSAVED * row.saving}", ink
 
 
 @lru_cache(1024)

@@ -30,15 +30,11 @@ ONE_BY_ONE = 2_000
 
 
 class Strip(Struct, frozen=True):
-    """Both lines of the strip, the figures of the labelled verdicts alone, and the pace.
-
-    ``given`` is the number of items of the run that the reviewer labelled on screen.
-    """
+    """Both lines of the strip, the figures of the labelled verdicts alone, and the pace."""
 
     calibration: Calibration
     alone: Metrics
     pace: Pace
-    given: int
     blockers: tuple[Blocker, ...] = ()
     """What labels wait behind, by the draw."""
 
@@ -88,7 +84,7 @@ class LiveStrip:
                 pace = work.pace(desk, run)
             self._kept = _Snapshot(_identity(desk), run.hash, newest, live, work)
             found = live.calibration()
-            return Strip(found, live.alone(), pace, work.given, self._named(desk, run, found.gaps))
+            return Strip(found, live.alone(), pace, self._named(desk, run, found.gaps))
 
     def _named(self, desk: Desk, run: Run, gaps: Sequence[DrawGap]) -> tuple[Blocker, ...]:
         """Name what labels wait behind; each place is looked up once."""

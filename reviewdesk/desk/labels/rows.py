@@ -255,7 +255,6 @@ def _full_row(
         "item_hash": verdict.item.hex(),
         "decision": verdict.decision,
         "truth": label["label"],
-        "tentative": bool(label["tentative"]),
         "adjudicated": label["adjudicated"],
         "stratum": STRATA[verdict.place.stratum],
         "pi": made.inclusion[verdict.key],

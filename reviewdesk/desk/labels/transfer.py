@@ -51,7 +51,6 @@ def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
                 "item_hash": verdict.item.hex(),
                 "decision": verdict.decision,
                 "label": label["label"],
-                "tentative": bool(label["tentative"]),
                 "adjudicated": label["adjudicated"],
                 "reviewer": label["author"],
                 "at": detail.get("at") or label["at"],
@@ -163,6 +162,5 @@ def _label_event(
         item=found["item"],
         label=Truth(row.truth),
         author=author,
-        tentative=row.tentative,
         detail={name: value for name, value in detail.items() if value is not None},
     )

@@ -35,7 +35,6 @@ class Edit(Struct, frozen=True):
     key: int
     facts: Mapping[str, object] = field(default_factory=dict)
     label: Truth | None = None
-    tentative: bool = False
     more_tags: Sequence[str] = ()
     view: View | None = None
     others: Sequence[Edit] = ()
@@ -67,9 +66,7 @@ class Edit(Struct, frozen=True):
 
     def placed(self, desk: OpenFile) -> tuple[int, NewEvent]:
         """Return the key of the item's run and the event of this edit, without the others."""
-        entry = NewEvent(
-            self.kind, desk.at(), label=self.label, tentative=self.tentative, detail=self.facts
-        )
+        entry = NewEvent(self.kind, desk.at(), label=self.label, detail=self.facts)
         return items.about(desk, self.key, entry, self.more_tags)
 
 

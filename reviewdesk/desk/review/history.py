@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -35,15 +34,6 @@ class PaceReader:
     def __init__(self) -> None:
         """Start before the first event."""
         self._pacing, self._seq = Pacing(), 0
-        self._given: dict[int, bytes] = {}
-        """The item of each label on screen, by its action."""
-        self._labels: Counter[bytes] = Counter()
-        """The number of labels on screen that stand, by item."""
-
-    @property
-    def given(self) -> int:
-        """The number of items of the run that the reviewer labelled on screen."""
-        return len(self._labels)
 
     def pace(self, desk: Desk, run: Run) -> Pace:
         """Read the new events of the log and return the pace; imported labels do not count."""
@@ -55,17 +45,7 @@ class PaceReader:
             self._seq = event.seq
             if event.target is not None:
                 self._pacing.turn(event.target, stands=event.kind == "redo")
-                self._count(event.target, 1 if event.kind == "redo" else -1)
             if event.run == run.hash and not event.untimed:
                 step = PaceEvent(datetime.fromisoformat(event.at), event.kind)
                 self._pacing.add(step, event.action)
-                if event.kind == "label" and event.item is not None:
-                    self._given[event.action] = event.item
-                    self._count(event.action, 1)
         return self._pacing
-
-    def _count(self, action: int, more: int) -> None:
-        if (item := self._given.get(action)) is not None:
-            self._labels[item] += more
-            if not self._labels[item]:
-                del self._labels[item]

@@ -190,9 +190,7 @@ def _seed(desk: Desk, run: Run) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def second_label(
-    key: int, truth: Truth, view: View, *, tentative: bool, blind: bool, unseen: bool
-) -> Edit:
+def second_label(key: int, truth: Truth, view: View, *, blind: bool, unseen: bool) -> Edit:
     """Return a second label of an item, which is no label: it only measures the reviewer.
 
     It is ``blind`` if the panel's answer was hidden since the item came back, and ``unseen`` if it
@@ -200,7 +198,7 @@ def second_label(
     """
     # Items come back on screen only, where a label key waits for the response to be seen.
     facts = {"blind": blind, "unseen": unseen, "seen": True}
-    return Edit("repeat", key, facts, truth, tentative, view=view)
+    return Edit("repeat", key, facts, truth, view=view)
 
 
 def newest_event(desk: Desk) -> int:

@@ -64,22 +64,18 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
         )
 
 
-def _truths(desk: Desk, run: Run) -> Mapping[tuple[Truth, bool], int]:
+def _truths(desk: Desk, run: Run) -> Mapping[Truth, int]:
     """Count the labelled contents of a run without those that wait for a second opinion."""
     found = Counter(runs.truths(desk.conn, run.key))
     keys = verdicts.keys_of_items(desk.conn, run.key, withheld(desk).waiting)
     for item, mark in queue.marks(desk.conn, list(keys)).items():
-        found[mark.truth, mark.tentative] -= len(keys[item]) if run.by_verdict else 1
+        found[mark.truth] -= len(keys[item]) if run.by_verdict else 1
     return found
 
 
-def _label_counts(found: Mapping[tuple[Truth, bool], int]) -> LabelCounts:
-    truths = dict.fromkeys(Truth, 0)
-    for (truth, _), n in found.items():
-        truths[truth] += n
+def _label_counts(found: Mapping[Truth, int]) -> LabelCounts:
     return LabelCounts(
-        decided=truths[Truth.PASS] + truths[Truth.FAIL],
-        unsure=truths[Truth.UNSURE],
-        disputed=truths[Truth.DISPUTED],
-        tentative=sum(n for (_, tentative), n in found.items() if tentative),
+        decided=found.get(Truth.PASS, 0) + found.get(Truth.FAIL, 0),
+        unsure=found.get(Truth.UNSURE, 0),
+        disputed=found.get(Truth.DISPUTED, 0),
     )

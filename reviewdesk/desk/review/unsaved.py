@@ -158,7 +158,6 @@ def _shape(desk: Desk, at: datetime, edit: Kept) -> dict[str, Any]:
         "verdict": row["id"],
         "item": row["item"].hex(),
         "label": edit.label,
-        "tentative": edit.tentative,
         "facts": dict(edit.facts),
         **({"others": [_shape(desk, at, one) for one in edit.others]} if edit.others else {}),
     }
@@ -254,7 +253,7 @@ def _edit(desk: Desk, given: Mapping[str, Any]) -> UnsavedEdit:
     if kind in {"undo", "redo"}:
         return UnsavedEdit(at.astimezone(UTC), "", undo.Turn(kind, facts))
     labels = kind in {"label", "repeat", "adjudicate"}
-    if labels is (given["label"] is None) or type(given["tentative"]) is not bool:
+    if labels is (given["label"] is None):
         raise ValueError(f"holds a {kind} without a label, or with one that it cannot have")
     label = Truth(given["label"]) if labels else None
     if label is Truth.DISPUTED:
@@ -265,7 +264,7 @@ def _edit(desk: Desk, given: Mapping[str, Any]) -> UnsavedEdit:
     if not key or verdicts.by_key(desk.conn, key)["item"].hex() != item:
         raise ValueError("holds an edit of an item that this desk has not")
     others = tuple(_other(desk, one, kind, facts[ONCE]) for one in given.get("others", ()))
-    edit: Kept = Edit(kind, key, facts, label, given["tentative"], others=others)
+    edit: Kept = Edit(kind, key, facts, label, others=others)
     if kind == "draft":
         edit = NoteDraft(key, facts["text"], facts.get("since", 0))
     return UnsavedEdit(at.astimezone(UTC), verdict, edit)

@@ -113,7 +113,6 @@ def _opinion(label: Mapping[str, Any]) -> Opinion:
     return Opinion(
         label["author"],
         Truth(label["label"]),
-        bool(label["tentative"]),
         json.loads(label["detail"]).get("at") or label["at"],
         label["note"],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -22,13 +22,6 @@ class PaceEvent(Struct, frozen=True):
     at: datetime
     kind: str
     stands: bool = True
-
-
-class TimedLabel(Struct, frozen=True):
-    """When a label was given, and its dwell in seconds."""
-
-    at: datetime
-    dwell: float
 
 
 class _StepRecord(Struct, frozen=True):
@@ -53,8 +46,7 @@ class Pacing:
     def __init__(self) -> None:
         """Start without any step."""
         self._records: list[_StepRecord] = []
-        self._dwells: list[float] = []
-        self._worked = 0.0
+        self._counted, self._worked = 0, 0.0
         self._spent: timedelta | None = None
 
     def add(self, step: PaceEvent, action: int = 0) -> None:
@@ -71,7 +63,7 @@ class Pacing:
         self._records.append(_StepRecord(step, action, self._spent, self._worked, dwell))
         self._spent = spent
         if dwell is not None:
-            insort(self._dwells, dwell)
+            self._counted += 1
             self._worked += dwell
 
     def turn(self, action: int, *, stands: bool) -> None:
@@ -90,23 +82,10 @@ class Pacing:
         passed = self._records.pop()
         self._spent, self._worked = passed.spent, passed.worked
         if passed.dwell is not None:
-            del self._dwells[bisect_left(self._dwells, passed.dwell)]
+            self._counted -= 1
         return passed
 
-    def timed(self) -> list[TimedLabel]:
-        """Return the labels that have a dwell, oldest first."""
-        found = ((one.step.at, one.dwell) for one in self._records)
-        return [TimedLabel(at, dwell) for at, dwell in found if dwell is not None]
-
     def pace(self) -> Pace:
-        """Return the pace so far.
-
-        ``median_dwell`` is the median of the dwells, ``per_hour`` their number / their sum * 3600.
-        Both are ``None`` without dwells, and ``per_hour`` also if the dwells sum to 0.
-        """
-        dwells, middle = self._dwells, len(self._dwells) // 2
-        return Pace(
-            per_hour=len(dwells) / self._worked * 3600 if self._worked else None,
-            median_dwell=(dwells[middle] + dwells[~middle]) / 2 if dwells else None,
-            counted=len(dwells),
-        )
+        """Return the pace so far: the number of dwells / their sum * 3600, unless that sum is 0."""
+        per_hour = self._counted / self._worked * 3600 if self._worked else None
+        return Pace(per_hour, self._counted)

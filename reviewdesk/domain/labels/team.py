@@ -40,7 +40,6 @@ class Opinion(Struct, frozen=True):
 
     reviewer: str
     label: Truth
-    tentative: bool
     at: str
     note: str | None
 

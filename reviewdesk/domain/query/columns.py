@@ -17,12 +17,12 @@ CODES: Mapping[str, tuple[str, ...]] = {
 """The words of the coded columns; a code is the index of its word, and -1 is none."""
 PLACES = frozenset({"draw", "mix", "id"})
 """Columns that hold the rows in an order, and not a fact about each row."""
-LABELS = frozenset({"truth", "tentative"})
+LABELS = frozenset({"truth"})
 """The columns that change with the labels."""
 TYPES: Mapping[str, str] = {
     **dict.fromkeys(NUMBERS, "d"),
     **dict.fromkeys(sorted(PLACES), "i"),
-    **dict.fromkeys((*CODES, "tentative", *UNANIMOUS), "b"),
+    **dict.fromkeys((*CODES, *UNANIMOUS), "b"),
     "flags": "i",
 }
 """The type code of every column, as of ``array``."""

@@ -112,7 +112,7 @@ def _needs_label(part: Part) -> bool:
         return not part.negated and part.filter.decided
     if part.name == "label":
         return part.negated is (part.value == "none")
-    return part.name in {"wrong", "tentative"} and not part.negated
+    return part.name == "wrong" and not part.negated
 
 
 def parse_filter(text: str) -> Filter:

@@ -59,7 +59,7 @@ def _columns_of_term(term: Term) -> set[str]:
         return {"flags"}
     if term.name in WRONG:
         return {"decision", "truth"}
-    fixed = {"label": "truth", "tentative": "tentative"}
+    fixed = {"label": "truth"}
     name = fixed.get(term.name, term.name.replace(".", "_"))
     return {name} & TYPES.keys() - PLACES
 
@@ -196,7 +196,6 @@ _CONDITIONS: Mapping[str, Callable[[QueueFacts, Term], Mask]] = {
     "flag": _flag,
     "number": _number,
     "warn": _warn,
-    "tentative": _held,
     "untagged": _untagged,
     **dict.fromkeys(("label", "decision", "band", "ours.band"), _coded),
     **dict.fromkeys(WRONG, _wrong),

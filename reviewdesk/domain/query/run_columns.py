@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from reviewdesk.domain.labels.marks import TENTATIVE, TRUTH, TRUTHS
+from reviewdesk.domain.labels.marks import TRUTH, TRUTHS
 from reviewdesk.domain.query.columns import CODES, NOT_TOLD
 from reviewdesk.domain.query.filter import Term
 from reviewdesk.domain.query.masks import Column, Mask, Rows
@@ -61,10 +61,9 @@ class RunColumns:
     def add_labels(self, marks: bytearray, not_told: Iterable[int] = ()) -> None:
         """Keep the truths in the bytes of all labels; the keys ``not_told`` have one untold."""
         held = np.frombuffer(marks, np.uint8)
-        truth, tentative = _TRUTHS[held & TRUTH], (held & TENTATIVE != 0).astype(np.int8)
-        hidden = self.mask(not_told)
-        truth[hidden], tentative[hidden] = CODES["truth"].index(NOT_TOLD), 0
-        self.columns |= {"truth": truth, "tentative": tentative}
+        truth = _TRUTHS[held & TRUTH]
+        truth[self.mask(not_told)] = CODES["truth"].index(NOT_TOLD)
+        self.columns["truth"] = truth
 
     def mask(self, keys: Iterable[int]) -> Mask:
         """Return where the verdicts of these keys lie; keys of other runs are left out."""

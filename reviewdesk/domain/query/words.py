@@ -27,7 +27,6 @@ FLAGS = {
 STATES = {
     "mark": "marked by you",
     "note": "has a note",
-    "tentative": "labelled, to come back to",
     "deferred": "put off by you",
 }
 """Words for what reviewers did with an item."""

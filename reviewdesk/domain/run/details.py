@@ -50,7 +50,6 @@ class LabelCounts(Struct, frozen=True):
     decided: int
     unsure: int
     disputed: int
-    tentative: int
 
     @property
     def given(self) -> int:

@@ -55,7 +55,7 @@ class TruthCounts(Struct, frozen=True):
     undecided: int = 0
 
 
-_NO_PACE = Pace(per_hour=None, median_dwell=None, counted=0)
+_NO_PACE = Pace(per_hour=None, counted=0)
 _NOTHING = RunRate(RateMethod.NONE, None, None, None)
 
 

@@ -65,7 +65,6 @@ class LabelRow(Struct, frozen=True):
     run: str | None
     item_hash: str | None
     truth: str
-    tentative: bool
     note: str | None
     reviewer: str | None
     time: str | None
@@ -96,6 +95,7 @@ class _Label(Strict):
     reviewer: str | None = None
     time: str | None = None
     tentative: bool | None = None
+    """Of exports of older versions: such a label counts as any other."""
     adjudicated: bool | None = None
     tags: Annotated[list[str], Wanted("a list of texts")] | None = None
     blind: bool | None = None
@@ -242,8 +242,7 @@ def _label_row(line: int, row: Row, fail: Fail) -> LabelRow:
     if found.time is not None and not is_time(found.time):
         problem = f"time {must_be('a time such as 2025-01-31T12:00:00Z', found.time)}"
         raise fail(f"line {line}", problem, "")
-    stated = found.model_dump() | {
-        "tentative": bool(found.tentative),
+    stated = found.model_dump(exclude={"tentative"}) | {
         "adjudicated": bool(found.adjudicated),
         "tags": tuple(found.tags or ()),
     }

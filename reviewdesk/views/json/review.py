@@ -23,7 +23,7 @@ def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:
         "run": run.name,
         **shape(
             row,
-            "id test decision score agreement agreement_source band flags label tentative deferred "
+            "id test decision score agreement agreement_source band flags label deferred "
             "stratum audit",
         ),
     }
@@ -164,7 +164,7 @@ def _review(item: Item) -> dict[str, Any]:
         "labels": [
             shape(
                 made,
-                "label reviewer=author at blind=detail.blind seen=detail.seen tentative undone",
+                "label reviewer=author at blind=detail.blind seen=detail.seen undone",
             )
             for made in item.history
             if made.kind == "label"

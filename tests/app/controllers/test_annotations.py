@@ -62,7 +62,7 @@ def test_digits_tag_the_item_just_labelled_and_not_the_one_on_screen(tmp_path: P
 def test_label_keys_do_nothing_while_the_line_is_open_and_wait_after_it(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=FILE) as review:
         review.press("label.fail", "tags.labelled")
-        review.press("label.pass", "label.fail", "tentative.pass", "undo")
+        review.press("label.pass", "label.fail", "label.pass", "undo")
         assert len(review.events()) == 1
         assert stored(review, "item/001").row.label is Truth.FAIL
         review.answer(False)
@@ -93,21 +93,18 @@ def test_a_held_digit_tags_once(tmp_path: Path) -> None:
         assert stored(review, "item/001").tags == USUAL[1:3]
 
 
-@pytest.mark.parametrize("action", ["label.fail", "tentative.fail"])
-def test_the_line_opens_after_every_fail_if_the_settings_say_so(
-    tmp_path: Path, action: str
-) -> None:
+def test_the_line_opens_after_every_fail_if_the_settings_say_so(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=FILE, settings=ASKS) as review:
         review.press("label.pass")
         assert not review.dialogs
-        review.press(action)
+        review.press("label.fail")
         assert (line_of(review).name, review.current) == ("item/002", "item/003")
         review.answer(False)
         review.choose("label.fail")
         review.answer(True)
         assert line_of(review).name == "item/003"
     with reviewing(tmp_path / "x", view=FILE) as review:
-        review.press(action)
+        review.press("label.fail")
         assert not review.dialogs
 
 

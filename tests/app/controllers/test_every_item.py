@@ -39,7 +39,7 @@ def test_no_label_is_saved_before_its_response_was_on_screen(
     desk = Desk.open(tmp_path / "d.db", reviewer="ann")
     run = desk.load(Source.from_path(report)).run
     # The page after a hundred labels would take the next key.
-    settings = Settings(hundreds=False)
+    settings = Settings()
     review = Review(desk, run, view=View(order="file"), size=size, settings=settings)
     total = len(review.session.keys)
     for _ in range(total):

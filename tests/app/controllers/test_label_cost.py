@@ -15,7 +15,7 @@ from tests.helpers import label_row
 
 FEW, MANY, COUNT = 60, 600, 700
 KEYS = (
-    "label.pass", "label.fail", "undo", "undo", "redo", "tentative.pass", "defer", "mark",
+    "label.pass", "label.fail", "undo", "undo", "redo", "label.pass", "defer", "mark",
     "tags.labelled", "next",
 )  # fmt: skip
 
@@ -68,7 +68,7 @@ def repeat_costs(path: Path, labelled: int) -> list[tuple[int, int]]:
     desk, run = open_run(path / "d.db", report([verdict(i) for i in range(COUNT)]))
     for key in desk.queue(run, "", "file")[:labelled]:
         desk.label(key, Truth.PASS, blind=True, more={"told": False})
-    settings = Settings(repeat=Share(1), feedback=Feedback.NEVER, hundreds=False)
+    settings = Settings(repeat=Share(1), feedback=Feedback.NEVER)
     review = Review(desk, run, view=View(order="file", blind=True), settings=settings)
     review.press("label.pass", "label.pass")
     found = [cost(review, name) for name in (*["label.pass"] * 6, "undo", "redo")]

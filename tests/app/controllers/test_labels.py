@@ -31,9 +31,8 @@ def test_a_label_is_saved_marked_and_moves_on(tmp_path: Path) -> None:
         assert review.current != first
         assert review.labels[0] is Truth.PASS
         assert review.state.saved == f"saved ✓ pass {first}"
-        review.press("label.fail", "label.unsure", "tentative.fail")
+        review.press("label.fail", "label.unsure", "label.fail")
         assert review.labels[:4] == [Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.FAIL]
-        assert [event.tentative for event in review.events()] == [False, False, False, True]
         review.press("back")
         assert review.session.index == 3
 
@@ -199,10 +198,8 @@ def test_a_desk_that_was_deleted_saves_nothing_and_says_so(tmp_path: Path) -> No
 
 def test_a_label_chosen_by_name_asks_and_no_is_the_default(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
-        review.choose("tentative.fail")
-        assert review.dialog == QuestionForm(
-            f"Label {review.current} fail, tentative?", "u takes it back."
-        )
+        review.choose("label.fail")
+        assert review.dialog == QuestionForm(f"Label {review.current} fail?", "u takes it back.")
         review.answer(False)
         assert not any(review.labels)
         review.choose("label.fail")

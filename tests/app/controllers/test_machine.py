@@ -31,9 +31,8 @@ WRITES = (
     "defer", "mark", "reveal", "undo", "redo", "blind", "tags.labelled", "note.labelled",
 )  # fmt: skip
 LABELS = {
-    "label.pass": (Truth.PASS, False), "label.fail": (Truth.FAIL, False),
-    "label.unsure": (Truth.UNSURE, False), "tentative.pass": (Truth.PASS, True),
-    "tentative.fail": (Truth.FAIL, True),
+    "label.pass": Truth.PASS, "label.fail": Truth.FAIL,
+    "label.unsure": Truth.UNSURE,
 }  # fmt: skip
 COMMANDS = (
     "filter esc", "filter", "filter label:none", "filter id~00", "filter id~zzz", "order agreement",
@@ -75,9 +74,8 @@ class ReviewMachine(RuleBasedStateMachine):
         # One label, of the item that was in view where it could be read, and on disk.
         assert item is not None
         assert review.state.where == "review"
-        truth, tentative = LABELS[action]
-        self.given.append((item.verdict.id, truth.value, tentative))
-        if '"blind":true' in self._labels()[-1][3]:
+        self.given.append((item.verdict.id, LABELS[action].value))
+        if '"blind":true' in self._labels()[-1][2]:
             assert hidden
             assert not query
         assert "saved ✓" in review.state.saved
@@ -154,7 +152,7 @@ class ReviewMachine(RuleBasedStateMachine):
     def _labels(self) -> list[tuple[Any, ...]]:
         """The labels of this reviewer on either run, undone or not, in the order of the log."""
         rows = self.desk.conn.execute(
-            "SELECT verdict, label, tentative, detail FROM label_events "
+            "SELECT verdict, label, detail FROM label_events "
             "WHERE kind = 'label' AND reviewer = 'ann' ORDER BY key"
         )
         return [tuple(row) for row in rows]

@@ -35,7 +35,7 @@ class Worker:
     """One reviewer at work, who labels what comes next."""
 
     def __init__(self, desk: Desk, double: float) -> None:
-        settings = Settings(double=Share(double), hundreds=False)
+        settings = Settings(double=Share(double))
         self.review = Review(desk, desk.run(), settings=settings, claims=True)
         self.name, self.shown = desk.reviewer, 0
         # Here no thread saves while the next key comes: a key waits until its label is on disk.

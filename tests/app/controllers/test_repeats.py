@@ -23,7 +23,7 @@ from tests.app.builders import SMALL, open_run, report, verdict
 from tests.app.reviewkit import Review
 from tests.helpers import tag
 
-ALL = Settings(repeat=Share(1), feedback=Feedback.NEVER, hundreds=False)
+ALL = Settings(repeat=Share(1), feedback=Feedback.NEVER)
 """Every item that can come back does, as soon as the least number of labels between allows."""
 
 

@@ -28,7 +28,7 @@ def left(tmp_path: Path) -> Path:
     with reviewing(tmp_path, 6) as review:
         with closing(sqlite3.connect(review.desk.path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            review.press("label.pass", "tentative.fail", "note.labelled")
+            review.press("label.pass", "label.fail", "note.labelled")
             review.answer("because")
             review.typed("tags", "vague")
             review.press("mark", "defer")

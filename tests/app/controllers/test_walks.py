@@ -107,7 +107,7 @@ class Walk:
         self.dice = random.Random(seed)  # noqa: S311  (dice)
         body = report([verdict(i, **more) for i, more in enumerate(TEXTS, start=1)])
         self.desk, run = open_run(path / "d.db", body)
-        settings = Settings(hundreds=False, tags_after_fail=seed % 3 == 0)
+        settings = Settings(tags_after_fail=seed % 3 == 0)
         view = View(order="file", blind=bool(seed % 2))
         keys = [row[0] for row in self.desk.conn.execute("SELECT key FROM verdicts")]
         self.items = {one.item_hash: one for one in (read_item(self.desk, key) for key in keys)}

@@ -14,7 +14,7 @@ from tests.app.appkit import open_run, report, verdict
 from tests.app.reviewkit import session_of
 
 PROGRESS = Progress(30, 6, 15, 3, 15, 1, 0, 0, 0, left=24)
-PACE = Pace(72.0, 50.0, 6)
+PACE = Pace(72.0, 6)
 SAVED = "saved ✓ pass delete-account-now"
 
 

@@ -44,15 +44,9 @@ def test_every_flag_is_there_with_its_meaning() -> None:
         assert f"  {short:<9}{WORDS[flag]}: {FLAGS[flag]}" in drawn()
 
 
-@pytest.mark.parametrize(
-    ("label", "tentative", "deferred"), [*product([None, *Truth], [False, True], [False, True])]
-)
-def test_every_label_mark_is_there_in_its_ink(
-    label: Truth | None, tentative: bool, deferred: bool
-) -> None:
-    row = QueueRow(
-        1, "id", "test", None, None, None, None, Flag(0), "", False, label, tentative, deferred
-    )
+@pytest.mark.parametrize(("label", "deferred"), [*product([None, *Truth], [False, True])])
+def test_every_label_mark_is_there_in_its_ink(label: Truth | None, deferred: bool) -> None:
+    row = QueueRow(1, "id", "test", None, None, None, None, Flag(0), "", False, label, deferred)
     mark, ink = label_mark(row)
     said = "deferred" if label is None and deferred else TRUTHS[label]
     [line] = [content for content in legend_lines(200) if f"  {mark} {said}" in content.plain]

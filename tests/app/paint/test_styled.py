@@ -89,7 +89,7 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
     rude_session = replace(session, view=rude, run=replace(session.run, name=HOSTILE))
     keymap, everything = Keymap.of(ACTIONS), hints(dict.fromkeys(ACTIONS, True))
     blind = replace(rude_session, view=replace(rude, blind=True))
-    pace = Pace(120.0, 30.0, 4)
+    pace = Pace(120.0, 4)
     for width in WIDTHS:
         check(item_lines(item, width, hidden=False), width)
         check(jury_lines(item, width), width)
@@ -99,7 +99,7 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
         check(nothing_lines(rude_session, keymap, width), width)
         check(tiny_lines(width), width)
         for page in ("", "Runs"):
-            header = Header(rude_session, HOSTILE, "indexing 3%", Pace(120.0, 30.0, 5), page)
+            header = Header(rude_session, HOSTILE, "indexing 3%", Pace(120.0, 5), page)
             check([header_line(header, width)], width)
         for most in (1, 3):
             shown = status_lines(styled.inline(HOSTILE), "", most, width)
@@ -135,19 +135,19 @@ ROW = QueueRow(
 
 
 @pytest.mark.parametrize(
-    ("label", "tentative", "deferred", "mark"),
+    ("label", "deferred", "mark"),
     [
-        (None, False, False, "·"),
-        (Truth.PASS, False, False, "p"),
-        (Truth.FAIL, True, False, "f?"),
-        (Truth.UNSURE, False, False, "?"),
-        (Truth.DISPUTED, False, False, "!"),
-        (None, False, True, "z"),
-        (Truth.PASS, False, True, "p"),
+        (None, False, "·"),
+        (Truth.PASS, False, "p"),
+        (Truth.FAIL, False, "f"),
+        (Truth.UNSURE, False, "?"),
+        (Truth.DISPUTED, False, "!"),
+        (None, True, "z"),
+        (Truth.PASS, True, "p"),
     ],
 )
-def test_label_marks(label: Truth | None, tentative: bool, deferred: bool, mark: str) -> None:
-    row = replace(ROW, label=label, tentative=tentative, deferred=deferred)
+def test_label_marks(label: Truth | None, deferred: bool, mark: str) -> None:
+    row = replace(ROW, label=label, deferred=deferred)
     assert label_mark(row)[0] == mark
 
 

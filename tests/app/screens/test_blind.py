@@ -47,7 +47,7 @@ u|u|ctrl+p|=wr|escape|backslash|=wr|tab|escape|backslash|=juror:|tab|escape|back
 escape|backslash|=flip:|tab|escape|backslash =wrong enter|n|backslash =!wrong enter|n
 backslash =wrong:pass enter|n|o|escape|colon =order enter|escape|colon =order -score enter|n
 slash =thinks enter|slash =answer enter|escape|colon =go 99 enter|z|z|less_than_sign
-colon =pace enter|escape|colon =compare enter|escape|colon =compare second enter|escape
+colon =compare enter|escape|colon =compare second enter|escape
 colon =kept.forget enter|n|f3|f2|f4|e|escape|tab|tab|tab|tab|tab|v|i|enter|escape|f5|e|escape
 d|escape|j|tab|escape
 """

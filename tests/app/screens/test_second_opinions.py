@@ -22,9 +22,9 @@ STEPS = """
 y|d|escape|ctrl+p|=pass|escape|v v v|escape|backslash|=tag:|tab|escape|backslash =label:pass enter|n
 backslash =label:fail enter|backslash =label:none enter|backslash =wrong enter
 backslash =!wrong enter|backslash =note enter|backslash =tag:pleasing enter
-backslash =tentative enter|backslash =label:unsure enter|backslash =label:disputed enter
+backslash =label:unsure enter|backslash =label:disputed enter
 backslash =tag:none enter|backslash =text~lovely enter
-backslash enter|slash =lovely enter|slash =terrible enter|escape|o|escape|colon =pace enter|escape
+backslash enter|slash =lovely enter|slash =terrible enter|escape|o|escape
 colon =compare second enter|escape|f4|tab|tab|tab|v|i|e|escape|enter|escape|f2|r|n|space|space|b|r
 """
 """What is pressed, a step after each bar or line, as in the twins of a blind session. The screen of
@@ -45,7 +45,7 @@ def twin(path: Path, truth: Truth) -> Desk:
         bob.label(key, Truth.FAIL if passed else Truth.PASS)
         bob.undo()
         note, tag = ("lovely", "pleasing") if passed else ("terrible", "awful")
-        bob.label(key, truth, note=note, tags=[tag], tentative=passed)
+        bob.label(key, truth, note=note, tags=[tag])
     bob.close()
     return desk
 

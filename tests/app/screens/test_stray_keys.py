@@ -19,9 +19,9 @@ from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, staged, verdict
 
 LABELS = {
-    "p": ("pass", 0), "1": ("pass", 0), "P": ("pass", 1),
-    "f": ("fail", 0), "2": ("fail", 0), "F": ("fail", 1),
-    "i": ("unsure", 0), "3": ("unsure", 0), "I": ("unsure", 1),
+    "p": "pass", "1": "pass",
+    "f": "fail", "2": "fail",
+    "i": "unsure", "3": "unsure",
 }  # fmt: skip
 OPENERS = (
     "c", "t", "backslash", "slash", "colon", "o", "at", "question_mark", "ctrl+p",
@@ -34,15 +34,11 @@ KEYS = [
 ]  # fmt: skip
 
 
-def given(path: Path) -> list[tuple[str, int]]:
+def given(path: Path) -> list[str]:
     conn = sqlite3.connect(path)
     try:
-        return [
-            tuple(row)
-            for row in conn.execute(
-                "SELECT label, tentative FROM label_events WHERE kind = 'label' ORDER BY key"
-            )
-        ]
+        rows = conn.execute("SELECT label FROM label_events WHERE kind = 'label' ORDER BY key")
+        return [row[0] for row in rows]
     finally:
         conn.close()
 
@@ -181,7 +177,7 @@ async def test_a_label_waits_until_the_item_itself_is_in_view(tmp_path: Path) ->
             assert given(path) == []
         stage.clock.wait(1.0)
         await stage.press("p")
-        assert given(path) == [("pass", 0)]
+        assert given(path) == ["pass"]
 
 
 async def test_a_note_in_one_burst_with_its_enter_is_whole(tmp_path: Path) -> None:
@@ -210,7 +206,7 @@ async def test_a_paste_outside_a_text_does_nothing_and_says_so(tmp_path: Path, t
         assert stage.current == "item/002"
         # A hand's key counts again.
         await stage.press("p")
-        assert given(path) == [("pass", 0)]
+        assert given(path) == ["pass"]
 
 
 async def test_a_burst_on_the_heels_of_a_label_does_nothing(tmp_path: Path) -> None:
@@ -220,7 +216,7 @@ async def test_a_burst_on_the_heels_of_a_label_does_nothing(tmp_path: Path) -> N
         await stage.press("p")
         stage.clock.wait(0.2)
         await burst(stage, "f", "a", "i", "l")
-        assert given(path) == [("pass", 0)]
+        assert given(path) == ["pass"]
 
 
 async def test_a_burst_answers_no_question(tmp_path: Path) -> None:

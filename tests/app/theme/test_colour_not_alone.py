@@ -75,14 +75,6 @@ ROWS: list[tuple[str, QueueRow, QueueRow]] = [
     ("deferred", ROW, replace(ROW, deferred=True)),
     ("note", ROW, replace(ROW, noted=True)),
     ("note of others", ROW, replace(ROW, noted_by_others=True)),
-    *(
-        (
-            f"tentative {truth}",
-            replace(ROW, label=truth),
-            replace(ROW, label=truth, tentative=True),
-        )
-        for truth in (Truth.PASS, Truth.FAIL)
-    ),
 ]
 
 
@@ -238,7 +230,7 @@ def panes(run_file: str, folder: Path, width: int) -> Iterator[Content]:
     truths = [*Truth][:3]
     for i, key in enumerate(desk.queue(run)):
         if i % 2:
-            desk.label(key, truths[i % 3], tentative=i % 5 == 0, blind=False)
+            desk.label(key, truths[i % 3], blind=False)
     for row in desk.rows(desk.queue(run)):
         for current in (True, False):
             yield queue_line(row, width, current=current, blind=False)

@@ -63,20 +63,20 @@ def test_an_exact_export_warns_where_rows_weigh_differently(cli: Cli, write: Wri
     assert sum(row["weight"] for row in full) == pytest.approx(80)
 
 
-FULL = """confidence correct confidence_source id run item_hash decision truth tentative stratum pi
+FULL = """confidence correct confidence_source id run item_hash decision truth stratum pi
     weight selection blind reviewer time note tags"""
 
 
 @pytest.fixture
 def rich(cli: Cli, write: Write) -> Cli:
-    """Labels of every kind: unsure, tentative, disputed, with notes, and by two reviewers."""
+    """Labels of every kind: unsure, disputed, with notes, and by two reviewers."""
     twin = {**verdict("twin"), **{key: verdict("v1")[key] for key in ("input", "output")}}
     body = json.loads(numbered(12))
     cli("ingest", write("report.json", report(*body["verdicts"], twin)))
     for name, truth, *more in (
         ("v0", "fail"),
         ("v1", "pass", "--note", "clear =1+1"),
-        ("v2", "fail", "--tentative"),
+        ("v2", "fail"),
         ("v3", "unsure", "--note", "who knows\nthis"),
         ("v4", "pass"),
         ("v5", "fail"),
@@ -94,7 +94,6 @@ def test_a_full_export_says_everything(rich: Cli) -> None:
     assert len(full) == 11
     assert all(row.keys() >= set(FULL.split()) for row in full)
     by_place = {(row["id"], row["reviewer"]): row for row in full}
-    assert by_place["v2", "ann"]["tentative"] is True
     assert by_place["v3", "ann"]["note"] == "who knows\nthis"
     assert by_place["twin", "ann"]["truth"] == by_place["v1", "ann"]["truth"] == "pass"
     assert by_place["twin", "ann"]["item_hash"] == by_place["v1", "ann"]["item_hash"]

@@ -73,7 +73,7 @@ def test_only_the_reviewers_own_and_only_of_the_run(tmp_path: Path) -> None:
 
 def test_the_pace_of_a_sitting(desk: Desk) -> None:
     run = desk.run()
-    assert PaceReader().pace(desk, run) == Pace(None, None, 0)
+    assert PaceReader().pace(desk, run) == Pace(None, 0)
     keys = {name: desk.find(run, name) for name in ("v0", "v1", "v2", "v3", "v4")}
     desk.label(keys["v0"], Truth.PASS, blind=False)
     wait(desk, 9)
@@ -89,7 +89,7 @@ def test_the_pace_of_a_sitting(desk: Desk) -> None:
     desk.label(keys["v3"], Truth.PASS, blind=False)
     # v1 took 9 + 1 s; v2 (8 + 1) + (10 + 1), then 1 to undo and 8 + 1 to label again, 30 s in all;
     # v3 came after 301 s, which is an absence. 2 / 40 * 3600 = 180.
-    assert PaceReader().pace(desk, run) == Pace(180.0, 20.0, 2)
+    assert PaceReader().pace(desk, run) == Pace(180.0, 2)
 
 
 def test_an_import_is_no_work(desk: Desk) -> None:
@@ -101,16 +101,16 @@ def test_an_import_is_no_work(desk: Desk) -> None:
     wait(desk, 3)
     desk.label(desk.find(run, "v1"), Truth.PASS, blind=False)
     # One second to write each of the three rows, 2 + 3 waited, and one for the label itself.
-    assert PaceReader().pace(desk, run) == Pace(3600 / 9, 9.0, 1)
+    assert PaceReader().pace(desk, run) == Pace(3600 / 9, 1)
     with closing(open_desk(desk.path, "ben")) as ben:
-        assert PaceReader().pace(ben, run) == Pace(None, None, 0)
+        assert PaceReader().pace(ben, run) == Pace(None, 0)
 
 
 def test_labels_from_a_shell_take_nobodys_time(desk: Desk) -> None:
     run = desk.run()
     for name in ("v0", "v1", "v2"):
         desk.label(desk.find(run, name), Truth.PASS)
-    assert PaceReader().pace(desk, run) == Pace(None, None, 0)
+    assert PaceReader().pace(desk, run) == Pace(None, 0)
 
 
 def test_the_last_label_is_the_reviewers_own_in_the_run_and_by_hand(desk: Desk) -> None:

@@ -95,8 +95,6 @@ def test_a_damaged_view_counts_as_none(tmp_path: Path) -> None:
         '{"zzz": 1}',
         '{"order": 3}',
         '{"blind": "yes"}',
-        '{"hundreds": "x"}',
-        '{"hundreds": null}',
         '{"item": 7}',
         '{"item": "\\ud800"}',
         "[" * 100_000,

@@ -48,9 +48,9 @@ def test_the_columns_of_a_verdict_take_few_bytes(desk: Desk) -> None:
     assert desk.columns.bytes == count * (4 + 2 * 1 + 4)
     for order in (*ORDERS, "mix"):
         desk.queue(run, EVERY, order)
-    # Three orders, seven numbers, three codes, flags, breaches, two unanimities, truth and whether
-    # it is tentative; and a bit for each of the fixed terms: four words, one juror and one id.
-    numbers, words = 3 * 4 + 7 * 8, 3 + 4 + 2 + 2 + 2
+    # Three orders, seven numbers, three codes, flags, breaches, two unanimities, and the truth;
+    # and a bit for each of the fixed terms: four words, one juror and one id.
+    numbers, words = 3 * 4 + 7 * 8, 3 + 4 + 2 + 2 + 1
     assert desk.columns.bytes <= count * (numbers + words) + 6 * (count // 8)
 
 
@@ -81,9 +81,8 @@ def test_labels_are_read_again_after_an_event_and_not_before(desk: Desk) -> None
     assert len(keys) == 20
     desk.label(keys[3], Truth.PASS)
     with closing(open_desk(desk.path, "ben")) as ben:
-        ben.label(keys[5], Truth.FAIL, tentative=True)
+        ben.label(keys[5], Truth.FAIL)
     assert list(desk.queue(run, "label:pass|label:fail")) == [keys[3], keys[5]]
-    assert list(desk.queue(run, "tentative")) == [keys[5]]
     assert not [query for query in statements(desk, run, "!label:none") if "verdicts" in query]
     desk.undo()
     assert list(desk.queue(run, "!label:none")) == [keys[5]]
@@ -140,7 +139,7 @@ def test_a_first_page_of_a_new_filter_reads_no_more_than_the_start_of_an_order(
     first = desk.queue(run)[0]
     for key in desk.queue(run)[::3]:
         desk.label(key, Truth.PASS)
-    desk.label(first, Truth.FAIL, tentative=True)
+    desk.label(first, Truth.FAIL)
     for text in (
         "label:none",
         "score<2 !label:fail|wrong",

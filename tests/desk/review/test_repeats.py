@@ -14,12 +14,12 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.strip import LiveStrip
-from reviewdesk.desk.figures.work import work_page
 from reviewdesk.desk.labels.rows import full_rows, score_rows
 from reviewdesk.desk.labels.transfer import import_labels, list_labels
 from reviewdesk.desk.review import repeats
 from reviewdesk.desk.review.marks import tag_counts
 from reviewdesk.desk.review.repeats import WorkLog
+from reviewdesk.domain.labels.repeats import self_agreement
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.views.json import review as shapes
 from tests.helpers import Clock, label_row, load, open_desk, report, verdict
@@ -91,7 +91,7 @@ def test_figures_are_the_same_with_and_without_repeats(steps: list[tuple[str, in
 
 
 def give(desk: Desk, key: int, truth: Truth) -> None:
-    repeats.second_label(key, truth, View(), tentative=False, blind=True, unseen=True)(desk)
+    repeats.second_label(key, truth, View(), blind=True, unseen=True)(desk)
 
 
 @pytest.fixture
@@ -140,7 +140,9 @@ def test_the_newest_repeat_of_an_item_counts(desk: Desk) -> None:
     for truth in (Truth.FAIL, Truth.PASS):
         give(desk, first, truth)
     give(desk, second, Truth.PASS)
-    found = work_page(desk, run).agreement.every
+    log = WorkLog(desk, run)
+    log.read()
+    found = self_agreement(log.pairs())
     assert (found.n, found.same) == (2, 1)
 
 

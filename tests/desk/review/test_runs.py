@@ -91,11 +91,11 @@ def test_details_of_a_run(tmp_path: Path) -> None:
     run = load(desk, mixed(), "mixed.json", quorum=0.67)
     ben = open_desk(tmp_path / "desk.db", "ben")
     for name, truth in {"a": Truth.PASS, "b": Truth.FAIL, "c": Truth.UNSURE}.items():
-        desk.label(desk.find(run, name), truth, tentative=name == "b")
+        desk.label(desk.find(run, name), truth)
     desk.label(desk.find(run, "d"), Truth.PASS)
     ben.label(ben.find(run, "d"), Truth.FAIL)
     found = run_details(desk, run)
-    assert found.labels == LabelCounts(decided=2, unsure=1, disputed=1, tentative=1)
+    assert found.labels == LabelCounts(decided=2, unsure=1, disputed=1)
     assert (found.run.file, found.run.verdicts, found.run.ballots) == ("mixed.json", 6, 14)
     assert found.filled == {"quorum": 0.67}
     assert found.run.header["generator"]["model"] == "gpt-4o"

@@ -12,7 +12,6 @@ import pytest
 from reviewdesk.desk import Desk, files
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.strip import LiveStrip
-from reviewdesk.desk.figures.work import work_page
 from reviewdesk.desk.labels.transfer import list_labels
 from reviewdesk.desk.review.history import last_label, session_history
 from reviewdesk.desk.review.suggestions import suggest
@@ -60,7 +59,6 @@ def everything(desk: Desk) -> dict[str, Any]:
         "listed": list(list_labels(desk, run)),
         "team": team,
         "disagreements": disagreements(desk, run),
-        "work": work_page(desk, run),
         "last": last_label(desk, run),
         "session": session_history(desk, run),
     }

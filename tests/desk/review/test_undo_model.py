@@ -41,7 +41,6 @@ class Said:
     content: str
     author: str
     label: Truth | None = None
-    tentative: bool = False
     note: str | None = None
     tags: tuple[str, ...] | None = None
     on: bool | None = None
@@ -118,7 +117,6 @@ class UndoRedo(RuleBasedStateMachine):
         who=reviewers,
         item=items,
         truth=truths,
-        tentative=st.booleans(),
         note=st.sampled_from([None, "n"]),
         more=tags,
     )
@@ -127,18 +125,15 @@ class UndoRedo(RuleBasedStateMachine):
         who: str,
         item: str,
         truth: Truth,
-        tentative: bool,
         note: str | None,
         more: tuple[str, ...],
     ) -> None:
         content = CONTENT[item]
         every = (*self.tagged().get((content, who), ()), *more)
-        event = self.desks[who].label(
-            self.keys[item], truth, tentative=tentative, note=note, tags=more
-        )
+        event = self.desks[who].label(self.keys[item], truth, note=note, tags=more)
         assert (event.label, event.reviewer, event.verdict) == (truth, who, item)
         new = tuple(dict.fromkeys(every)) if more else None
-        self.acted(who, Said("label", content, who, truth, tentative, note, new))
+        self.acted(who, Said("label", content, who, truth, note, new))
 
     @rule(who=reviewers, item=items, text=st.sampled_from(["x", "y", ""]))
     def note(self, who: str, item: str, text: str) -> None:
@@ -219,10 +214,10 @@ class UndoRedo(RuleBasedStateMachine):
             bytes.fromhex(self.desks["ann"].item(self.keys[i]).item_hash): CONTENT[i] for i in ITEMS
         }
         found = {
-            (name[row["item"]], row["author"]): (row["label"], bool(row["tentative"]))
+            (name[row["item"]], row["author"]): row["label"]
             for row in conn.execute("SELECT * FROM labels")
         }
-        expected = {place: (said.label, said.tentative) for place, said in self.labels().items()}
+        expected = {place: said.label for place, said in self.labels().items()}
         assert found == expected
         truths_ = {name[row["item"]]: row["truth"] for row in conn.execute("SELECT * FROM truths")}
         assert truths_ == _truths(self.labels())

@@ -52,7 +52,7 @@ def test_an_empty_field_offers_every_beginning() -> None:
         # By a flag's long name too.
         ("trimmed", ["trim"]),
         ("same-f", ["kin"]),
-        ("t", ["trim", "tentative", "tag:", "test~", "text~"]),
+        ("t", ["trim", "tag:", "test~", "text~"]),
         ("mar", ["mark", "margin<", "margin<=", "margin=", "margin>=", "margin>"]),
         ("score<", ["score<", "score<="]),
         ("score<.6", []),

@@ -104,7 +104,7 @@ def test_without_a_tag_and_with_a_tag_of_that_name() -> None:
     assert _term("run:none") == Term("run", "run", ":", "none", negated=False)
 
 
-@pytest.mark.parametrize("name", ["mark", "note", "tentative", "deferred"])
+@pytest.mark.parametrize("name", ["mark", "note", "deferred"])
 def test_what_reviewers_did(name: str) -> None:
     assert _term(name.upper()) == Term("state", name, ":", "", negated=False)
 
@@ -149,7 +149,7 @@ def test_space_is_and_bar_is_or_bang_is_not() -> None:
         ("band:low", True),
         ("decision:pass", True),
         ("warn:any", True),
-        ("mark note tentative deferred", False),
+        ("mark note deferred", False),
         ("tag:x tag:none juror:y run:z", False),
         ("flip:x", True),
         ("wrong", True),
@@ -230,7 +230,7 @@ def test_errors_point_at_their_column(text: str, column: int, words: str) -> Non
     [
         # Every kind of word that could stand there is named.
         ("zzz", "Flags: bias, degr, disp, esc, "),
-        ("zzz", "trim; mark, note, tentative, deferred; or wrong, label:none, band:low, tag:x, "),
+        ("zzz", "trim; mark, note, deferred; or wrong, label:none, band:low, tag:x, "),
         ("wrongly", "Did you mean wrong? Flags: "),
         ("marked", "Did you mean mark? Flags: "),
         ("escalate", "Did you mean escalated? "),

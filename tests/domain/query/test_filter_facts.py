@@ -29,7 +29,6 @@ def test_no_word_tells_the_panel_s_answer_but_the_hidden_ones() -> None:
     [
         ("wrong", True),
         ("esc !mark wrong:fail|label:unsure", True),
-        ("tentative", True),
         ("!label:none", True),
         ("((label:fail mark)|wrong) esc", True),
         ("", False),

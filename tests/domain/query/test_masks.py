@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.labels.marks import TENTATIVE, TRUTHS
+from reviewdesk.domain.labels.marks import TRUTHS
 from reviewdesk.domain.query.columns import CODES, NOT_TOLD, TYPES
 from reviewdesk.domain.query.filter import Filter, Nested, Part, Term, parse_filter
 from reviewdesk.domain.query.masks import columns_of, mask_of, ordered
@@ -34,7 +34,6 @@ ROW = st.fixed_dictionaries(
     | {name: word(name) for name in CODES}
     | {
         "flags": st.sets(st.sampled_from(list(Flag))).map(lambda flags: int(sum(flags))),
-        "tentative": st.booleans(),
         "unanimous_scores": st.booleans(),
         "unanimous_votes": st.booleans(),
         "marked": st.booleans(),
@@ -59,7 +58,7 @@ CHOSEN = st.sampled_from(
     ]
 )
 WORDS = st.sampled_from(
-    ["esc", "pivotal", "split", "wrong", "tentative", "unanimous_scores", "unanimous_votes", "mark"]
+    ["esc", "pivotal", "split", "wrong", "unanimous_scores", "unanimous_votes", "mark"]
 )
 LEAF = st.builds("{}{}".format, st.sampled_from(["", "!"]), COMPARED | CHOSEN | WORDS)
 FILTERS = st.recursive(
@@ -77,7 +76,7 @@ FILTERS = st.recursive(
 def columns(rows: list[Row], draw: Iterable[int], mix: list[int]) -> RunColumns:
     """The columns as the desk reads them."""
     found = RunColumns(1, FIRST, len(rows))
-    for name in TYPES.keys() - {"draw", "mix", "id", "truth", "tentative"}:
+    for name in TYPES.keys() - {"draw", "mix", "id", "truth"}:
         codes = CODES.get(name)
         missing = float("inf") if name in NUMBERS else -1
         values = [row[name] if codes is None else coded(codes, row[name]) for row in rows]
@@ -87,10 +86,7 @@ def columns(rows: list[Row], draw: Iterable[int], mix: list[int]) -> RunColumns:
     found.add("id", array("i", reversed(range(len(rows)))))
     told = [None if row["truth"] == NOT_TOLD else row["truth"] for row in rows]
     found.add_labels(
-        bytearray(
-            TRUTHS.index(truth) | TENTATIVE * bool(truth and row["tentative"])
-            for truth, row in zip(told, rows, strict=True)
-        ),
+        bytearray(TRUTHS.index(truth) for truth in told),
         (FIRST + place for place, row in enumerate(rows) if row["truth"] == NOT_TOLD),
     )
     return found
@@ -124,8 +120,6 @@ def holds(row: Row, term: Term) -> bool:
         return bool(row["flags"] & bits.get(term.value, both))
     if term.name == "mark":
         return bool(row["marked"])
-    if term.name == "tentative":
-        return bool(row["tentative"] and row["truth"] not in {None, NOT_TOLD})
     if term.name.startswith("unanimous"):
         return bool(row[term.name])
     name = {"label": "truth", "ours.band": "ours_band"}.get(term.name, term.name)

@@ -35,7 +35,6 @@ FULL = {
     "time": "2025-01-01T00:00:00Z",
     "note": None,
     "tags": ["x"],
-    "tentative": False,
     "confidence_source": "support",
     "head": "12:abc",
 }
@@ -133,7 +132,7 @@ def test_a_wrong_score_row_is_named_with_its_line(row: Any, text: str) -> None:
 
 def test_labels_need_little_and_keep_the_rest() -> None:
     short, full = read_labels(_source({"id": "a", "truth": "fail"}, FULL))
-    assert (short.line, short.id, short.truth, short.tentative) == (1, "a", "fail", False)
+    assert (short.line, short.id, short.truth) == (1, "a", "fail")
     assert (short.run, short.item_hash, short.note, short.tags, short.blind) == (
         None,
         None,
@@ -154,7 +153,7 @@ def test_labels_need_little_and_keep_the_rest() -> None:
         "stratum": "rest/pass",
     }
     (hashed,) = read_labels(_source({"item_hash": "h", "truth": "unsure", "tentative": True}))
-    assert (hashed.item_hash, hashed.tentative) == ("h", True)
+    assert hashed.item_hash == "h"
 
 
 def test_two_key_rows_belong_to_calibrate() -> None:

@@ -1,4 +1,4 @@
-"""``pace``, and the share of repeats that ``open`` takes."""
+"""The share of repeats that ``open`` takes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,6 @@ import pytest
 from reviewdesk.settings import SETTINGS, Settings, Share
 from reviewdesk.settings.tomlfile import values_of
 from tests.cli.conftest import Cli
-
-
-def test_pace_as_json(loaded: Cli) -> None:
-    loaded("label", "agreed", "pass")
-    found = loaded("pace", "--json").json
-    assert found.keys() >= {"run", "reviewer", "labels", "pace", "agreement", "moved", "stop"}
-    # A label from the shell is no work on screen, but the figures count it.
-    assert found["labels"] == 0
-    assert found["agreement"]["every"]["n"] == 0
-    assert [one["name"] for one in found["moved"]] == ["accuracy", "ECE"]
-    assert found["moved"][0]["after"]["value"] == 1.0
-
-
-def test_pace_for_a_person(loaded: Cli) -> None:
-    done = loaded("pace")
-    assert done.code == 0
-    assert "AGREEMENT WITH YOURSELF" in done.out.upper()
 
 
 @pytest.mark.parametrize("text", ["5", "-1%", "101%", "five", "", "nan", "0.05 %%"])
