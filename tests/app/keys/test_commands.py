@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.keys.commands import (
     COMMANDS,
     TypedCommand,
@@ -31,8 +30,6 @@ from reviewdesk.errors import UsageError
         ("go item/001", TypedCommand("go", "item/001")),
         ("  filter  esc label:none ", TypedCommand("filter", "esc label:none")),
         ("filter", TypedCommand("filter", "")),
-        ("undo", TypedCommand("undo", "")),
-        ("theme.desk", TypedCommand("theme.desk", "")),
     ],
 )
 def test_a_line_is_taken_apart(text: str, typed: TypedCommand) -> None:
@@ -46,7 +43,7 @@ def test_a_line_is_taken_apart(text: str, typed: TypedCommand) -> None:
         ("fliter esc", "filter"),
         ("go", "go needs ROW|ID"),
         ("runs now", "takes nothing after it"),
-        ("undo twice", "takes nothing after it"),
+        ("label.pass", "no command 'label.pass'"),
     ],
 )
 def test_what_cannot_be_read_is_explained(text: str, said: str) -> None:
@@ -54,26 +51,18 @@ def test_what_cannot_be_read_is_explained(text: str, said: str) -> None:
         parse_command(text)
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS.keys() & ACTIONS.keys()))
-def test_a_command_that_is_an_action_too_is_offered_once(name: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        parse_command(name[0] + name)
-    offered = caught.value.hint.removeprefix("Did you mean ").removesuffix("?").split(", ")
-    assert offered.count(name) == 1
-
-
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with contextlib.suppress(UsageError):
-        assert parse_command(text).name in {*COMMANDS, *ACTIONS}
+        assert parse_command(text).name in COMMANDS
 
 
 def test_names_complete_with_the_beginning_first() -> None:
     found = complete_command("re", 2, {})
     names = [option.text for option in found.options]
     assert names[0].startswith("re")
-    assert "reveal" in names
-    assert "item.previous" in names
+    assert "rerun" in names
+    assert "compare" in names
     assert (found.start, found.end) == (0, 2)
 
 

@@ -16,7 +16,7 @@ from reviewdesk.domain.assessment.flags import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band, Decision
 
-PAINTERS = ("app/paint/row", "app/paint/frame", "app/paint/scores", "views/jury", "views/verdict")
+PAINTERS = ("app/paint/rows", "app/paint/frame", "views/jury", "views/verdict")
 PLAIN = set("─−")
 """What needs no legend: rules and the minus sign."""
 
