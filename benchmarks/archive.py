@@ -13,9 +13,11 @@ import json
 import math
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -106,17 +108,12 @@ def figures(folder: Path, desk: str) -> list[Any]:
 
 def asked_for(folder: Path, desk: str) -> tuple[list[str], int]:
     """Return a hash of what a desk asks for in each order of its draw, and how many they are."""
-    from benchmarks.scaling.measure import environment
-
     hashes, count = list[str](), 0
-    for order in ORDERS:
-        done = subprocess.run(
-            [*COMMAND, "desk", "query", ASKED + order, "--format", "csv", "--desk", folder / desk],
-            env=environment(folder), cwd=folder, stdin=subprocess.DEVNULL,
-            capture_output=True, check=True,
-        )  # fmt: skip
-        hashes.append(hashlib.sha256(done.stdout).hexdigest())
-        count = done.stdout.count(b"\n") - 1
+    with closing(sqlite3.connect(folder / desk)) as conn:
+        for order in ORDERS:
+            rows = conn.execute(ASKED + order).fetchall()
+            hashes.append(hashlib.sha256(repr(rows).encode()).hexdigest())
+            count = len(rows)
     return hashes, count
 
 

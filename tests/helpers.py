@@ -165,8 +165,17 @@ def uncover(conn: sqlite3.Connection) -> None:
         conn.execute(row["sql"])
 
 
+def hide_public_views(conn: sqlite3.Connection) -> None:
+    """Put the view of ballots from before ``add_public_views`` in the place of the public views."""
+    conn.execute("DROP VIEW IF EXISTS verdicts_flat")
+    conn.execute("DROP VIEW IF EXISTS ballots")
+    conn.execute(schema._BALLOTS)
+    conn.execute("DELETE FROM migrations WHERE name = 'add_public_views'")
+
+
 def unmeasure(conn: sqlite3.Connection) -> None:
     """Take a desk back to the schema before runs were measured, as an older version left it."""
+    hide_public_views(conn)
     for name in ("packed", "measures"):
         conn.execute(f"DROP TABLE {name}")
     for name in ("range", "mass", "marks", "agreement_source", "ours_band"):
@@ -193,6 +202,7 @@ def drawn_by_verdict(conn: sqlite3.Connection) -> None:
 
 def undraw_contents(conn: sqlite3.Connection) -> None:
     """Take a desk back to the layout from before contents were drawn; the ranks stay."""
+    hide_public_views(conn)
     for table, names in (("runs", ("contents",)), ("strata", ("passed", "failed"))):
         there = {row["name"] for row in conn.execute(f"PRAGMA table_info({table})")}
         for name in there.intersection(names):

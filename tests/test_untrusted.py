@@ -219,12 +219,10 @@ def test_marks_are_capped_on_every_surface(call: Call, tmp_path: Path) -> None:
         "labels export --format csv", "labels export --format yaml", "desk info",
         "export report -o -", "export markdown -o -",
         "whatif --strategy mean", "queue --json", "labels agreement",
-        "desk query SELECT+*+FROM+verdicts --format csv",
-        "desk query SELECT+id+FROM+verdicts --format tsv", "desk query SELECT+*+FROM+bodies",
     )  # fmt: skip
     wrong = (
         f"show {PILE}", f"queue --filter {PILE}:x", f"queue --order {PILE}", f"--debug show {PILE}",
-        f"ingest {PILE}.json", f"runs --{PILE}", f"desk query {PILE}", f"queue --run {PILE}",
+        f"ingest {PILE}.json", f"runs --{PILE}", f"queue --run {PILE}",
     )  # fmt: skip
     said = [
         call("show", f"v{PILE}"),

@@ -1,24 +1,14 @@
-"""Describe, copy, verify and query the desk file."""
+"""Describe, copy and verify the desk file."""
 
 from __future__ import annotations
 
-import base64
-import csv
-import io
-import math
-import sys
-from collections.abc import Iterator, Sequence
-from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from reviewdesk.cli import team
 from reviewdesk.cli.common import (
     ProgressLine,
-    dump,
     force_option,
     json_option,
     open_desk,
@@ -31,14 +21,6 @@ from reviewdesk.cli.common import (
 from reviewdesk.cli.invocation import desk_path
 from reviewdesk.errors import ExitCode, UsageError
 
-if TYPE_CHECKING:
-    from reviewdesk.desk.sql import QueryRows
-
-_FORMATS = ("table", "json", "csv", "tsv", "nl")
-_CELL = 200
-"""The most characters of a table's cell; the other formats cut nothing."""
-_ALL = 1_000_000_000
-
 
 @click.group()
 def desk() -> None:
@@ -50,7 +32,7 @@ def desk() -> None:
 @shared_options
 def info(*, as_json: bool) -> None:
     """Show where the desk is and what it holds."""
-    from reviewdesk.desk.sql import info as facts_of
+    from reviewdesk.desk.access import info as facts_of
     from reviewdesk.views.team import chain_name
     from reviewdesk.views.words import plural
 
@@ -190,114 +172,3 @@ def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
 
 desk.add_command(team.merge)
 desk.add_command(team.sync)
-
-
-@desk.command(epilog="Example: reviewdesk desk query 'SELECT id FROM verdicts' --format csv")
-@click.argument("sql")
-@click.option(
-    "-p", "--param", "params", nargs=2, multiple=True, metavar="NAME VALUE",
-    help="The value of :NAME in the SQL; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--format", "kind", type=click.Choice(_FORMATS),
-    help="nl is one JSON object a line.  [default: table on a terminal, else json]",
-)  # fmt: skip
-@json_option
-@shared_options
-def query(
-    *, sql: str, params: tuple[tuple[str, str], ...], kind: str | None, as_json: bool
-) -> None:
-    """Read the desk with one SQL statement; nothing is ever written.
-
-    It works while the desk is open elsewhere. `SELECT name, sql FROM sqlite_master` lists the
-    tables.
-    """
-    from reviewdesk.desk.sql import query as ask
-
-    on_screen = bool(sys.stdout and sys.stdout.isatty())
-    if as_json and kind not in {None, "json"}:
-        raise UsageError(f"--json: --format says {kind}", "Leave one of them out.")
-    kind = kind or ("json" if as_json or not on_screen else "table")
-    with ask(desk_path(), sql, dict(params)) as found:
-        for piece in _pieces(found, kind, on_screen=on_screen):
-            # Written as bytes, because a file is UTF-8 whatever encoding the terminal has.
-            click.echo(piece if on_screen else piece.encode(), nl=False)
-
-
-def _pieces(found: QueryRows, kind: str, *, on_screen: bool) -> Iterator[str]:
-    """Yield the text of all rows, a batch at a time."""
-    if kind == "table":
-        return _table(found)
-    if kind in {"json", "nl"}:
-        return _json(found, as_lines=kind == "nl")
-    return _csv(found, "\t" if kind == "tsv" else ",", on_screen=on_screen)
-
-
-def _json(found: QueryRows, *, as_lines: bool) -> Iterator[str]:
-    """Yield a list of objects, or an object a line; a second column ``id`` becomes ``id_2``."""
-    names = [dump(name) for name in found.object_keys()]
-    before, between, end = ("", "\n", "\n") if as_lines else ("[", ",\n ", "]\n")
-    for rows in found.batches:
-        yield before + between.join(_object(names, row) for row in rows)
-        before = between
-    yield end if before == between else "" if as_lines else "[]\n"
-
-
-def _object(names: list[str], row: Sequence[object]) -> str:
-    pairs = (f"{name}: {_json_value(value)}" for name, value in zip(names, row, strict=True))
-    return f"{{{', '.join(pairs)}}}"
-
-
-def _json_value(value: object) -> str:
-    if isinstance(value, bytes):
-        return dump({"$base64": True, "encoded": _text(value)})
-    if isinstance(value, float) and math.isinf(value):
-        # JSON has no infinity; SQLite's own JSON functions write this number.
-        return "9.0e+999" if value > 0 else "-9.0e+999"
-    return dump(value)
-
-
-def _csv(found: QueryRows, between: str, *, on_screen: bool) -> Iterator[str]:
-    """Yield a header and rows without control characters, but for line breaks in a file.
-
-    A text that a spreadsheet would run as a formula is quoted.
-    """
-    from reviewdesk.domain.safetext import show, without_formula
-
-    shown = _harmless if on_screen else partial(show, limit=_ALL)
-
-    def cell(value: object) -> object:
-        return without_formula(shown(value)) if isinstance(value, str) else _text(value)
-
-    out = io.StringIO()
-    writer = csv.writer(out, delimiter=between, lineterminator="\n")
-    for rows in chain([[found.columns]], found.batches):
-        writer.writerows([cell(value) for value in row] for row in rows)
-        yield out.getvalue()
-        out.seek(0)
-        out.truncate()
-
-
-def _table(found: QueryRows) -> Iterator[str]:
-    """Yield lines whose columns are as wide as the first batch of rows needs."""
-    head = [_harmless(name, _CELL) for name in found.columns]
-    wide: list[int] = []
-    for rows in chain(found.batches, [[]]):
-        cells = [[_harmless(_text(value), _CELL) for value in row] for row in rows]
-        if not wide:
-            wide = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
-            cells = [head, ["-" * width for width in wide], *cells]
-        yield "".join("  ".join(map(str.ljust, row, wide)).rstrip() + "\n" for row in cells)
-
-
-def _harmless(text: str, limit: int = _ALL) -> str:
-    from reviewdesk.domain.safetext import show_line
-
-    return show_line(text, limit)
-
-
-def _text(value: Any) -> str:
-    """Return a value as text: nothing for NULL, base64 for bytes."""
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    return "" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""Who on this machine may open a desk: its owner alone, or the members of a group."""
+"""What a desk file holds, and who on this machine may open it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,37 @@ import os
 import stat
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from reviewdesk.errors import UsageError
 
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+
 _NO_GROUPS = ("share: this system has no such groups", "Set the folder's access there.")
 _BESIDE = ("-wal", "-shm", "-journal")
+
+
+def info(desk: Desk) -> dict[str, Any]:
+    """Return where the desk and its newest backup are, what it holds, who reviews, and the head.
+
+    Each chain of its log is named with the number of its events and the hash of the last.
+    """
+    from reviewdesk.desk.backups import newest
+    from reviewdesk.store.audit import desk_facts
+    from reviewdesk.store.connect import reading
+    from reviewdesk.store.team import chains
+
+    facts = desk_facts(desk.conn, desk.path)
+    who = {"access": access(desk.path), "reviewer": desk.reviewer}
+    backup = newest(desk.path)
+    made = {} if backup is None else {"backup": str(backup.path), "backup_at": backup.at}
+    with reading(desk.conn, desk.path):
+        log = [
+            {"reviewer": one.reviewer, "desk": one.desk, "events": one.seq, "hash": one.hash}
+            for one in chains.ends(desk.conn)
+        ]
+        return {**facts, **who, **made, "head": desk.head(), "chains": log}
 
 
 def access(desk: Path) -> str:

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -18,7 +19,7 @@ from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.store import label_state, reruns, runs, schema, table_hashes
-from reviewdesk.store.connect import connect_read_only
+from reviewdesk.store.connect import connect_read_only, is_read_only
 from reviewdesk.store.events import desk_id, of_desk
 from reviewdesk.store.explain import explained
 from reviewdesk.store.load import orders
@@ -27,7 +28,7 @@ from reviewdesk.store.verdicts import first_key
 
 Objects = dict[tuple[str, str], str | None]
 
-LAYOUT_HASH = "736725a7797de98f122dc7269480ecf163a75e99666f089d66d1e2242a1ee9be"
+LAYOUT_HASH = "5affddfb0c200a872d5d8e50674c2d10676d2006068a184ee8a418fb3bd0150e"
 """The sha256 of the objects of a desk with every migration applied; a test says when it is old."""
 _OWN = ("sqlite_", "search_")
 """The beginnings of names that SQLite gives to tables of its own."""
@@ -418,3 +419,26 @@ def _head_problems(expected: tuple[int, str], conn: sqlite3.Connection) -> list[
     if head(conn, seq) != wanted:
         return [f"the first {seq} events are not those of the expected head"]
     return []
+
+
+def desk_facts(conn: sqlite3.Connection, path: Path) -> dict[str, Any]:
+    """Return the desk's path, id, size in bytes, schema version, journal mode, counts and loads."""
+    from sqlite_utils import Database
+
+    from reviewdesk.store.load import hidden_runs
+
+    files = (path, path.with_name(f"{path.name}-wal"))
+    hidden = hidden_runs.hidden_runs(conn)
+    database = Database(conn, execute_plugins=False)
+    return {
+        "path": str(path),
+        "desk_id": desk_id(conn),
+        "bytes": sum(file.stat().st_size for file in files if file.exists()),
+        "schema": value(conn, "PRAGMA user_version"),
+        "journal": value(conn, "PRAGMA journal_mode"),
+        "writable": not is_read_only(conn),
+        "runs": database["runs"].count,
+        "verdicts": database["verdicts"].count - sum(one.rows for one in hidden),
+        "events": database["label_events"].count,
+        "loading": [one.sentence for one in hidden],
+    }

@@ -162,10 +162,12 @@ def _pairs(context: FilterContext) -> dict[str, set[tuple[str, str | None]]]:
 def _by_body(context: FilterContext, wanted: str) -> Iterable[int]:
     """Find a juror's panels where one seat has had several models."""
     rows = context.conn.execute(
-        "SELECT verdict, id, model FROM ballots WHERE run = ?", (context.run,)
+        """SELECT verdict, juror, model FROM ballots
+           WHERE run = (SELECT name FROM runs WHERE key = ?)""",
+        (context.run,),
     )
     for row in rows:
-        if wanted in {name.casefold() for name in (row["id"], row["model"]) if name}:
+        if wanted in {name.casefold() for name in (row["juror"], row["model"]) if name}:
             yield row["verdict"]
 
 

@@ -147,7 +147,7 @@ def names(conn: sqlite3.Connection, run: int) -> list[str | None]:
     rows = conn.execute(
         """WITH RECURSIVE sample(key) AS
                (SELECT ? UNION ALL SELECT key + ? FROM sample WHERE key + ? < ?)
-           SELECT DISTINCT j.id, j.model FROM sample s JOIN ballots j ON j.verdict = s.key""",
+           SELECT DISTINCT j.juror, j.model FROM sample s JOIN ballots j ON j.verdict = s.key""",
         (first, step, step, first + count),
     )
     return [name for row in rows for name in row]

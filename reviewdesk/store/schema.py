@@ -321,6 +321,63 @@ def derive_by_rules_2(conn: sqlite3.Connection) -> None:
     _derive_again(conn)
 
 
+_FLAGS = (
+    "escalated", "bias_warning", "same_family", "derived_low", "split", "pivotal", "degraded",
+    "regime_sensitive", "single_juror", "dispute", "mismatch", "trimmed_dissent",
+    "suspicious_text", "no_verdict", "position_flip",
+)  # fmt: skip
+_PUBLIC_VIEWS = (
+    """CREATE VIEW labels AS
+            SELECT lower(hex(c.item)) AS item_hash, c.label, c.author,
+                   (SELECT r.name FROM runs r WHERE r.hash = e.run) AS run, e.verdict, e.at,
+                   e.reviewer, json_extract(e.detail, '$.blind') AS blind,
+                   (SELECT json_extract(n.detail, '$.note')
+                    FROM current_events m JOIN label_events n ON n.key = m.key
+                    WHERE m.item = c.item AND m.slot = 'note' AND m.author = c.author) AS note,
+                   (SELECT json_group_array(t.tag) FROM item_tags t
+                    WHERE t.item = c.item AND t.author = c.author) AS tags,
+                   c.item, e.detail, c.key
+            FROM current_events c JOIN label_events e ON e.key = c.key WHERE c.slot = 'label'""",
+    f"""CREATE VIEW verdicts_flat AS
+            SELECT v.key, r.name AS run, v.id, v.test, lower(hex(v.item)) AS item_hash,
+                   v.decision, v.score, v.agreement, v.agreement_source, v.band, v.margin,
+                   v.range, v.passes, v.answered, v.seated,
+                   trim({
+        " || ".join(f"iif(v.flags & {1 << bit}, '{name} ', '')" for bit, name in enumerate(_FLAGS))
+    }) AS flags,
+                   iif(v.stratum < 3, 'flagged', 'rest') || '/' ||
+                   CASE v.stratum % 3 WHEN 0 THEN 'pass' WHEN 1 THEN 'fail' ELSE 'none' END
+                   AS stratum, v.audit & 1 AS audit,
+                   (SELECT t.truth FROM truths t WHERE t.item = v.item) AS truth,
+                   (SELECT json_extract(b.body, '$.rubric') FROM bodies b
+                    WHERE b.verdict = v.key) AS rubric,
+                   (SELECT json_extract(b.body, '$.input') FROM bodies b
+                    WHERE b.verdict = v.key) AS input,
+                   (SELECT json_extract(b.body, '$.output') FROM bodies b
+                    WHERE b.verdict = v.key) AS output
+            FROM verdicts v JOIN runs r ON r.key = v.run WHERE r.removed_at IS NULL""",
+    """CREATE VIEW ballots AS
+            SELECT v.key AS verdict, r.name AS run, v.id AS verdict_id, j.key AS seat,
+                   json_extract(j.value, '$.id') AS juror,
+                   json_extract(j.value, '$.model') AS model,
+                   json_extract(j.value, '$.vendor') AS vendor,
+                   json_extract(j.value, '$.score') AS score,
+                   json_extract(j.value, '$.pass') AS pass,
+                   json_extract(j.value, '$.confidence') AS confidence,
+                   json_extract(j.value, '$.weight') AS weight,
+                   json_extract(j.value, '$.status') AS status,
+                   json_extract(j.value, '$.reason') AS reason
+            FROM verdicts v JOIN runs r ON r.key = v.run JOIN bodies b ON b.verdict = v.key,
+                 json_each(b.body, '$.jurors') j""",
+)
+
+
+def add_public_views(conn: sqlite3.Connection) -> None:
+    """Make the views for people's own SQL; ``docs/reference/desk-file.md`` lists their columns."""
+    names = ("labels", "verdicts_flat", "ballots")
+    _run(conn, *(f"DROP VIEW IF EXISTS {name}" for name in names), *_PUBLIC_VIEWS)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_runs,
     create_label_log,
@@ -344,6 +401,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_counters,
     derive_by_rules_2,
     runs.draw_contents,
+    add_public_views,
 )
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from reviewdesk.app.controllers.jobs import BACKUP
 from reviewdesk.desk import Desk, backups
+from reviewdesk.desk.access import info
 from reviewdesk.desk.backups import after_labels, restore
-from reviewdesk.desk.sql import info
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled, DeskError, UsageError
 from reviewdesk.settings import Settings

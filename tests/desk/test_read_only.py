@@ -16,7 +16,7 @@ import pytest
 
 from reviewdesk.cli import run
 from reviewdesk.desk import Desk, backups
-from reviewdesk.desk.sql import info
+from reviewdesk.desk.access import info
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError
 from tests.app.reviewkit import Review

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk import sql as desk_sql
+from reviewdesk.desk.access import info
 from reviewdesk.domain.run import window
 from tests.helpers import load, numbered, open_desk
 
@@ -86,4 +86,4 @@ def test_the_content_hash_does_not_depend_on_windows_or_the_desk(
 
 
 def test_desk_info_as_text_and_json(desk: Desk) -> None:
-    assert json.loads(json.dumps(desk_sql.info(desk)))["loading"] == []
+    assert json.loads(json.dumps(info(desk)))["loading"] == []

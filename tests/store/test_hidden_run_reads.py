@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk import sql as desk_sql
+from reviewdesk.desk.access import info
 from reviewdesk.desk.export import page_data
 from reviewdesk.desk.export import report as export
 from reviewdesk.desk.figures import calibration, jurors, two_panels, whatif
@@ -83,9 +83,7 @@ READS: dict[str, Read] = {
     "page": of_run(page_data.summary),
     "verify": lambda desk: (desk.verify().ok, desk.verify().problems),
     "facts": lambda desk: {
-        name: fact
-        for name, fact in desk_sql.info(desk).items()
-        if name not in {"path", "bytes", "loading"}
+        name: fact for name, fact in info(desk).items() if name not in {"path", "bytes", "loading"}
     },
 }
 READS |= {f"filter {text}": of_run(partial(filtered, text=text)) for text in FILTERS}
@@ -116,7 +114,7 @@ def test_a_hidden_run_is_nowhere(desk: Desk, monkeypatch: pytest.MonkeyPatch) ->
         desk.item(left.first)
     assert desk.verify().loading == (left.sentence,)
     assert "loading the file again goes on with it" in left.sentence
-    assert desk_sql.info(desk)["loading"] == [left.sentence]
+    assert info(desk)["loading"] == [left.sentence]
     # It is what the reads would show that must not: once whole, many of them change.
     search.index(desk, load(desk, BIG))
     after = answers(desk)

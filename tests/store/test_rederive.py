@@ -18,6 +18,7 @@ from tests.helpers import (
     SAMPLES,
     contents,
     drop_label_state,
+    hide_public_views,
     load,
     open_desk,
     report,
@@ -55,6 +56,7 @@ def outdated(desk: Desk) -> None:
     )
     desk.conn.execute("UPDATE packed SET decision = zeroblob(length(decision))")
     desk.conn.execute("UPDATE measures SET alpha = 7, names = '[]'")
+    hide_public_views(desk.conn)
     for name in ("agreement_source", "ours_band"):
         desk.conn.execute(f"ALTER TABLE verdicts DROP COLUMN {name}")
     place = schema.MIGRATIONS.index(schema.pair_agreement_and_band)

@@ -18,7 +18,7 @@ from tests.helpers import SINCE_MEASURES, load, mark, numbered, open_desk, tag, 
 
 SINCE_LABELS = {
     schema.let_repeats_stand, schema.keep_label_state, label_state.add_adjudications,
-    events.add_counters,
+    events.add_counters, schema.add_public_views,
 }  # fmt: skip
 
 
