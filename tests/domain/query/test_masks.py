@@ -161,7 +161,7 @@ def in_order(
     """The rows by stable sorts, the least important first: ties as drawn, no number last."""
     places = {
         "draw": draw,
-        "mix": sorted(range(len(rows)), key=mix.__getitem__),
+        "mix": mix,
         "file": list(range(len(rows))),
         "id": list(reversed(range(len(rows)))),
     }
