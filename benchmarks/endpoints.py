@@ -15,12 +15,13 @@ import argparse
 import json
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -102,9 +103,8 @@ def judged(url: str, cases: int) -> Asked:
         if cost.problem:
             return Asked(f"ended with: {cost.problem}")
         jurors = json.loads(text)["jurors"]
-        stored = (folder / "report.jsonl.replies.jsonl").read_text().splitlines()
-        lines = [json.loads(line) for line in stored]
-    statuses = [line["status"] for line in lines if "call" in line]
+        with closing(sqlite3.connect(folder / "report.jsonl.replies.db")) as journal:
+            statuses = [row[0] for row in journal.execute("SELECT status FROM replies")]
     found = Asked(ballots=cases * JURORS, requests=len(statuses))
     found.answered = sum(one["answered"] for one in jurors)
     found.refused = statuses.count(429)

@@ -201,13 +201,20 @@ def drawn_by_verdict(conn: sqlite3.Connection) -> None:
 
 
 def undraw_contents(conn: sqlite3.Connection) -> None:
-    """Take a desk back to the layout from before contents were drawn; the ranks stay."""
+    """Take a desk back to the layout from before contents were drawn; the ranks stay.
+
+    Replies have no costs then.
+    """
     hide_public_views(conn)
     for table, names in (("runs", ("contents",)), ("strata", ("passed", "failed"))):
         there = {row["name"] for row in conn.execute(f"PRAGMA table_info({table})")}
         for name in there.intersection(names):
             conn.execute(f"ALTER TABLE {table} DROP COLUMN {name}")
-    conn.execute("DELETE FROM migrations WHERE name = 'draw_contents'")
+    if "usd" in {row["name"] for row in conn.execute("PRAGMA table_info(replies)")}:
+        conn.execute("ALTER TABLE replies DROP COLUMN usd")
+        conn.execute("DROP INDEX replies_by_call")
+        conn.execute("CREATE INDEX replies_by_plan ON replies (plan, seat)")
+    conn.execute("DELETE FROM migrations WHERE name IN ('draw_contents', 'add_reply_costs')")
 
 
 def drop_label_state(conn: sqlite3.Connection) -> None:

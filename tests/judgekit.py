@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.desk.live.batch import BatchEnvironment, BatchListener, Order
+from reviewdesk.desk.live.batch import BatchListener, Order
 from reviewdesk.domain.panel.consent import ConsentPlan
+from reviewdesk.live.batch import World
 from reviewdesk.live.records import Clock as LiveClock
 from reviewdesk.live.records import Request, Response, Transport
 
@@ -131,9 +134,9 @@ def world(
     transport: Transport,
     environment: dict[str, str] | None = None,
     clock: LiveClock | None = None,
-) -> BatchEnvironment:
+) -> World:
     """The surroundings of a run: these jurors, no key, a clock of its own."""
-    return BatchEnvironment(environment or {}, clock or Clock(), lambda: transport)
+    return World(environment or {}, clock or Clock(), lambda: transport)
 
 
 def silent() -> Jurors:
@@ -172,7 +175,7 @@ class Room:
 
     @property
     def replies(self) -> Path:
-        return self.folder / "report.jsonl.replies.jsonl"
+        return self.folder / "report.jsonl.replies.db"
 
     def put(self, names: Sequence[str] = ("c0", "c1", "c2"), url: str = URL, **how: Any) -> Room:
         """Write both files; ``juror`` and ``more`` are the panel's, the rest the cases'."""
@@ -184,7 +187,9 @@ class Room:
     def order(self, **how: Any) -> Order:
         folder = self.folder
         names = {name: str(folder / name) for name in ("cases.jsonl", "panel.yaml")}
-        return Order(names["cases.jsonl"], names["panel.yaml"], str(self.report), **how)
+        return Order(
+            cases=names["cases.jsonl"], panel=names["panel.yaml"], report=str(self.report), **how
+        )
 
     def verdicts(self) -> list[Any]:
         return [json.loads(line) for line in self.report.read_bytes().splitlines()[1:]]
@@ -194,10 +199,16 @@ class Room:
         return found
 
     def stored(self) -> list[dict[str, Any]]:
-        """The exchanges among the replies."""
-        lines = self.replies.read_bytes().splitlines(keepends=True)
-        whole = [json.loads(line) for line in lines if line.endswith(b"\n")]
-        return [line for line in whole if "call" in line]
+        """The exchanges on disk."""
+        with closing(sqlite3.connect(self.replies)) as conn:
+            conn.row_factory = sqlite3.Row
+            return [dict(row) for row in conn.execute("SELECT * FROM replies ORDER BY key")]
+
+    def commitments(self) -> list[dict[str, Any]]:
+        """What the journal was begun and gone on with."""
+        with closing(sqlite3.connect(self.replies)) as conn:
+            rows = conn.execute("SELECT detail FROM label_events WHERE kind = 'rerun_planned'")
+            return [json.loads(detail) for (detail,) in rows]
 
 
 PRICE = ", price: {input: 1000, output: 1000}"

@@ -7,15 +7,16 @@ from typing import Any
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.live.batch import BatchEnvironment, BatchState
+from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder, survey
 from reviewdesk.desk.live.rerun_batch import RerunListener, carry_out
-from reviewdesk.desk.live.rerun_plan import ReadyRerun, RerunOrder, survey
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.rerun import RerunRequest
 from reviewdesk.domain.panel.rerun_result import RerunSummary
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.live.clock import SystemClock
+from reviewdesk.domain.panel.turnout import LiveProgress
+from reviewdesk.live.batch import World
 from reviewdesk.live.records import Transport
+from reviewdesk.live.session import SystemClock
 from reviewdesk.live.wires.transport import HttpTransport
 from tests.live.builders import KEYS
 
@@ -32,7 +33,7 @@ def ready(
     source = panel if isinstance(panel, str) else ""
     spec = None if isinstance(panel, str) else panel
     chosen = [keys] if isinstance(keys, int) else keys
-    order = RerunOrder(chosen, wish or RerunRequest(), source, panel=spec, **more)
+    order = RerunOrder(keys=chosen, wish=wish or RerunRequest(), source=source, panel=spec, **more)
     return survey(desk, order, environment)
 
 
@@ -40,7 +41,7 @@ async def run(
     desk: Desk,
     found: ReadyRerun,
     came: Callable[[CanonicalBallot], object] = lambda _ballot: None,
-    told: Callable[[BatchState], None] = lambda _state: None,
+    told: Callable[[LiveProgress], None] = lambda _state: None,
     transport: Transport | None = None,
     environment: Mapping[str, str] = KEYS,
 ) -> RerunSummary:
@@ -49,7 +50,7 @@ async def run(
     def ballot_came(_key: int, ballot: CanonicalBallot) -> None:
         came(ballot)
 
-    world = BatchEnvironment(environment, SystemClock(), lambda: transport or HttpTransport())
+    world = World(environment, SystemClock(), lambda: transport or HttpTransport())
     return await carry_out(desk, found, RerunListener(ballot_came, told), world)
 
 

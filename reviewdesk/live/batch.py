@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -11,54 +11,181 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from reviewdesk.domain.canonical import CanonicalBallot
-from reviewdesk.domain.panel.case import Case, CheckResult
+from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.juror import not_asked, seat_body
+from reviewdesk.domain.panel.samples import one_ballot
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import ModelPause
+from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, LiveProgress, ModelPause
+from reviewdesk.domain.panel.verdict_body import can_turn
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.budget import Meter
-from reviewdesk.live.journal.cache import ReplyCache
-from reviewdesk.live.journal.journal import ReplyStore
-from reviewdesk.live.records import Call
+from reviewdesk.live.budget import Budget, Meter
+from reviewdesk.live.cache import ReplyCache
+from reviewdesk.live.keys import PROCESS
+from reviewdesk.live.records import (
+    Call,
+    Clock,
+    Exchange,
+    Keep,
+    ReplyStore,
+    Transport,
+    calls_for,
+    chance,
+)
 from reviewdesk.live.replies.ballots import answer_of, ballot_of
 from reviewdesk.live.replies.redact import Redactor
-from reviewdesk.live.rounds import CaseRounds, OneRound, Rounds
 from reviewdesk.live.runner import CallRunner
-from reviewdesk.live.session import CallSession
+from reviewdesk.live.session import CONCURRENCY, CallSession, SystemClock
 
 
-class Posed(Protocol):
+class CaseCalls:
+    """Hands out the calls about one case, stage by stage, and keeps the answer to each.
+
+    The calls of a stage may be open together. The next stage follows unless ``is_decided``.
+    """
+
+    def __init__(
+        self,
+        calls: Sequence[Call],
+        stages: Sequence[Sequence[int]] = (),
+        is_decided: Callable[[CaseCalls], bool] = lambda _: False,
+    ) -> None:
+        """Make no call; ``stages`` are the seats that are asked together, at first all."""
+        self.calls = calls
+        self.answers: dict[str, CanonicalBallot] = {}
+        """The answers by the keys of the calls."""
+        self._stages = deque(stages or [tuple({call.seat for call in calls})])
+        self._is_decided = is_decided
+        self._open = 0
+
+    def next(self) -> list[Call]:
+        """Return the calls to make now; none if the case is finished, or some are still open."""
+        if self._open or not self._stages or (self.answers and self._is_decided(self)):
+            return []
+        seats = self._stages.popleft()
+        found = [call for call in self.calls if call.seat in seats]
+        self._open = len(found)
+        return found
+
+    def take(self, call: Call, ballot: CanonicalBallot) -> bool:
+        """Keep the answer to a call; return True if no call is open any more."""
+        self.answers[call.key] = ballot
+        self._open -= 1
+        return not self._open
+
+    def rest(self) -> list[Call]:
+        """Return every call that may still follow those handed out."""
+        seats = {seat for stage in self._stages for seat in stage}
+        return [call for call in self.calls if call.seat in seats]
+
+
+def panel_calls(case: Case, panel: PanelSpec, nonce: Callable[[], str] = chance) -> CaseCalls:
+    """Return the calls of a panel about a case, in its stages if it stops when decided."""
+
+    def is_decided(found: CaseCalls) -> bool:
+        return not can_turn(case, panel, seat_ballots(case, panel, found))
+
+    return CaseCalls(calls_for(case, panel, nonce), panel.stages, is_decided)
+
+
+def seat_ballots(case: Case, panel: PanelSpec, found: CaseCalls) -> list[CanonicalBallot]:
+    """Return the ballots in seat order; a juror without any answer was not asked."""
+    labels = bool(panel.counting_for(case.tags).labels)
+    ballots: list[CanonicalBallot] = []
+    for seat, juror in enumerate(panel.jurors):
+        answers: list[CanonicalBallot] = []
+        for call in found.calls:
+            if call.seat == seat and call.key in found.answers:
+                marks = {"swapped": True} if call.swapped else {}
+                answers.append({**found.answers[call.key], **marks})  # type: ignore[typeddict-item]
+        if len(answers) > 1:
+            ballots.append(
+                one_ballot(seat_body(juror), answers, panel.rule.threshold, labels=labels)
+            )
+        else:
+            ballots.append(answers[0] if answers else not_asked(juror))
+    return ballots
+
+
+class Question(Protocol):
     """A case that jurors are to be asked about."""
 
-    def begin(self) -> Rounds:
+    def begin(self) -> CaseCalls:
         """Plan the calls that it takes; none if no juror is asked about it."""
 
 
-P = TypeVar("P", bound=Posed)
+Q = TypeVar("Q", bound=Question)
 
 
-class PendingCase(Struct, frozen=True):
-    """A case with its position in the file, its panel, and the results of its checks."""
+class Unstored:
+    """Stores no reply, but hands each to a caller before it is used."""
 
-    place: int
-    case: Case
-    panel: PanelSpec
-    checks: tuple[CheckResult, ...] = ()
+    def __init__(self, keep: Keep | None) -> None:
+        """Drop replies if there is no ``keep``."""
+        self._keep = keep
 
-    @property
-    def failed(self) -> bool:
-        """Whether a check failed, which keeps the case from the jury."""
-        return any(check.failed for check in self.checks)
+    def reply(self, key: str) -> Exchange | None:  # noqa: ARG002
+        """Return nothing: no reply is stored."""
+        return None
 
-    def begin(self) -> Rounds:
-        """Plan the calls of the panel; a case that failed a check takes none."""
-        return OneRound(()) if self.failed else CaseRounds(self.case, self.panel)
+    def keep(self, call: Call, exchange: Exchange, usd: float | None = None) -> None:  # noqa: ARG002
+        """Hand a reply to the caller."""
+        if self._keep is not None:
+            self._keep(call, exchange)
+
+    async def settled(self) -> None:
+        """Return at once."""
 
 
-class Answered(Struct, Generic[P], frozen=True):
-    """A case whose jurors were all asked, as far as needed, with the ballots of its rounds."""
+class Limits(Struct, frozen=True):
+    """What a person allows a run: money, open calls, time, and lost ballots."""
 
-    posed: P
-    ballots: tuple[CanonicalBallot, ...]
+    max_cost: float | None = None
+    concurrency: int = CONCURRENCY
+    per_host: int | None = None
+    """The most open calls to each host; if ``None``, only ``concurrency`` limits them."""
+    deadline: float | None = None
+    """Seconds of trying that each ballot has; ``None`` is 600."""
+    max_wait: float | None = None
+    """Seconds that a model may be paused before its jurors are set aside; ``None`` is 600."""
+    max_failed: Allowance = NONE_LOST
+    """How many ballots may be lost before the run counts as failed."""
+
+
+class World(Struct, frozen=True):
+    """What a run needs from outside: variables, time and network."""
+
+    environment: Mapping[str, str]
+    clock: Clock
+    transport: Callable[[], Transport]
+    closes: bool = True
+    """Whether a run closes its transport at its end."""
+
+    @staticmethod
+    def real() -> World:
+        """Return the process's own environment, clock and network."""
+        from reviewdesk.live.wires.transport import HttpTransport
+
+        return World(PROCESS, SystemClock(), HttpTransport)
+
+    def session(
+        self,
+        limits: Limits,
+        transport: Transport,
+        keep: Callable[[Call, Exchange], None],
+        noted: Callable[[str], None] = lambda _: None,
+    ) -> CallSession:
+        """Return a session whose exchanges ``keep`` stores."""
+        return CallSession(
+            transport,
+            keep,
+            environment=self.environment,
+            clock=self.clock,
+            concurrency=limits.concurrency,
+            per_host=limits.per_host,
+            deadline=limits.deadline,
+            max_wait=limits.max_wait,
+            noted=noted,
+        )
 
 
 @dataclass(slots=True)
@@ -85,25 +212,34 @@ class BatchProgress:
         """The number of calls per second, 0 before any time has passed."""
         return self.calls / self.seconds if self.seconds > 0 else 0.0
 
+    def of(self, cases: int, calls: int, spent_usd: float | None) -> LiveProgress:
+        """Return how far a run of so many cases and calls is.
 
-@dataclass(slots=True)
-class _OpenCase(Generic[P]):
-    """A case that some jurors have not answered yet."""
+        The remaining seconds are those of the remaining calls at the rate so far, leaving out the
+        time in which every call waited, and at least those of each pause and of the calls after it.
+        """
+        rest = max(0, calls - self.calls - self.spared)
+        working = self.seconds - self.idle
+        each = working / self.calls if self.calls and working > 0 else None
+        times = [rest * each] if each is not None else []
+        times += [pause.left + waiting * (each or 0.0) for pause, waiting in self.pauses]
+        paused = tuple(pause for pause, _ in self.pauses)
+        left = max(times, default=None)
+        return LiveProgress(
+            self.cases, cases, self.rate, spent_usd, left, paused, self.calls, self.seconds
+        )
 
-    posed: P
-    rounds: Rounds
 
-
-class Batch(Generic[P]):
+class Batch(Generic[Q]):
     """Makes the calls of cases as they are drawn, and skips those whose answer is on disk."""
 
     def __init__(
         self,
-        journal: ReplyStore,
+        store: ReplyStore,
         meter: Meter,
         asking: CallSession,
-        done: Callable[[Answered[P]], None],
-        came: Callable[[P, Call, CanonicalBallot], None] = lambda _posed, _call, _ballot: None,
+        done: Callable[[Q, CaseCalls], None],
+        came: Callable[[Q, Call, CanonicalBallot], None] = lambda _question, _call, _ballot: None,
         *,
         is_final: Callable[[Call], bool] = lambda _: False,
         cache: ReplyCache | None = None,
@@ -114,20 +250,20 @@ class Batch(Generic[P]):
         ballot whose reply is stored. A call that ``is_final`` is not made again where its stored
         exchange is no answer. Answers in the ``cache`` are stored, and cost nothing.
         """
-        self._journal, self._meter, self._asking = journal, meter, asking
+        self._store, self._meter, self._asking = store, meter, asking
         self._done, self._came, self._is_final = done, came, is_final
         self._cache = cache
-        self._cases: Iterator[P] = iter(())
-        self._waiting: deque[tuple[_OpenCase[P], Call]] = deque()
+        self._cases: Iterator[Q] = iter(())
+        self._waiting: deque[tuple[tuple[Q, CaseCalls], Call]] = deque()
         self.counts = BatchProgress()
 
-    async def run(self, cases: Iterable[P], report: Callable[[BatchProgress], None]) -> None:
+    async def run(self, cases: Iterable[Q], report: Callable[[BatchProgress], None]) -> None:
         """Run until every case is finished, or the ceiling is reached.
 
         ``report`` is called after each ballot, and each second while every call waits.
 
         Raises:
-            JournalError: a reply cannot be stored; those before it are.
+            DeskError: a reply cannot be stored; those before it are.
         """
         self._cases = iter(cases)
 
@@ -137,47 +273,50 @@ class Batch(Generic[P]):
 
         runner = CallRunner(self._asking, self._next, self._meter, look)
         async with aclosing(runner.ballots()) as ballots:
-            async for opened, call, ballot in ballots:
+            async for (question, calls), call, ballot in ballots:
                 self.counts.calls += 1
                 self.counts.failed += Status(ballot["status"]).failed
-                self._came(opened.posed, call, ballot)
-                if opened.rounds.take(call, ballot):
-                    self._advance(opened)
+                self._came(question, call, ballot)
+                if calls.take(call, ballot):
+                    self._advance(question, calls)
                 look()
 
-    def _next(self, free: int) -> list[tuple[_OpenCase[P], Call]] | None:
+    def _next(self, free: int) -> list[tuple[tuple[Q, CaseCalls], Call]] | None:
         """Return further calls, of a new case only when none of earlier cases is left."""
         if not self._waiting:
-            posed = next(self._cases, None)
-            if posed is None:
+            question = next(self._cases, None)
+            if question is None:
                 return None
-            self._advance(_OpenCase(posed, posed.begin()))
+            self._advance(question, question.begin())
         return [self._waiting.popleft() for _ in range(min(free, len(self._waiting)))]
 
-    def _advance(self, opened: _OpenCase[P]) -> None:
+    def _advance(self, question: Q, found: CaseCalls) -> None:
         """Use the stored answers of a case, and queue the calls that none answers."""
-        rounds, hidden = opened.rounds, self._asking.hiding(None)
-        while calls := rounds.next():
+        while calls := found.next():
             missing = []
             for call in calls:
-                stored = self._journal.reply(call.key)
-                ballot = answer_of(call, stored, hidden)
-                if ballot is None and self._cache is not None:
-                    ballot = self._from_cache(call, self._cache, hidden)
-                if ballot is None and stored is not None and self._is_final(call):
-                    ballot = ballot_of(call, stored, hidden)
+                ballot = self._stored(call)
                 if ballot is None:
-                    missing.append((opened, call))
+                    missing.append(((question, found), call))
                     continue
                 self.counts.reused += 1
-                rounds.take(call, ballot)
+                found.take(call, ballot)
             if missing:
                 self._waiting.extend(missing)
-                break
-        else:
-            self.counts.spared += rounds.spared
-            self.counts.cases += 1
-            self._done(Answered(opened.posed, rounds.ballots))
+                return
+        self.counts.spared += len(found.rest())
+        self.counts.cases += 1
+        self._done(question, found)
+
+    def _stored(self, call: Call) -> CanonicalBallot | None:
+        """Return the ballot of a call that is answered on disk or in the cache, if it is."""
+        hidden, stored = self._asking.hiding(None), self._store.reply(call.key)
+        ballot = answer_of(call, stored, hidden)
+        if ballot is None and self._cache is not None:
+            ballot = self._from_cache(call, self._cache, hidden)
+        if ballot is None and stored is not None and self._is_final(call):
+            return ballot_of(call, stored, hidden)
+        return ballot
 
     def _from_cache(
         self, call: Call, cache: ReplyCache, hidden: Redactor
@@ -185,5 +324,58 @@ class Batch(Generic[P]):
         exchange = cache.reply(call)
         ballot = answer_of(call, exchange, hidden)
         if exchange is not None and ballot is not None:
-            self._journal.keep(call, exchange, 0.0)
+            self._store.keep(call, exchange, 0.0)
         return ballot
+
+
+class Listener(Struct, frozen=True):
+    """Who hears of a run: of each progress, and of what a person should know meanwhile."""
+
+    told: Callable[[LiveProgress], None] = lambda _: None
+    noted: Callable[[str], None] = lambda _: None
+    """Hears of long pauses, and of jurors that are stopped."""
+
+
+async def ask_all(
+    questions: Iterable[Q],
+    store: ReplyStore,
+    budget: Budget,
+    limits: Limits,
+    world: World,
+    *,
+    done: Callable[[Q, CaseCalls], None],
+    came: Callable[[Q, Call, CanonicalBallot], None] = lambda _question, _call, _ballot: None,
+    told: Callable[[BatchProgress], None] = lambda _: None,
+    noted: Callable[[str], None] = lambda _: None,
+    is_final: Callable[[Call], bool] = lambda _: False,
+    cache: ReplyCache | None = None,
+) -> BatchProgress:
+    """Make the calls that no stored reply answers, until all are made or the budget is closed.
+
+    Each reply is in the ``store`` before it is used.
+
+    Raises:
+        DeskError: a reply cannot be stored; those before it are.
+    """
+    meter = Meter(store, budget)
+
+    def keep(call: Call, exchange: Exchange) -> None:
+        meter.keep(call, exchange)
+        if cache is not None:
+            cache.keep(call, exchange)
+
+    transport, clock = world.transport(), world.clock
+    asking = world.session(limits, transport, keep, noted)
+    batch = Batch[Q](store, meter, asking, done, came, is_final=is_final, cache=cache)
+    started = clock.monotonic()
+
+    def report(counts: BatchProgress) -> None:
+        counts.seconds = clock.monotonic() - started
+        told(counts)
+
+    try:
+        await batch.run(questions, report)
+    finally:
+        if world.closes:
+            await transport.close()
+    return batch.counts

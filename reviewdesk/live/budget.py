@@ -6,8 +6,7 @@ import asyncio
 from typing import Final
 
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.live.journal.journal import ReplyStore
-from reviewdesk.live.records import Call, Exchange
+from reviewdesk.live.records import Call, Exchange, ReplyStore
 from reviewdesk.live.replies.ballots import price_of
 from reviewdesk.live.replies.faults import Fault, reply_or_fault
 from reviewdesk.live.wires.requests import encoded, payload
@@ -105,9 +104,9 @@ class Meter:
     A call that waits for another attempt reserves nothing.
     """
 
-    def __init__(self, journal: ReplyStore, budget: Budget) -> None:
-        """Store exchanges in ``journal`` and count them against ``budget``."""
-        self._journal, self._budget = journal, budget
+    def __init__(self, store: ReplyStore, budget: Budget) -> None:
+        """Store exchanges in ``store`` and count them against ``budget``."""
+        self._store, self._budget = store, budget
         self._held: dict[str, float] = {}
 
     async def begin(self, call: Call) -> bool:
@@ -121,7 +120,7 @@ class Meter:
     def keep(self, call: Call, exchange: Exchange) -> None:
         """Store an exchange with its cost, which replaces what was reserved for it."""
         usd = booked(call, exchange)
-        self._journal.keep(call, exchange, usd)
+        self._store.keep(call, exchange, usd)
         self._budget.settle(self._held.pop(call.key, 0.0), usd or 0.0)
 
     async def end(self, call: Call) -> None:
@@ -130,4 +129,4 @@ class Meter:
 
     async def settled(self) -> None:
         """Return when every exchange so far is on disk."""
-        await self._journal.settled()
+        await self._store.settled()

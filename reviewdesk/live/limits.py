@@ -20,8 +20,7 @@ from msgspec import Struct
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.turnout import ModelPause
 from reviewdesk.live.records import Clock, Exchange
-from reviewdesk.live.replies.faults import Fault
-from reviewdesk.live.replies.retryable import Retryable
+from reviewdesk.live.replies.faults import Fault, Retryable
 from reviewdesk.live.retry import backoff
 from reviewdesk.live.waits import asked_wait, budget_wait
 from reviewdesk.live.wires.envelope import Envelope

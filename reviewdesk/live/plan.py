@@ -5,24 +5,26 @@ Nothing here opens a connection, and no key is part of a plan.
 
 from __future__ import annotations
 
+import functools
 import hashlib
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from reviewdesk.domain.panel.consent import ConsentPlan, Host
 from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.turnout import kind_of_loss
+from reviewdesk.live.batch import CaseCalls
 from reviewdesk.live.budget import worst
-from reviewdesk.live.keys import key_names, key_problem
-from reviewdesk.live.records import Call
+from reviewdesk.live.cache import ReplyCache
+from reviewdesk.live.keys import key_names, key_problem, redactor
+from reviewdesk.live.records import Call, ReplyStore
+from reviewdesk.live.replies.ballots import answer_of, ballot_of
 from reviewdesk.live.wires.proxies import address_text, proxy_for
-from reviewdesk.live.wires.requests import encoded, payload
+from reviewdesk.live.wires.requests import hashed, payload
 from reviewdesk.live.wires.vendors import Endpoint, endpoint
-
-NONCE = "<nonce>"
-"""Replaces each call's nonce before payloads are hashed, so that equal plans have equal hashes."""
 
 
 def hosts(
@@ -30,11 +32,11 @@ def hosts(
     environment: Mapping[str, str],
     proxies: Callable[[str], str | None] = proxy_for,
     *,
-    counted: bool = False,
+    counts: Mapping[Juror, int] | None = None,
 ) -> ConsentPlan:
-    """Return where jurors are asked, and which of their keys are missing, before calls are counted.
+    """Return where jurors are asked, and which of their keys are missing.
 
-    With ``counted``, there is one juror for each call; otherwise each host names its jurors.
+    With ``counts``, each host states how many calls it receives; otherwise it names its jurors.
 
     Raises:
         TransportError: a juror's address cannot be used.
@@ -52,44 +54,135 @@ def hosts(
     found = []
     for name, places in there.items():
         proxy = proxies(places[0][1].url)
+        names = tuple(f"{one.name} ({one.model})" for one, _ in places)
         found.append(
             Host(
                 name=name,
-                calls=len(places) if counted else None,
+                calls=None if counts is None else sum(counts[one] for one, _ in places),
                 key_env=tuple(dict.fromkeys(name for _, one in places for name in key_names(one))),
                 proxy=None if proxy is None else address_text(proxy),
                 is_encrypted=all(one.url.startswith("https:") for _, one in places),
-                jurors=() if counted else tuple(f"{one.name} ({one.model})" for one, _ in places),
+                jurors=names if counts is None else (),
             )
         )
     return ConsentPlan(tuple(found), (), 0, 0.0, tuple(missing), "", unpriced=tuple(unpriced))
 
 
+class Survey:
+    """Counts the calls about cases that no stored reply answers, one attempt each."""
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        store: ReplyStore | None = None,
+        cache: ReplyCache | None = None,
+        *,
+        in_batch: Callable[[Call], bool] = lambda _: False,
+        held: Collection[str] = (),
+    ) -> None:
+        """Count nothing yet; calls whose key is in ``held`` wait at a vendor if ``in_batch``."""
+        self._environment, self._store, self._cache = environment, store, cache
+        self._in_batch, self._held = in_batch, held
+        self._jurors: Counter[Juror] = Counter()
+        self._digest = hashlib.sha256()
+        # A reference's command runs for stored replies alone: their texts may repeat the key.
+        self._hidden = functools.cache(lambda juror: redactor([juror], environment))
+        self._stored = self._cached = self._batched = self._waiting = 0
+        self._again: Counter[str] = Counter()
+        self.worst_usd: float | None = 0.0
+        """The most that the calls cost; ``None`` if a juror has no price."""
+        self.again_usd: float | None = 0.0
+        self.waiting_usd = 0.0
+        """The most that the calls cost that wait at a vendor."""
+
+    def add(self, found: CaseCalls) -> None:
+        """Count the calls about a case.
+
+        As stored answers may decide the case, they are used in the order in which a panel asks.
+
+        Raises:
+            TransportError: a juror's address cannot be used.
+        """
+        is_open = False
+        while not is_open and (calls := found.next()):
+            is_open = self._count(found, calls)
+        if is_open:
+            self._count(found, found.rest())
+
+    def plan(self, proxies: Callable[[str], str | None] = proxy_for) -> ConsentPlan:
+        """Return what a person consents to."""
+        places = hosts(self._jurors, self._environment, proxies, counts=self._jurors)
+        return replace(
+            places,
+            models=tuple(dict.fromkeys(juror.model for juror in self._jurors)),
+            calls=self._jurors.total(),
+            worst_usd=self.worst_usd,
+            payload_sha256=self._digest.hexdigest(),
+            stored=self._stored,
+            cached=self._cached,
+            again=self._again,
+            again_usd=self.again_usd,
+            batched=self._batched,
+            waiting=self._waiting,
+        )
+
+    def _count(self, found: CaseCalls, calls: Sequence[Call]) -> bool:
+        """Count calls; return True if one of them has no answer."""
+        is_open = False
+        for call in calls:
+            before = None if self._store is None else self._store.reply(call.key)
+            ballot = None
+            if before is not None:
+                ballot = answer_of(call, before, self._hidden(call.juror))
+                self._stored += ballot is not None
+            if ballot is None and self._cache is not None:
+                kept = self._cache.reply(call)
+                ballot = answer_of(call, kept, self._hidden(call.juror)) if kept else None
+                self._cached += ballot is not None
+            if ballot is not None:
+                found.take(call, ballot)
+                continue
+            is_open = True
+            kind = None
+            if before is not None:
+                kind = kind_of_loss(ballot_of(call, before, self._hidden(call.juror)))
+            self._count_open(call, kind)
+        return is_open
+
+    def _count_open(self, call: Call, kind: str | None) -> None:
+        """Count a call without an answer, which failed before with this ``kind`` if it was made."""
+        is_batched = self._in_batch(call)
+        usd = worst(call, in_batch=is_batched)
+        if is_batched and call.key in self._held:
+            self._waiting += 1
+            self.waiting_usd += usd or 0.0
+            return
+        self._jurors[call.juror] += 1
+        self._digest.update(hashed(call))
+        self._batched += is_batched
+        self.worst_usd = _sum(self.worst_usd, usd)
+        if kind is not None:
+            self._again[kind] += 1
+            self.again_usd = _sum(self.again_usd, usd)
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
+
+
 def plan(
-    calls: Iterable[Call],
+    calls: Sequence[Call],
     environment: Mapping[str, str],
     proxies: Callable[[str], str | None] = proxy_for,
 ) -> ConsentPlan:
-    """Sum up what the calls would send, counting one attempt each; each is looked at once.
+    """Sum up what the calls would send, counting one attempt each.
 
     Raises:
         TransportError: a juror's address cannot be used.
     """
-    jurors: list[Juror] = []
-    most: float | None = 0.0
-    digest = hashlib.sha256()
-    for call in calls:
-        jurors.append(call.juror)
-        usd = worst(call)
-        most = None if most is None or usd is None else most + usd
-        digest.update(hashed(call))
-    return replace(
-        hosts(jurors, environment, proxies, counted=True),
-        models=tuple(dict.fromkeys(juror.model for juror in jurors)),
-        calls=len(jurors),
-        worst_usd=most,
-        payload_sha256=digest.hexdigest(),
-    )
+    found = Survey(environment)
+    found.add(CaseCalls(calls))
+    return found.plan(proxies)
 
 
 def payloads(calls: Iterable[Call]) -> Iterator[dict[str, Any]]:
@@ -98,10 +191,3 @@ def payloads(calls: Iterable[Call]) -> Iterator[dict[str, Any]]:
         place = endpoint(call.juror)
         about = {"case": call.case, "juror": call.juror.name, "url": place.url}
         yield about | {"payload": payload(call, place)}
-
-
-def hashed(call: Call) -> bytes:
-    """Return the bytes that a payload's hash is made of: address and body, without the nonce."""
-    place, nonce = endpoint(call.juror), json.dumps(call.prompt.nonce, ensure_ascii=False)[1:-1]
-    body = encoded(payload(call, place)).replace(nonce.encode(), NONCE.encode())
-    return place.url.encode() + b" " + body + b"\n"

@@ -93,6 +93,19 @@ Keep: TypeAlias = Callable[[Call, Exchange], None]
 """A callback that stores an exchange; the ballot is made only after it has returned."""
 
 
+class ReplyStore(Protocol):
+    """Where a run keeps its exchanges, so that no answer is paid for twice."""
+
+    def reply(self, key: str) -> Exchange | None:
+        """Return the newest stored exchange of a call."""
+
+    def keep(self, call: Call, exchange: Exchange, usd: float | None = None) -> None:
+        """Queue an exchange for writing; it is on disk once ``settled`` has returned."""
+
+    async def settled(self) -> None:
+        """Return when everything kept so far is on disk."""
+
+
 class Clock(Protocol):
     """Time and random numbers, so that tests can replace both."""
 

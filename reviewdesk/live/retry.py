@@ -9,8 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from reviewdesk.live.records import Clock, Exchange
-from reviewdesk.live.replies.faults import Fault
-from reviewdesk.live.replies.retryable import Retryable
+from reviewdesk.live.replies.faults import Fault, Retryable
 from reviewdesk.live.waits import asked_wait
 from reviewdesk.live.wires.envelope import Envelope, stated_error
 from reviewdesk.live.wires.requests import STRUCTURE, TEMPERATURE, TOKENS

@@ -117,6 +117,39 @@ def replies(conn: sqlite3.Connection, plan: int, call: str | None = None) -> lis
     return [{**dict(row), "headers": json.loads(row["headers"])} for row in rows]
 
 
+def spent(conn: sqlite3.Connection, plans: Sequence[int]) -> float:
+    """Return what the replies to plans were booked with, in US dollars."""
+    rows = in_pages(conn, "SELECT total(usd) AS usd FROM replies WHERE plan IN (*)", plans)
+    return float(sum(row["usd"] for row in rows))
+
+
+def of_word(conn: sqlite3.Connection, word: str) -> list[Event]:
+    """Return the events of the whole run whose events share a word, the oldest first."""
+    rows = conn.execute(
+        """SELECT * FROM label_events WHERE item IS NULL
+             AND kind IN ('rerun_planned', 'rerun_ended')
+             AND json_extract(detail, '$.batch') = ? ORDER BY key""",
+        (word,),
+    )
+    return [events.to_event(row) for row in rows]
+
+
+def kept_values(conn: sqlite3.Connection, prefix: str) -> dict[str, str]:
+    """Return what is kept under keys that begin with a prefix, without it."""
+    rows = conn.execute("SELECT key, value FROM meta WHERE substr(key, 1, ?) = ?", (
+        len(prefix), prefix,
+    ))  # fmt: skip
+    return {row["key"][len(prefix) :]: row["value"] for row in rows}
+
+
+def keep_value(conn: sqlite3.Connection, key: str, value: str | None) -> None:
+    """Keep a value under a key, in the caller's transaction; ``None`` removes it."""
+    if value is None:
+        conn.execute("DELETE FROM meta WHERE key = ?", (key,))
+    else:
+        conn.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
 def plans(conn: sqlite3.Connection) -> list[int]:
     """Return the plans of all finished re-runs, the oldest first."""
     return [row["plan"] for row in conn.execute("SELECT plan FROM reruns ORDER BY plan")]
@@ -124,7 +157,9 @@ def plans(conn: sqlite3.Connection) -> list[int]:
 
 def hashes(conn: sqlite3.Connection, plan: int) -> tuple[str | None, str | None, dict[str, Any]]:
     """Return the run and the id of a re-run's verdict, and its hashes as its event holds them."""
-    query = "SELECT * FROM replies WHERE plan = ? ORDER BY key"
+    # What a reply was booked with came later, and is no part of the hash.
+    query = """SELECT key, plan, seat, juror, call, attempt, nonce, at, ms, status, body, headers,
+                      problem FROM replies WHERE plan = ? ORDER BY key"""
     replies = [list(row) for row in conn.execute(query, (plan,))]
     row = conn.execute(
         """SELECT n.hash, v.id, r.ended_at, r.stopped, r.body

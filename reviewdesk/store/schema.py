@@ -378,6 +378,16 @@ def add_public_views(conn: sqlite3.Connection) -> None:
     _run(conn, *(f"DROP VIEW IF EXISTS {name}" for name in names), *_PUBLIC_VIEWS)
 
 
+def add_reply_costs(conn: sqlite3.Connection) -> None:
+    """Add what each reply was booked with, and find replies by their call."""
+    _run(
+        conn,
+        "ALTER TABLE replies ADD COLUMN usd REAL",
+        "DROP INDEX replies_by_plan",
+        "CREATE INDEX replies_by_call ON replies (plan, call)",
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_runs,
     create_label_log,
@@ -402,6 +412,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     derive_by_rules_2,
     runs.draw_contents,
     add_public_views,
+    add_reply_costs,
 )
 
 

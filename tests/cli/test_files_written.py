@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.desk.core import now
+from reviewdesk.desk.live.journal import report_journal
 from reviewdesk.errors import JournalError
-from reviewdesk.live.journal.append import Appender
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
 from tests.helpers import report, verdict
@@ -90,9 +91,9 @@ def test_a_share_that_cannot_be_is_refused(desk: Cli, given: tuple[str, ...]) ->
 @pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="no links that are not followed")
 def test_a_journal_follows_no_link(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
-    (tmp_path / "r.replies.jsonl").symlink_to(outside)
-    with pytest.raises(JournalError):
-        Appender(tmp_path / "r.replies.jsonl")
+    (tmp_path / "r.replies.db").symlink_to(outside)
+    with pytest.raises(JournalError), report_journal(tmp_path / "r", None, now):
+        pass
     assert not outside.exists()
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk.live.batch import BatchState
 from reviewdesk.live.batch import BatchProgress
 from reviewdesk.views.progress import live_text
 from tests.cli.conftest import Cli, Done
@@ -64,8 +63,8 @@ async def test_a_report_that_the_desk_loads(cli: Cli, room: Room) -> None:
     }  # fmt: skip
     assert url.removeprefix("http://").removesuffix("/v1") in done.lines[1]
     assert "calls     15 for 3 cases" in done.lines
-    head = json.loads(room.replies.read_bytes().splitlines()[0])
-    assert (head["consent"]["how"], head["consent"]["calls"]) == ("--yes", 15)
+    (head,) = room.commitments()
+    assert (head["how"], head["calls"]) == ("--yes", 15)
     (loaded,) = cli("ingest", room.report, "--json").json
     assert (loaded["verdicts"], loaded["ballots"], loaded["notes"]) == (3, 15, [])
     shown = cli("show", "c1", "--json").json
@@ -135,7 +134,7 @@ async def test_one_key_agrees_and_every_other_cancels(room: Room, key: bytes, ag
     assert " · NOT encrypted · without a key · j0 (m0), " in shown
     assert "--dry-run" in shown
     if agrees:
-        consent = json.loads(room.replies.read_bytes().splitlines()[0])["consent"]
+        (consent,) = room.commitments()
         assert (consent["how"], consent["calls"]) == ("asked", 5)
         assert f"payload sha256, nonces aside: {consent['payload_sha256']}" in shown
     assert ("nothing was sent" in shown) is not agrees
@@ -349,12 +348,12 @@ async def test_ctrl_c_stops_at_once_keeps_what_came_back_and_says_how_to_go_on(
 
 def test_progress_is_one_harmless_line() -> None:
     # 610 calls in 10 s are 61 a second, which leaves 390 / 61 = 6.4 s.
-    now = BatchState(BatchProgress(cases=120, calls=610, seconds=10), 200, 1000, 0.12)
-    assert live_text(now.progress) == "120/200 · 61/s calls · $0.1200 · ETA 7s"
+    now = BatchProgress(cases=120, calls=610, seconds=10).of(200, 1000, 0.12)
+    assert live_text(now) == "120/200 · 61/s calls · $0.1200 · ETA 7s"
     # 100 calls in 10 s leave 900 / 10 = 90 s.
-    now = BatchState(BatchProgress(cases=20, calls=100, seconds=10), 200, 1000, None)
-    assert live_text(now.progress) == "20/200 · 10/s calls · ETA 1m30s"
-    assert live_text(BatchState(BatchProgress(), 200, 1000, None).progress) == "0/200 · 0/s calls"
+    now = BatchProgress(cases=20, calls=100, seconds=10).of(200, 1000, None)
+    assert live_text(now) == "20/200 · 10/s calls · ETA 1m30s"
+    assert live_text(BatchProgress().of(200, 1000, None)) == "0/200 · 0/s calls"
 
 
 def test_the_example_files_are_what_the_kit_says() -> None:

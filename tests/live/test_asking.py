@@ -14,11 +14,10 @@ import pytest
 
 from reviewdesk.domain.panel.price import Price
 from reviewdesk.errors import DeskError, TransportError
-from reviewdesk.live.attempts import MAX_HEADER, MAX_REFUSAL
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Call, Exchange, Request, Response
 from reviewdesk.live.replies.ballots import ballot_of
-from reviewdesk.live.runner import ask, ask_panel
+from reviewdesk.live.runner import MAX_HEADER, MAX_REFUSAL, ask, ask_panel
 from reviewdesk.live.session import TOGETHER, CallSession
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.reports.canonical.models import JurorModel

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -16,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.desk.live.batch import BatchListener, judge_cases
+from reviewdesk.desk.live.batch_report import PendingCase
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.price import Price
 from reviewdesk.errors import Cancelled, CeilingError, TransportError, UsageError
-from reviewdesk.live.batch import Answered, Batch, PendingCase
+from reviewdesk.live.batch import Batch, CaseCalls, Unstored
 from reviewdesk.live.budget import Budget, Meter, booked, worst
-from reviewdesk.live.journal.journal import Journal
 from reviewdesk.live.records import Exchange, Response
 from reviewdesk.live.session import CallSession
 from reviewdesk.reports.panels.panel_file import read_panel
@@ -88,14 +87,12 @@ def test_what_is_spent_never_passes_the_ceiling_and_nothing_is_paid_twice(
         else:
             assert len(room.verdicts()) == len(NAMES)
         assert spent(room) <= ceiling + 1e-9
-        stored = {
-            (line["case"], f"m{line['seat']}") for line in room.stored() if line["status"] == 200
-        }
-        assert stored == set(paid)
+        answered = [line["call"] for line in room.stored() if line["status"] == 200]
+        assert len(answered) == len(set(answered)) == len(paid)
         assert set(paid.values()) <= {1}
         again = Jurors()
         judge_cases(room.order(resume=True), YES, world(again))
-        assert not stored & set(again.asked)
+        assert not set(paid) & set(again.asked)
         assert len(room.verdicts()) == len(NAMES)
 
 
@@ -149,7 +146,7 @@ def test_a_ballot_states_its_cost_by_the_panel_s_price(room: Room) -> None:
 
 async def test_no_more_cases_are_drawn_than_can_be_open(room: Room) -> None:
     drawn = 0
-    finished: list[Answered[PendingCase]] = []
+    finished: list[PendingCase] = []
     panel = read_panel(room.put().order().panel)
 
     def cases() -> Iterator[PendingCase]:
@@ -161,20 +158,23 @@ async def test_no_more_cases_are_drawn_than_can_be_open(room: Room) -> None:
             case = Case(f"c{place}", "an answer", input=f"question c{place}.")
             yield PendingCase(place, case, panel)
 
-    journal = Journal(room.replies)
-    meter = Meter(journal, Budget())
+    def done(pending: PendingCase, _found: CaseCalls) -> None:
+        finished.append(pending)
+
+    store = Unstored(None)
+    meter = Meter(store, Budget())
     asking = CallSession(Jurors(), meter.keep, environment={}, clock=Clock(), concurrency=4)
-    batch = Batch[PendingCase](journal, meter, asking, finished.append)
+    batch = Batch[PendingCase](store, meter, asking, done)
     await batch.run(cases(), lambda _: None)
-    journal.close()
     assert (len(finished), drawn, batch.counts.calls) == (40, 40, 200)
 
 
 async def test_a_stop_keeps_what_came_back(room: Room) -> None:
     """Cancelled while calls are open, as ctrl+c does it."""
     room.put()
-    journal = Journal(room.replies)
-    meter = Meter(journal, Budget())
+    kept: set[tuple[str, str]] = set()
+    store = Unstored(lambda call, _exchange: kept.add((call.case, f"m{call.seat}")))
+    meter = Meter(store, Budget())
     came = asyncio.Event()
 
     def answer(body: dict[str, Any]) -> Response:
@@ -184,7 +184,7 @@ async def test_a_stop_keeps_what_came_back(room: Room) -> None:
 
     jurors = Jurors(answer)
     asking = CallSession(jurors, meter.keep, environment={}, clock=Clock(), concurrency=3)
-    batch = Batch[PendingCase](journal, meter, asking, lambda _: None)
+    batch = Batch[PendingCase](store, meter, asking, lambda _pending, _found: None)
     panel = read_panel(room.order().panel)
     nine = [Case(f"c{at}", "a", input=f"question c{at}.") for at in range(9)]
     posed = (PendingCase(at, one, panel) for at, one in enumerate(nine))
@@ -193,9 +193,6 @@ async def test_a_stop_keeps_what_came_back(room: Room) -> None:
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    journal.close()
-    lines = [json.loads(line) for line in room.replies.read_bytes().splitlines()]
-    kept = {(line["case"], f"m{line['seat']}") for line in lines}
     assert batch.counts.calls <= len(kept)
     assert kept <= set(jurors.asked)
     # At most the three that were open are missing.

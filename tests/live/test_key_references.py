@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.errors import PanelError, SettingsError
-from reviewdesk.live.keys import key_of, key_problem, read_key, redactor
-from reviewdesk.live.references import KeyEnvironment
+from reviewdesk.live.keys import KeyEnvironment, key_of, key_problem, read_key, redactor
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.panels.panel_file import read_panel
 from reviewdesk.settings import load_settings

@@ -13,14 +13,13 @@ from time import monotonic
 
 import pytest
 
-from reviewdesk.desk.live.batch import BatchEnvironment, judge_cases
+from reviewdesk.desk.live.batch import judge_cases
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.turnout import Allowance, ModelPause
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.limits import MINUTE, CallTurn, ModelLimit, ModelLimits
 from reviewdesk.live.records import Exchange
-from reviewdesk.live.replies.faults import Fault
-from reviewdesk.live.replies.retryable import Retryable
+from reviewdesk.live.replies.faults import Fault, Retryable
 from reviewdesk.live.waits import asked_wait, budget_wait
 from reviewdesk.live.wires.envelope import Envelope
 from tests.judgekit import PRICE, YES, Room, world
@@ -327,7 +326,7 @@ async def test_over_sockets_and_in_real_time_little_is_lost_either(room: Room) -
 
     async with Server(fault=fault, latency=0.05) as server:
         order = room.put(CASES, url=server.url).order()
-        found = await asyncio.to_thread(judge_cases, order, YES, BatchEnvironment.real())
+        found = await asyncio.to_thread(judge_cases, order, YES)
     assert (found.calls, found.failed_ballots) == (200, 0)
     assert refused > 0
     assert 9 <= found.seconds < 1.2 * 9

@@ -20,17 +20,17 @@ from msgspec.structs import replace
 
 from reviewdesk import Juror, Panel
 from reviewdesk.cli.plain import section_text
-from reviewdesk.desk.live.batch import BatchListener, BatchState, judge_cases
+from reviewdesk.desk.live.batch import BatchListener, judge_cases
+from reviewdesk.desk.live.batch_report import PendingCase
 from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.turnout import BatchSummary, ModelPause, Turnouts
+from reviewdesk.domain.panel.turnout import BatchSummary, LiveProgress, ModelPause, Turnouts
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import Cancelled
-from reviewdesk.live.batch import Answered, Batch, BatchProgress, PendingCase
+from reviewdesk.live.batch import Batch, BatchProgress, CaseCalls
 from reviewdesk.live.budget import Budget, Meter
 from reviewdesk.live.limits import MINUTE, CallTurn, ModelLimit, ModelLimits
 from reviewdesk.live.records import Call, Exchange, Request, Response, calls_for
-from reviewdesk.live.replies.faults import Fault
-from reviewdesk.live.replies.retryable import Retryable
+from reviewdesk.live.replies.faults import Fault, Retryable
 from reviewdesk.live.runner import FEW_WAITING, MOST_TEXT, MOST_WAITING, ask_panel
 from reviewdesk.live.session import CallSession
 from reviewdesk.live.waits import asked_wait
@@ -117,7 +117,7 @@ class Asked:
     host: Host
     turnouts: Turnouts = field(default_factory=Turnouts)
     notes: list[str] = field(default_factory=list)
-    states: list[BatchState] = field(default_factory=list)
+    states: list[LiveProgress] = field(default_factory=list)
 
     @property
     def outcome(self) -> dict[str, tuple[int, dict[str, int]]]:
@@ -139,12 +139,12 @@ def asked(limited: Mapping[str, Answer], **how: Any) -> Asked:
         found.host, meter.keep, environment={}, clock=clock, noted=found.notes.append, **how
     )
 
-    def finished(answered: Answered[PendingCase]) -> None:
-        found.turnouts.add(answered.ballots)
+    def finished(_pending: PendingCase, calls: CaseCalls) -> None:
+        found.turnouts.add(calls.answers.values())
 
     def report(counts: BatchProgress) -> None:
         now = dataclasses.replace(counts, seconds=clock.time)
-        found.states.append(BatchState(now, len(CASES), 3 * len(CASES), None))
+        found.states.append(now.of(len(CASES), 3 * len(CASES), None))
 
     batch = Batch[PendingCase](store, meter, asking, finished)
     panel = Panel("mean", jurors=JURORS, rubric="is right")
@@ -157,7 +157,9 @@ def asked(limited: Mapping[str, Answer], **how: Any) -> Asked:
 
 
 def judged(
-    room: Room, limited: Mapping[str, Answer], told: Callable[[BatchState], None] = lambda _: None,
+    room: Room,
+    limited: Mapping[str, Answer],
+    told: Callable[[LiveProgress], None] = lambda _: None,
     **how: Any,
 ) -> tuple[BatchSummary, Host]:  # fmt: skip
     """Judge 40 cases by three jurors, with journal and report."""
@@ -366,16 +368,16 @@ def test_progress_names_pauses_and_its_time_left_includes_them() -> None:
         return (429, {"retry-after": f"{60 - now:.3f}"}) if now < 60 else (200, {})
 
     states = asked({"m1": for_60}).states
-    waiting = next(one for one in states if one.counts.seconds >= 20)
-    at = waiting.counts.seconds
-    text = live_text(waiting.progress)
+    waiting = next(one for one in states if one.seconds >= 20)
+    at = waiting.seconds
+    text = live_text(waiting)
     assert text.startswith(f"0/40 · paused: m1, 429, {math.ceil(60 - at)} s left · ")
     # 80 calls took about 0.3 s, so 40 more take 0.15 s after the pause.
-    assert waiting.progress.left == pytest.approx(60 - at + 0.15, abs=0.1)
+    assert waiting.left == pytest.approx(60 - at + 0.15, abs=0.1)
     # While all wait, a person sees the time pass.
-    shown = {live_text(one.progress) for one in states if 20 <= one.counts.seconds < 30}
+    shown = {live_text(one) for one in states if 20 <= one.seconds < 30}
     assert len(shown) >= 9
-    assert "paused" not in live_text(states[-1].progress)
+    assert "paused" not in live_text(states[-1])
 
 
 def test_the_line_names_the_longest_pauses_first() -> None:
@@ -384,7 +386,7 @@ def test_the_line_names_the_longest_pauses_first() -> None:
         for model, left in [("a", 3.0), ("gpt-x", 41.0), ("b\x1b[2J\n", 7.5)]
     )
     counts = BatchProgress(cases=12, calls=60, seconds=10, idle=4, pauses=pauses)
-    text = live_text(BatchState(counts, 40, 200, None).progress)
+    text = live_text(counts.of(40, 200, None))
     # 140 calls at 6 s for 60 take 14 s; the pause of 41 s and 3 calls after it 41.3 s.
     assert text == (
         "12/40 · paused: gpt-x, 429, 41 s left; b␛[2J⏎, 429, 8 s left; 1 more · 6/s calls · ETA 42s"
@@ -418,8 +420,8 @@ def test_a_call_that_waits_reserves_no_money(room: Room) -> None:
 
 
 def test_stopping_while_a_model_is_paused_keeps_what_came(room: Room) -> None:
-    def stop(state: BatchState) -> None:
-        if state.counts.pauses and state.counts.calls == 80:
+    def stop(state: LiveProgress) -> None:
+        if state.paused and state.calls == 80:
             raise KeyboardInterrupt
 
     with pytest.raises(Cancelled, match="0 of 40 cases are complete"):

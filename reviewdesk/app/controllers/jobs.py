@@ -31,8 +31,7 @@ from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.errors import DeskError, ReviewDeskError
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.live.batch import BatchState
-    from reviewdesk.desk.live.rerun_plan import ReadyRerun
+    from reviewdesk.desk.live.rerun import ReadyRerun
 
 
 _INTERVAL = 0.2
@@ -78,17 +77,16 @@ def run_rerun(
 
     Of one verdict it reports each ballot, of several the progress.
     """
-    from reviewdesk.desk.live.batch import BatchEnvironment
     from reviewdesk.desk.live.rerun_batch import RerunListener, carry_out
 
     ends: list[RerunSummary] = []
     due = 0.0
 
-    def told(state: BatchState) -> None:
+    def told(progress: turnout.LiveProgress) -> None:
         nonlocal due
-        if state.counts.seconds >= due:
-            due = state.counts.seconds + _INTERVAL
-            report(state.progress)
+        if progress.seconds >= due:
+            due = progress.seconds + _INTERVAL
+            report(progress)
 
     def came(_key: int, ballot: CanonicalBallot) -> None:
         report(arrival_of(ballot))
@@ -99,7 +97,7 @@ def run_rerun(
 
     async def asking() -> None:
         with stop:
-            await carry_out(desk, ready, listener, BatchEnvironment.real())
+            await carry_out(desk, ready, listener)
 
     with suppress(asyncio.CancelledError):
         asyncio.run(asking())

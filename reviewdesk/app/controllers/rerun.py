@@ -28,7 +28,7 @@ from reviewdesk.views.live import rerun as rerun_views
 
 if TYPE_CHECKING:
     from reviewdesk.app.controllers.rerun_form import RerunForm, Survey
-    from reviewdesk.desk.live.rerun_plan import ReadyRerun
+    from reviewdesk.desk.live.rerun import ReadyRerun
 
 _USE = "rerun [shown] [juror NAME | missing | panel] [FILE]."
 
@@ -158,10 +158,10 @@ class RerunController:
 
     def survey(self, form: RerunForm, work: Survey) -> None:
         """Prepare a re-run of several verdicts in the background."""
-        from reviewdesk.desk.live import rerun_plan
+        from reviewdesk.desk.live import rerun
 
         def ended(found: object, error: ReviewDeskError | None) -> None:
-            ready = found if isinstance(found, rerun_plan.ReadyRerun) else None
+            ready = found if isinstance(found, rerun.ReadyRerun) else None
             form.took(None if error else ready, error)
 
         self._core.jobs.start(PREPARING, work, ended)

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.seen import LabelGuard
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live import rerun, rerun_plan
-from reviewdesk.desk.live.rerun import JURORS
-from reviewdesk.desk.live.rerun_plan import RerunOrder
+from reviewdesk.desk.live import rerun
+from reviewdesk.desk.live.rerun import JURORS, RerunOrder
 from reviewdesk.desk.live.unfinished import UnfinishedRerun
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.panel.case import outside_texts
@@ -28,7 +27,7 @@ from reviewdesk.views.live.rerun import unfinished_text
 from reviewdesk.views.words import money, plural
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.live.rerun_plan import ReadyRerun
+    from reviewdesk.desk.live.rerun import ReadyRerun
 
 Survey = Callable[["Desk", Callable[[float], bool]], "ReadyRerun"]
 """Prepares a re-run with a connection of its own, and reports the share that is done."""
@@ -172,23 +171,25 @@ class RerunForm:
             self.prepare(self.wishes[index])
             return
         found = self.unfinished[index - len(self.wishes)]
-        order = RerunOrder((), max_cost=found.max_cost if self.max_cost is None else self.max_cost)
-        self._survey(lambda desk, told: rerun_plan.survey_rest(desk, found, order, told=told))
+        order = RerunOrder(max_cost=found.max_cost if self.max_cost is None else self.max_cost)
+        self._survey(lambda desk, told: rerun.survey_rest(desk, found, order, told=told))
 
     def prepare(self, wish: RerunRequest) -> None:
         """Prepare the consent page; a problem is told on the first page."""
         if self.panel is None:
             self._asker.ask_path(self, wish)
             return
-        order = RerunOrder([self.item.row.key], wish, self.path, max_cost=self.max_cost)
+        order = RerunOrder(
+            keys=[self.item.row.key], wish=wish, source=self.path, max_cost=self.max_cost
+        )
         if self.about_shown and self.shown is not None:
             order = replace(order, keys=self.shown.keys, shown=self.shown.filter)
         try:
             self._asker.refuse_busy(order.keys)
             if order.shown is None:
-                self.took(rerun_plan.survey(self._desk, order), None)
+                self.took(rerun.survey(self._desk, order), None)
             else:
-                self._survey(lambda desk, told: rerun_plan.survey(desk, order, told=told))
+                self._survey(lambda desk, told: rerun.survey(desk, order, told=told))
         except ReviewDeskError as error:
             self.took(None, error)
 

@@ -23,15 +23,14 @@ from reviewdesk.app.screens.dialog import ChoiceList, Keys, ListDialog
 from reviewdesk.app.texts.layout import PAGE, page_count, part
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
-from reviewdesk.desk.live.rerun import JURORS, payloads
-from reviewdesk.desk.live.rerun_plan import ReadyRerun
+from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, payloads
 from reviewdesk.views.document import Block, Document, Paragraph, Quote, Section, Tone
 from reviewdesk.views.live.panel import consent
 from reviewdesk.views.live.rerun import asked
 from reviewdesk.views.words import plural
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.live.rerun_plan import ReadyRerun
+    from reviewdesk.desk.live.rerun import ReadyRerun
 
 
 class PayloadPassage(Struct, frozen=True):

@@ -18,7 +18,7 @@ from reviewdesk.cli.common import (
     say_section,
     shared_options,
 )
-from reviewdesk.cli.invocation import current_settings
+from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.cli.live.options import (
     LiveLine,
     allowance,
@@ -94,8 +94,9 @@ def judge(
     "reference", "tags", "checks", ...}, or - for stdin. Checks (exact, contains, regex, schema)
     come first: a case that fails one asks no juror. Nothing is sent before you agree.
 
-    Every reply is on disk, in REPORT.replies.jsonl, before it is used. --resume goes on with a run
-    that was stopped. Where more ballots are lost than --max-failed allows, the exit code is 1.
+    Every reply is on disk, in REPORT.replies.db or the desk that --desk names, before it is used.
+    --resume goes on with a run that was stopped. Where more ballots are lost than --max-failed
+    allows, the exit code is 1.
 
     With --stop-when-decided, the next juror is asked only while some answer could turn the
     decision, which is that of the full panel. What was saved is printed.
@@ -105,7 +106,7 @@ def judge(
 
     --max-cost needs a price for each juror, and counts every open call at its worst case.
     """
-    current_settings()  # they may name the keys
+    settings = current_settings()  # they may name the keys
     if dry_run:
         _dry_run(cases, panel)
         return
@@ -114,18 +115,20 @@ def judge(
     from reviewdesk.desk.live.batch import Order
 
     order = Order(
-        cases, panel, report, resume, force, usd(max_cost),
-        call_limit(concurrency, "--concurrency"),
-        None if per_host is None else call_limit(per_host, "--per-host"),
-        yes, allowance(max_failed),
-        seconds(deadline, "--deadline"), seconds(max_wait, "--max-wait"),
-        stop_when_decided, batch, cache,
+        cases=cases, panel=panel, report=report, resume=resume, force=force,
+        max_cost=usd(max_cost),
+        concurrency=call_limit(concurrency, "--concurrency"),
+        per_host=None if per_host is None else call_limit(per_host, "--per-host"),
+        yes=yes, max_failed=allowance(max_failed),
+        deadline=seconds(deadline, "--deadline"), max_wait=seconds(max_wait, "--max-wait"),
+        stop_when_decided=stop_when_decided, in_batches=batch, cache=cache,
+        desk=desk_path() if settings.source("desk") == "--desk" else None,
     )  # fmt: skip
     _judge(order, as_json=as_json)
 
 
 def _judge(order: Order, *, as_json: bool) -> None:
-    from reviewdesk.desk.live.batch_pending import CallsPendingError
+    from reviewdesk.desk.live.batch import CallsPendingError
 
     if not order.yes:
         check_terminal()
@@ -139,25 +142,23 @@ def _judge(order: Order, *, as_json: bool) -> None:
 
 def _carry_out(order: Order) -> BatchSummary:
     """Carry out the order, print the progress on stderr, and return the figures of the run."""
-    from reviewdesk.desk.live.batch import BatchEnvironment, BatchListener, judge_cases
+    from reviewdesk.desk.live.batch import BatchListener, judge_cases
 
     line = LiveLine("cases")
     listener = BatchListener(lambda plan: _agreed(plan, yes=order.yes), line, line.note)
     stdin = sys.stdin.buffer if order.cases == "-" else None
     try:
-        return judge_cases(order, listener, BatchEnvironment.real(stdin))
+        return judge_cases(order, listener, stdin=stdin)
     finally:
         line.done()
 
 
 def _dry_run(cases: str, panel: str) -> None:
-    from reviewdesk.desk.live.batch import BatchEnvironment, preview
+    from reviewdesk.desk.live.batch import preview
     from reviewdesk.views.document import Facts, Section
     from reviewdesk.views.live.panel import hosts
 
-    plan, sent = preview(
-        cases, panel, BatchEnvironment.real(sys.stdin.buffer if cases == "-" else None)
-    )
+    plan, sent = preview(cases, panel, stdin=sys.stdin.buffer if cases == "-" else None)
     facts = tuple(hosts(plan.hosts, plan.missing_keys))
     say_section(Section("", (Facts(facts),)))
     for one in sent:

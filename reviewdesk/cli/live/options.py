@@ -13,8 +13,7 @@ from reviewdesk.cli.common import say
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.live.batch import BatchState
-    from reviewdesk.domain.panel.turnout import Allowance
+    from reviewdesk.domain.panel.turnout import Allowance, LiveProgress
 
 deadline_option = click.option(
     "--deadline",
@@ -70,13 +69,13 @@ class LiveLine:
         """Start without a drawn line; ``things`` says what is counted."""
         self._things, self._next, self._drawn = things, 0.0, False
 
-    def __call__(self, state: BatchState) -> None:
+    def __call__(self, progress: LiveProgress) -> None:
         """Draw the progress of the batch."""
-        if state.counts.seconds >= self._next and sys.stderr.isatty():
+        if progress.seconds >= self._next and sys.stderr.isatty():
             from reviewdesk.views.progress import live_text
 
-            self._next, self._drawn = state.counts.seconds + 0.1, True
-            text = f"{self._things} {live_text(state.progress)}"
+            self._next, self._drawn = progress.seconds + 0.1, True
+            text = f"{self._things} {live_text(progress)}"
             click.echo(f"\r\x1b[2K{text}", nl=False, err=True)
 
     def note(self, text: str) -> None:

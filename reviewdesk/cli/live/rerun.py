@@ -34,7 +34,7 @@ from reviewdesk.errors import Cancelled, ExitCode, UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.live.rerun_plan import ReadyRerun, RerunOrder
+    from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder
     from reviewdesk.domain.canonical import CanonicalBallot
     from reviewdesk.domain.panel.rerun import RerunRequest
     from reviewdesk.domain.panel.rerun_result import RerunSummary
@@ -98,7 +98,7 @@ def rerun(
     juror, and counts all that the re-run has spent. Where more ballots are lost than --max-failed
     allows, the exit code is 1.
     """
-    from reviewdesk.desk.live.rerun_plan import RerunOrder
+    from reviewdesk.desk.live.rerun import RerunOrder
 
     wish = _request(jurors, missing=missing)
     _check_choice(bool(verdicts), filter_ is not None, resume, give_up)
@@ -107,7 +107,7 @@ def rerun(
     hosts = None if per_host is None else call_limit(per_host, "--per-host")
     calls = call_limit(concurrency, "--concurrency")
     order = RerunOrder(
-        (), wish, panel or "", None, usd(max_cost), calls, hosts,
+        wish=wish, source=panel or "", max_cost=usd(max_cost), concurrency=calls, per_host=hosts,
         yes=yes, deadline=seconds(deadline, "--deadline"),
         max_wait=seconds(max_wait, "--max-wait"), max_failed=allowance(max_failed),
     )  # fmt: skip
@@ -158,7 +158,7 @@ def _chosen(
     from msgspec.structs import replace
 
     from reviewdesk.cli.filters import ready
-    from reviewdesk.desk.live.rerun_plan import survey
+    from reviewdesk.desk.live.rerun import survey
 
     if filter_ is None:
         keys = [named_verdict(desk, name, run_name)[1] for name in dict.fromkeys(names)]
@@ -173,7 +173,7 @@ def _chosen(
 
 def _unfinished(desk: Desk, order: RerunOrder) -> list[ReadyRerun]:
     """Prepare what is left of every re-run that was cut off."""
-    from reviewdesk.desk.live.rerun_plan import survey_rest
+    from reviewdesk.desk.live.rerun import survey_rest
     from reviewdesk.desk.live.unfinished import unfinished
 
     found = [survey_rest(desk, one, order) for one in unfinished(desk)]

@@ -1,64 +1,62 @@
-"""Run a live panel over a file of cases: survey it, get consent, ask, and write the report."""
+"""Run a live panel over cases: count the calls, get consent, ask, and write the report."""
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from dataclasses import replace as replaced
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.desk.live.batch_pending import (
-    GO_ON,
-    check_batches,
-    check_ceiling,
-    check_pending,
-    in_batch,
-    live_jurors,
+from reviewdesk.desk.live.batch_report import PendingCase, Results, committed_panel, header
+from reviewdesk.desk.live.journal import (
+    REPLIES,
+    CommitTimes,
+    ReportJournal,
+    is_begun,
+    report_journal,
 )
-from reviewdesk.desk.live.batch_plan import (
-    CasesSurvey,
-    panel_hosts,
-    pending_cases,
-    sent,
-    survey,
-    with_calls,
-)
-from reviewdesk.desk.live.batch_report import Results, committed_panel, header
+from reviewdesk.domain.canonical import CanonicalVerdict
+from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, BatchSummary, LiveProgress
-from reviewdesk.errors import Cancelled, CeilingError, UsageError
+from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary, LiveProgress
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.verdict import SLACK
+from reviewdesk.errors import (
+    Cancelled,
+    CeilingError,
+    PanelError,
+    ReviewDeskError,
+    TransportError,
+    UsageError,
+)
 from reviewdesk.file_output import refuse_desk
-from reviewdesk.live.batch import Batch, BatchProgress
-from reviewdesk.live.budget import Budget, Meter
-from reviewdesk.live.clock import SystemClock
-from reviewdesk.live.journal.cache import ReplyCache
-from reviewdesk.live.journal.journal import Commitment, CommitTimes, Journal
-from reviewdesk.live.references import PROCESS
-from reviewdesk.live.session import CONCURRENCY, CallSession
-from reviewdesk.live.vendor_batches.run import Submission, VendorBatches
+from reviewdesk.live.batch import BatchProgress, Limits, World, ask_all
+from reviewdesk.live.budget import Budget
+from reviewdesk.live.cache import ReplyCache
+from reviewdesk.live.keys import PROCESS
+from reviewdesk.live.plan import Survey, hosts, payloads
+from reviewdesk.live.records import Call, ReplyStore, calls_for
+from reviewdesk.live.vendor_batches.interfaces import interface
+from reviewdesk.live.vendor_batches.run import VendorBatches
+from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.canonical.writer import ReportWriter
-from reviewdesk.reports.panels.cases_file import open_cases
+from reviewdesk.reports.panels.cases_file import open_cases, read_cases
 from reviewdesk.reports.panels.panel_file import read_panel
+from reviewdesk.version import __version__
 
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
-    from reviewdesk.live.records import Call, Clock, Exchange, Keep, Transport
-    from reviewdesk.reports.bytes.source import Source
-
-REPLIES = ".replies.jsonl"
-"""The suffix that turns a report's name into that of its journal."""
+_GO_ON: Final = "Go on with --resume."
 
 
-class Order(Struct, frozen=True):
+class Order(Limits, frozen=True, kw_only=True):
     """The options of one batch, as the user gave them."""
 
     cases: str
@@ -66,87 +64,49 @@ class Order(Struct, frozen=True):
     report: str
     resume: bool = False
     force: bool = False
-    max_cost: float | None = None
-    concurrency: int = CONCURRENCY
-    per_host: int | None = None
-    """The most open calls to each host; if ``None``, only ``concurrency`` limits them."""
     yes: bool = False
     """Whether the user gave consent in advance, so that no question is asked."""
-    max_failed: Allowance = NONE_LOST
-    """How many ballots may be lost before the run counts as failed."""
-    deadline: float | None = None
-    """Seconds of trying that each ballot has; if ``None``, the client's."""
-    max_wait: float | None = None
-    """Seconds that a model may be paused before its jurors are set aside; ``None`` is 600."""
     stop_when_decided: bool = False
     """Whether the next juror is asked only while it can turn the decision, as a panel may say."""
-
     in_batches: bool = False
     """Whether calls go to the vendors' batch interfaces, where there are any."""
     cache: str | None = None
     """The folder of replies that are kept from run to run, if any are."""
-
-    @property
-    def replaces(self) -> bool:
-        """Whether the report may take the place of a file that is there."""
-        return self.resume or self.force
-
-
-class BatchState(Struct, frozen=True):
-    """The progress of a batch: the counts so far, all that there is, and the cost in US dollars.
-
-    ``spent_usd`` is ``None`` if a juror has no price.
-    """
-
-    counts: BatchProgress
-    cases: int
-    calls: int
-    spent_usd: float | None
-
-    @property
-    def progress(self) -> LiveProgress:
-        """How far the batch is.
-
-        The remaining seconds are those of the remaining calls at the rate so far, leaving out the
-        time in which every call waited, and at least those of each pause and of the calls after it.
-        """
-        counts = self.counts
-        rest = max(0, self.calls - counts.calls - counts.spared)
-        working = counts.seconds - counts.idle
-        each = working / counts.calls if counts.calls and working > 0 else None
-        times = [rest * each] if each is not None else []
-        times += [pause.left + waiting * (each or 0.0) for pause, waiting in counts.pauses]
-        paused = tuple(pause for pause, _ in counts.pauses)
-        left = max(times, default=None)
-        return LiveProgress(counts.cases, self.cases, counts.rate, self.spent_usd, left, paused)
+    desk: Path | None = None
+    """The desk that keeps the journal; ``None`` is a private file beside the report."""
 
 
 class BatchListener(Struct, frozen=True):
     """Callbacks of a batch: ``agreed`` asks for consent, ``told`` and ``noted`` inform the user."""
 
-    agreed: Callable[[ConsentPlan], bool]
-    told: Callable[[BatchState], None] = lambda _: None
+    agreed: Callable[[ConsentPlan], bool] = lambda _: True
+    told: Callable[[LiveProgress], None] = lambda _: None
     noted: Callable[[str], None] = lambda _: None
 
 
-class BatchEnvironment(Struct, frozen=True):
-    """What a batch needs from outside: variables, time, network and standard input."""
+class CallsPendingError(ReviewDeskError):
+    """The run has no report yet, because calls wait at vendors or could not be submitted."""
 
-    environment: Mapping[str, str]
-    clock: Clock
-    transport: Callable[[], Transport]
-    stdin: BinaryIO | None = None
+    def __init__(self, pending: BatchesPending) -> None:
+        """Keep the counts beside the sentence."""
+        self.pending = pending
+        super().__init__(pending.text)
 
-    @staticmethod
-    def real(stdin: BinaryIO | None = None) -> BatchEnvironment:
-        """Return the process's own environment, clock and network."""
-        from reviewdesk.live.wires.transport import HttpTransport
 
-        return BatchEnvironment(PROCESS, SystemClock(), HttpTransport, stdin)
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Cases that can be read several times; ``name`` is what errors and the title call them."""
+
+    name: str
+    read: Callable[[], Iterator[Case]]
+    sha256: Callable[[], str]
 
 
 def judge_cases(
-    order: Order, listener: BatchListener, environment: BatchEnvironment
+    order: Order,
+    listener: BatchListener,
+    world: World | None = None,
+    stdin: BinaryIO | None = None,
 ) -> BatchSummary:
     """Judge every case of a file and write the report.
 
@@ -155,184 +115,250 @@ def judge_cases(
         PanelError: the panel or a case cannot be used; nothing was sent.
         Cancelled: the user refused consent or stopped the run; the replies so far are stored.
         CeilingError: the next call might exceed the ceiling; the replies so far are stored.
-        JournalError: the replies cannot be stored.
+        DeskError: the replies cannot be stored.
         CallsPendingError: calls wait at vendors, so that there is no report yet.
     """
     panel = read_panel(order.panel)
     if order.stop_when_decided:
-        panel = dataclasses.replace(
-            panel, rule=dataclasses.replace(panel.rule, stop_when_decided=True)
-        )
-    plan = panel_hosts(panel, environment.environment)
-    _check_prices(panel, order.max_cost)
-    if order.cache and order.in_batches:
-        raise UsageError("--cache is for calls that are made now", "Leave it out, or --batch.")
-    source = open_cases(order.cases, environment.stdin)
-    path = Path(order.report).expanduser()
-    _check_output(path, resume=order.resume, force=order.force)
-    replies = path.with_name(path.name + REPLIES)
-    cache = ReplyCache(Path(order.cache).expanduser()) if order.cache else None
-    with closing(Journal(replies)) as journal:
-        run = _Run(order, panel, source, CasesSurvey(), journal, path, listener, environment)
-        run.cache = cache
-        run.agree(plan)
-        if not run.in_batches:
-            return run.execute()
-        run.exchange_batches()
-    with closing(Journal(replies)) as journal:
-        found = survey(source, panel, journal, environment.environment)
-        return dataclasses.replace(run, journal=journal, found=found).execute()
+        panel = replaced(panel, rule=replaced(panel.rule, stop_when_decided=True))
+    source = open_cases(order.cases, stdin)
+    name = "cases" if order.cases == "-" else Path(order.cases).name
+    found = Cases(name, partial(read_cases, source), source.sha256)
+    run = BatchRun(panel, found, order, listener, world or World.real())
+    with run.begun():
+        try:
+            return asyncio.run(run.ask())
+        except KeyboardInterrupt:
+            raise Cancelled(f"stopped: {run.came}", _GO_ON) from None
 
 
 def preview(
-    cases: str, panel: str, environment: BatchEnvironment
+    cases: str,
+    panel: str,
+    environment: Mapping[str, str] = PROCESS,
+    stdin: BinaryIO | None = None,
 ) -> tuple[ConsentPlan, Iterator[dict[str, Any]]]:
     """Return the hosts of a panel, and an iterator over all that would be sent; send nothing.
 
     Raises:
         PanelError: the panel or a case cannot be used.
     """
-    spec = read_panel(panel)
-    source = open_cases(cases, environment.stdin)
-    survey(source, spec, None, environment.environment)
-    return panel_hosts(spec, environment.environment), sent(source, spec)
+    spec, source = read_panel(panel), open_cases(cases, stdin)
+    failed = {one.place for one in check_cases(read_cases(source), spec) if one.failed}
+    rows = (
+        row
+        for place, case in enumerate(read_cases(source))
+        if place not in failed
+        for row in payloads(calls_for(case, spec))
+    )
+    return _panel_hosts(spec, environment), rows
 
 
-def _check_prices(panel: PanelSpec, ceiling: float | None) -> None:
-    unpriced = [juror.name for juror in panel.jurors if juror.price is None]
-    if ceiling is not None and unpriced:
-        hint = "Give each juror price: {input, output} in US dollars per million tokens."
-        raise UsageError(f"--max-cost needs prices, and {', '.join(unpriced)} has none", hint)
+def check_cases(cases: Iterable[Case], panel: PanelSpec, name: str = "") -> Iterator[PendingCase]:
+    """Run the checks of every case; raise PanelError for one that cannot be judged."""
+    for place, case in enumerate(cases):
+        if not (case.rubric or panel.rubric):
+            where = f'case "{show_line(case.id, 60)}"'
+            hint = "Give it a rubric, or the panel one for all."
+            raise PanelError(name, where, "has no rubric, nor has the panel", hint)
+        results: tuple[CheckResult, ...] = ()
+        if case.checks:
+            # Imported here, because most cases have none and the libraries are heavy.
+            from reviewdesk.reports.panels.case_checks import run_checks
 
-
-def _check_output(path: Path, *, resume: bool, force: bool) -> None:
-    """Raise UsageError if there is no folder for the report, or it would overwrite another file."""
-    replies = path.with_name(path.name + REPLIES)
-    if not path.parent.is_dir():
-        raise UsageError(f"{path.parent}: is no folder", "Make it, or name another -o.")
-    try:
-        refuse_desk(path)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", "Name another -o.") from error
-    begun = replies.exists() and replies.stat().st_size > 0
-    if path.is_dir() or (os.path.lexists(path) and resume and not begun and not force):
-        raise UsageError(f"{path}: is there, and is no report of this run", "Name another -o.")
-    if not resume and begun:
-        hint = "Go on with it by --resume, or name another -o."
-        raise UsageError(f"{replies}: is there already", hint)
-    if not resume and not force and os.path.lexists(path):
-        hint = "Name another -o, or replace it with --force."
-        raise UsageError(f"{path}: is there already", hint)
+            results = run_checks(case)
+        yield PendingCase(place, case, panel, results)
 
 
 @dataclass(slots=True)
-class _Run:
-    """One batch, from the commitment in the journal to the report."""
+class BatchRun:
+    """One batch: the survey of its calls, the commitment in its journal, and the report."""
 
-    order: Order
     panel: PanelSpec
-    source: Source
-    found: CasesSurvey
-    journal: Journal
-    path: Path
+    cases: Cases
+    order: Order
     listener: BatchListener
-    environment: BatchEnvironment
-    in_batches: bool = False
+    world: World
+    store: ReplyStore | None = None
+    """Where replies go if no report is written; a report has a journal."""
+    kept: Callable[[int, CanonicalVerdict], None] = lambda _place, _body: None
+    """Receives each verdict with the place of its case."""
+    came: str = "nothing was sent"
+    """How far the run came, in words."""
+    _journal: ReportJournal | None = None
+    _plan: ConsentPlan | None = None
+    _count: int = 0
+    _calls: int = 0
+    _checked: dict[int, tuple[CheckResult, ...]] = field(default_factory=dict)
+    """The results of the checks by place, for cases that did not pass them all."""
+    _in_batches: bool = False
     """Whether the vendors' batch interfaces are used, as asked for or begun earlier."""
-    cache: ReplyCache | None = None
+    _cache: ReplyCache | None = None
 
-    def agree(self, plan: ConsentPlan) -> None:
-        """Count the calls, and get consent unless there are none.
+    @contextmanager
+    def begun(self) -> Iterator[None]:
+        """Check the order, count the calls, get consent unless there are none, and commit.
 
         Raises:
+            UsageError: the order cannot be carried out; nothing was sent.
             Cancelled: the user refused.
-            UsageError: batches cannot do what is asked for.
+            JournalError: another process is at work on the run.
         """
-        order, panel, journal = self.order, self.panel, self.journal
-        for note in journal.notes:
-            self.listener.noted(note)
-        self.in_batches = order.in_batches or bool(journal.batches)
-        if self.in_batches:
-            check_batches(panel)
-        self.found = found = survey(
-            self.source,
-            panel,
-            journal,
-            self.environment.environment,
-            in_batches=self.in_batches,
-            cached=self.cache,
-        )
-        if self.in_batches:
-            check_ceiling(order.max_cost, journal.spent, found)
-            plan = replace(plan, live=live_jurors(panel))
-        if found.calls and not self.listener.agreed(with_calls(plan, found)):
-            raise Cancelled("cancelled: nothing was sent")
+        order, panel = self.order, self.panel
+        places = _panel_hosts(panel, self.world.environment)
+        unpriced = [juror.name for juror in panel.jurors if juror.price is None]
+        if order.max_cost is not None and unpriced:
+            hint = "Give each juror price: {input, output} in US dollars per million tokens."
+            raise UsageError(f"--max-cost needs prices, and {', '.join(unpriced)} has none", hint)
+        if order.cache and order.in_batches:
+            raise UsageError("--cache is for calls that are made now", "Leave it out, or --batch.")
+        if order.report:
+            _check_output(self._path, order)
+        if order.cache:
+            self._cache = ReplyCache(Path(order.cache).expanduser())
+        with ExitStack() as opened:
+            if order.report and is_begun(self._path, order.desk):
+                self._open(opened)
+            self._survey(places)
+            if self._plan is not None and self._plan.calls and not self.listener.agreed(self._plan):
+                raise Cancelled("cancelled: nothing was sent")
+            if order.report and self._journal is None:
+                self._open(opened)
+            yield
 
-    def exchange_batches(self) -> None:
-        """Fetch what is done at the vendors and submit what is open.
+    def _open(self, opened: ExitStack) -> None:
+        found = report_journal(self._path, self.order.desk, self.world.clock.now)
+        self._journal = self.store = opened.enter_context(found)
+        for note in self._journal.notes:
+            self.listener.noted(note)
+
+    @property
+    def _path(self) -> Path:
+        return Path(self.order.report).expanduser()
+
+    def _survey(self, places: ConsentPlan) -> None:
+        """Read every case, run its checks, and count the calls that no stored reply answers."""
+        order, panel, journal = self.order, self.panel, self._journal
+        waiting = {} if journal is None else journal.batches
+        self._in_batches = order.in_batches or bool(waiting)
+        found = Survey(
+            self.world.environment,
+            self.store,
+            self._cache,
+            in_batch=_in_batch if self._in_batches else lambda _: False,
+            held={key for batch in waiting.values() for key in batch.nonces},
+        )
+        for pending in check_cases(self.cases.read(), panel, self.cases.name):
+            self._count += 1
+            if not all(result.passed for result in pending.checks):
+                self._checked[pending.place] = pending.checks
+            if order.report:
+                found.add(pending.begin())
+        if not self._count:
+            raise PanelError(self.cases.name, "", "holds no cases", "Write one a line.")
+        # Each juror is named beside its host, so that calls are not counted by host.
+        plan = replace(found.plan(), hosts=places.hosts, models=(), cases=self._count)
+        plan = replace(plan, missing_keys=places.missing_keys, unpriced=places.unpriced)
+        if places.unpriced:
+            plan = replace(plan, worst_usd=None, again_usd=None)
+        if self._in_batches:
+            _check_batches(panel)
+            spent = 0.0 if journal is None else journal.spent
+            _check_ceiling(order.max_cost, spent + found.waiting_usd + (found.worst_usd or 0.0))
+            live = (one for one in panel.jurors if interface(one) is None)
+            plan = replace(plan, live=tuple(f"{one.name} ({one.vendor})" for one in live))
+        self._plan = plan
+        # Without a report nobody is asked for consent, and the calls matter to the progress alone.
+        most = self._count * sum(juror.samples for juror in panel.jurors)
+        self._calls = plan.calls if order.report else most
+
+    # Asking
+
+    async def ask(self) -> BatchSummary:
+        """Make the calls that no stored reply answers, and write the report.
 
         Raises:
-            CallsPendingError: calls wait at vendors.
+            CeilingError: the next call might exceed the ceiling; the replies so far are stored.
+            CallsPendingError: calls wait at vendors, so that there is no report yet.
         """
-        self._commit()
-
-        async def run() -> Submission:
-            transport = self.environment.transport()
-            asking = self._session(transport, lambda _call, _exchange: None)
-            batches = VendorBatches(self.journal, asking, self.listener.noted)
-            try:
-                return await batches.run(pending_cases(self.source, self.panel, self.found))
-            finally:
-                await transport.close()
-
-        try:
-            made = asyncio.run(run())
-        except KeyboardInterrupt:
-            raise Cancelled("stopped: what the vendors took is noted", GO_ON) from None
-        check_pending(made)
-
-    def execute(self) -> BatchSummary:
-        """Make the calls that no stored reply answers, and write the report."""
+        order, panel, journal = self.order, self.panel, self._journal
         held = self._commit()
-        writer = ReportWriter(self.path, self.found.cases, replace=self.order.replaces)
-        results = Results(self.panel, held, writer)
-        budget = Budget(self.order.max_cost, self.journal.spent)
+        if self._in_batches and journal is not None:
+            await self._exchange_batches(journal)
+        budget = Budget(order.max_cost, 0.0 if journal is None else journal.spent)
+        priced = all(juror.price is not None for juror in panel.jurors)
+        store = self.store
+        if store is None:
+            raise RuntimeError("the run has not begun")
+
+        def told(counts: BatchProgress) -> None:
+            spent = budget.spent if priced else None
+            self.came = f"{counts.cases} of {self._count} cases are complete"
+            self.listener.told(counts.of(self._count, self._calls, spent))
+
+        writer = None
+        if order.report:
+            replaces = order.resume or order.force
+            writer = ReportWriter(self._path, self._count, replace=replaces)
+
+        def put(place: int, body: CanonicalVerdict) -> None:
+            self.kept(place, body)
+            if writer is not None:
+                writer.put(place, body)
+
+        results = Results(panel, held, put)
         try:
-            counts = asyncio.run(self._ask(results, budget))
+            counts = await ask_all(
+                self._pending(), store, budget, order, self.world,
+                done=results.take, told=told, noted=self.listener.noted,
+                is_final=_in_batch if self._in_batches else lambda _: False, cache=self._cache,
+            )  # fmt: skip
             if budget.closed:
-                raise self._ceiling_error(budget, counts)
-            cases = "cases" if self.order.cases == "-" else Path(self.order.cases).name
-            writer.write(header(self.path.stem, self.panel, held, cases))
-        except KeyboardInterrupt:
-            done = f"{results.verdicts} of {self.found.cases} cases are complete"
-            raise Cancelled(f"stopped: {done}", GO_ON) from None
+                raise CeilingError(
+                    f"stopped before the ceiling of ${budget.ceiling:.10g}: ${budget.spent:.4f} is "
+                    f"spent, and {counts.cases} of {self._count} cases are complete",
+                    "What was paid for is stored; go on with --resume and a higher --max-cost.",
+                )
+            if writer is not None:
+                writer.write(header(self._path.stem, panel, held, self.cases.name))
         finally:
             # Closing fails on a full disk too, and the first error is the one to report.
-            with suppress(OSError):
-                writer.close()
-        cost, allowed = self._cost(budget), self.order.max_failed
-        return results.summary(str(self.path), counts, cost, allowed)
+            with suppress(OSError, ReviewDeskError):
+                if writer is not None:
+                    writer.close()
+                if journal is not None:
+                    left = self._count - results.verdicts
+                    facts = {"left": left, "done": results.verdicts, "stopped": left > 0}
+                    journal.append("rerun_ended", facts)
+        cost = budget.spent if priced else None
+        return results.summary(order.report, counts, cost, order.max_failed)
+
+    def _pending(self) -> Iterator[PendingCase]:
+        """Read the cases again, and yield each with its panel and the results of its checks."""
+        for place, case in enumerate(self.cases.read()):
+            passed = tuple(
+                CheckResult(check.name or check.kind, passed=True) for check in case.checks
+            )
+            yield PendingCase(place, case, self.panel, self._checked.get(place, passed))
 
     def _commit(self) -> CommitTimes:
         """Store panel, rule, cases and consent in the journal before the first request."""
-        from reviewdesk.version import __version__
-
-        panel = self.panel
-        commitment = Commitment(
-            version=__version__,
-            panel=committed_panel(panel),
-            panel_hash=panel.hash(panel.rubric),
-            rule=panel.rule_body(panel.rubric, ()),
-            cases_sha256=self.source.sha256(),
-        )
-        consent = {
+        panel, journal, plan = self.panel, self._journal, self._plan
+        if journal is None:
+            return CommitTimes(None, "", self.world.clock.now().isoformat(timespec="milliseconds"))
+        consent = {} if plan is None or not plan.calls else {
             "how": "--yes" if self.order.yes else "asked",
-            "calls": self.found.calls,
-            "payload_sha256": self.found.payload_sha256,
+            "calls": plan.calls,
+            "payload_sha256": plan.payload_sha256,
+        }  # fmt: skip
+        commitment = {
+            "version": __version__,
+            "panel": committed_panel(panel),
+            "panel_hash": panel.hash(panel.rubric),
+            "rule": panel.rule_body(panel.rubric, ()),
+            "cases_sha256": self.cases.sha256(),
         }
-        held = self.journal.commit(
-            commitment, _time(self.environment.clock), consent if self.found.calls else None
-        )
+        held = journal.commit(commitment, self._count, consent)
         if held.committed_at != held.started_at:
             self.listener.noted(
                 "panel or cases are not those that the stored replies were begun with: "
@@ -340,58 +366,71 @@ class _Run:
             )
         return held
 
-    async def _ask(self, results: Results, budget: Budget) -> BatchProgress:
-        meter = Meter(self.journal, budget)
-        transport, clock = self.environment.transport(), self.environment.clock
-        cache = self.cache
-
-        def keep(call: Call, exchange: Exchange) -> None:
-            meter.keep(call, exchange)
-            if cache is not None:
-                cache.keep(call, exchange)
-
-        asking = self._session(transport, keep)
-        is_final = in_batch if self.in_batches else lambda _: False
-        batch = Batch(self.journal, meter, asking, results.take, is_final=is_final, cache=cache)
-
-        started = clock.monotonic()
-
-        def report_progress(counts: BatchProgress) -> None:
-            counts.seconds = clock.monotonic() - started
-            found, cost = self.found, self._cost(budget)
-            self.listener.told(BatchState(counts, found.cases, found.calls, cost))
-
+    async def _exchange_batches(self, journal: ReportJournal) -> None:
+        """Fetch what is done at the vendors and submit what is open."""
+        transport = self.world.transport()
+        asking = self.world.session(
+            self.order, transport, lambda _call, _exchange: None, self.listener.noted
+        )
+        self.came = "what the vendors took is noted"
         try:
-            await batch.run(pending_cases(self.source, self.panel, self.found), report_progress)
+            made = await VendorBatches(journal, asking, self.listener.noted).run(self._pending())
         finally:
-            await transport.close()
-        return batch.counts
+            if self.world.closes:
+                await transport.close()
+        if made.waiting or made.unsent:
+            raise CallsPendingError(BatchesPending(made.waiting, made.fetched, made.unsent))
 
-    def _session(self, transport: Transport, keep: Keep) -> CallSession:
-        return CallSession(
-            transport,
-            keep,
-            environment=self.environment.environment,
-            clock=self.environment.clock,
-            concurrency=self.order.concurrency,
-            per_host=self.order.per_host,
-            deadline=self.order.deadline,
-            max_wait=self.order.max_wait,
-            noted=self.listener.noted,
+
+def _panel_hosts(panel: PanelSpec, environment: Mapping[str, str]) -> ConsentPlan:
+    """Return where the jurors of a panel are asked; raise UsageError for an unusable address."""
+    for juror in panel.jurors:
+        try:
+            endpoint(juror)
+        except TransportError as error:
+            raise UsageError(f"juror {juror.name}: {error.message}", "Mend the panel.") from error
+    return hosts(panel.jurors, environment)
+
+
+def _check_output(path: Path, order: Order) -> None:
+    """Raise UsageError if there is no folder for the report, or it would overwrite another file."""
+    if not path.parent.is_dir():
+        raise UsageError(f"{path.parent}: is no folder", "Make it, or name another -o.")
+    try:
+        refuse_desk(path)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}", "Name another -o.") from error
+    begun = order.desk is None and is_begun(path, None)
+    taken = os.path.lexists(path) and not order.force
+    if path.is_dir() or (taken and order.resume and not begun and order.desk is None):
+        raise UsageError(f"{path}: is there, and is no report of this run", "Name another -o.")
+    if begun and not order.resume:
+        hint = "Go on with it by --resume, or name another -o."
+        raise UsageError(f"{path}{REPLIES}: is there already", hint)
+    if taken and not order.resume:
+        hint = "Name another -o, or replace it with --force."
+        raise UsageError(f"{path}: is there already", hint)
+
+
+def _in_batch(call: Call) -> bool:
+    return interface(call.juror) is not None
+
+
+def _check_batches(panel: PanelSpec) -> None:
+    """Raise UsageError if a panel cannot be asked by batches."""
+    if panel.rule.stop_when_decided:
+        hint = "Leave --batch out, or change the panel."
+        raise UsageError("--batch asks every juror, and the panel asks them in an order", hint)
+    if all(interface(juror) is None for juror in panel.jurors):
+        hint = "OpenAI, Anthropic, Gemini and Mistral have one; leave --batch out."
+        raise UsageError("--batch: no juror of the panel has a vendor with a batch interface", hint)
+
+
+def _check_ceiling(ceiling: float | None, most: float) -> None:
+    """Raise UsageError if the calls may cost more than the ceiling, as no batch stops half-way."""
+    if ceiling is not None and most > ceiling + SLACK:
+        raise UsageError(
+            f"the run may cost ${most:.4f}, a batch cannot be stopped half-way, "
+            f"and --max-cost is ${ceiling:.10g}",
+            "Raise --max-cost, or judge fewer cases.",
         )
-
-    def _cost(self, budget: Budget) -> float | None:
-        """Return the cost of all calls in US dollars; ``None`` if a juror has no price."""
-        priced = all(juror.price is not None for juror in self.panel.jurors)
-        return budget.spent if priced else None
-
-    def _ceiling_error(self, budget: Budget, counts: BatchProgress) -> CeilingError:
-        return CeilingError(
-            f"stopped before the ceiling of ${budget.ceiling:.10g}: ${budget.spent:.4f} is spent, "
-            f"and {counts.cases} of {self.found.cases} cases are complete",
-            "What was paid for is stored; go on with --resume and a higher --max-cost.",
-        )
-
-
-def _time(clock: Clock) -> str:
-    return clock.now().isoformat(timespec="milliseconds")

@@ -3,58 +3,84 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
-from reviewdesk.domain.canonical import without_nulls
+from msgspec import Struct
+
+from reviewdesk.desk.live.journal import FORMAT, CommitTimes
+from reviewdesk.domain.canonical import CanonicalVerdict, without_nulls
 from reviewdesk.domain.jury.agreement import stopped_early
 from reviewdesk.domain.jury.stopping import can_turn
 from reviewdesk.domain.jury.supermajority import own_share
+from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.juror import Juror, seat_body
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import Allowance, BatchSummary, Turnouts
 from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
-from reviewdesk.live.batch import Answered, BatchProgress, PendingCase
-from reviewdesk.live.journal.journal import FORMAT, CommitTimes
+from reviewdesk.live.batch import BatchProgress, CaseCalls, panel_calls, seat_ballots
 from reviewdesk.live.wires.vendors import endpoint
-from reviewdesk.reports.canonical.writer import FORMAT_NAME, ReportWriter
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.version import __version__
 from reviewdesk.views.json.shape import shape
 
 
-class Results:
-    """Turns every finished case into a verdict, passes it to the writer, and keeps counts."""
+class PendingCase(Struct, frozen=True):
+    """A case with its position in the file, its panel, and the results of its checks."""
 
-    def __init__(self, panel: PanelSpec, held: CommitTimes, writer: ReportWriter) -> None:
-        """Start with all counts at 0."""
-        self._panel, self._held, self._writer = panel, held, writer
+    place: int
+    case: Case
+    panel: PanelSpec
+    checks: tuple[CheckResult, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether a check failed, which keeps the case from the jury."""
+        return any(check.failed for check in self.checks)
+
+    def begin(self) -> CaseCalls:
+        """Plan the calls of the panel; a case that failed a check takes none."""
+        return CaseCalls(()) if self.failed else panel_calls(self.case, self.panel)
+
+
+class Results:
+    """Turns every finished case into a verdict, passes it on, and keeps counts."""
+
+    def __init__(
+        self,
+        panel: PanelSpec,
+        held: CommitTimes,
+        put: Callable[[int, CanonicalVerdict], None],
+    ) -> None:
+        """Start with all counts at 0; ``put`` receives each verdict with the place of its case."""
+        self._panel, self._held, self._put = panel, held, put
         self._decisions: Counter[str] = Counter()
         self._turnouts = Turnouts()
         self._unverified = self._unsettled = self._stopped = 0
         self.verdicts = self.failed_checks = 0
 
-    def take(self, answered: Answered[PendingCase]) -> None:
-        """Make the verdict of a finished case, write it and count it."""
-        case, checks = answered.posed.case, answered.posed.checks
-        if answered.posed.failed:
+    def take(self, pending: PendingCase, found: CaseCalls) -> None:
+        """Make the verdict of a finished case, pass it on and count it."""
+        case, checks, held = pending.case, pending.checks, self._held
+        if pending.failed:
             self.failed_checks += 1
             body = failed_check_body(case, self._panel, checks)
         else:
-            held = self._held
+            ballots = seat_ballots(case, self._panel, found)
             body = verdict_body(
-                case, self._panel, answered.ballots,
-                committed_at=held.committed_at, checks=[one.body for one in checks],
-                run_id=held.run_id,
+                case, self._panel, ballots, committed_at=held.committed_at,
+                checks=[one.body for one in checks], run_id=held.run_id,
             )  # fmt: skip
             verdict = verdict_from_body(body, Policy(), Generator())
             self._unverified += panel_hash_status(verdict) is not HashStatus.VERIFIED
             self._stopped += stopped_early(verdict.ballots)
             self._unsettled += can_turn(verdict)
+            self._turnouts.add(ballots, self._panel.rule.threshold)
         self.verdicts += 1
         self._decisions[body.get("decision") or "none"] += 1
-        self._turnouts.add(answered.ballots, self._panel.rule.threshold)
-        self._writer.put(answered.posed.place, body)
+        self._put(pending.place, body)
 
     def summary(
         self, report: str, counts: BatchProgress, cost: float | None, allowed: Allowance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reviewdesk.live.references import PROCESS
+from reviewdesk.live.keys import PROCESS
 
 
 def use_references(

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
-from reviewdesk.domain.canonical import (
-    CanonicalBallot,
-    CanonicalCheck,
-    CanonicalVerdict,
-    without_nulls,
-)
+from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.jury.label_rules import LabelVote
 from reviewdesk.domain.jury.label_words import Aggregate
 from reviewdesk.domain.jury.quorum import least_answered
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
-from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.case import Case, case_key
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import Cast, PanelSpec
 from reviewdesk.domain.panel.spec import PanelRule as Rule
-from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     Ballot,
@@ -40,7 +35,8 @@ from reviewdesk.domain.verdict import (
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
-    from reviewdesk.live.records import Call, Clock, Exchange, Keep, Transport
+    from reviewdesk.domain.panel.turnout import LiveProgress
+    from reviewdesk.live.records import Clock, Keep, Transport
 
 
 class LiveVerdict(Struct, frozen=True):
@@ -172,75 +168,93 @@ class Panel(PanelSpec):
     ) -> LiveVerdict:
         """Ask every juror about a case, or a mapping with the keys of a cases file, and decide.
 
-        A case that fails one of its own checks makes no call. API keys come from the environment,
-        ``keep`` stores each reply before it is used, and a ``transport`` that you pass stays open.
-        ``deadline`` is the seconds of trying that each ballot has, and ``max_wait`` those that a
-        model may be paused before its ballots are lost; both are 600 if you give none.
+        The options are those of ``judge_many``.
 
         Raises:
             UsageError: the panel cannot be asked about this case.
             NoJurorsError: no juror answered, and an ``aggregate`` has nothing to count.
         """
-        case = self._checked_case(item)
-        checks: list[CanonicalCheck] = []
-        if case.checks:
-            from reviewdesk.reports.panels.case_checks import run_checks
+        (found,) = await self.judge_many(
+            [item], transport=transport, clock=clock, keep=keep, environment=environment,
+            deadline=deadline, max_wait=max_wait,
+        )  # fmt: skip
+        return found
 
-            results = run_checks(case)
-            if any(one.failed for one in results):
-                return _live_verdict(case, failed_check_body(case, self, results))
-            checks = [result.body for result in results]
-        from reviewdesk.live.clock import SystemClock
-
-        clock = clock or SystemClock()
-        committed = clock.now().isoformat(timespec="milliseconds")
-        ballots = await self._ballots(case, transport, clock, keep, environment, deadline, max_wait)
-        body = verdict_body(case, self, ballots, committed_at=committed, checks=checks)
-        if self.counts_itself(case.tags):
-            self._count(case, ballots, body)
-        return _live_verdict(case, without_nulls(body))
-
-    def _count(self, case: Case, ballots: list[CanonicalBallot], body: CanonicalVerdict) -> None:
-        """Write the decision and label that the caller's own rule gives."""
-        found = self.aggregate(ballots, tags=case.tags, generator=case.generator, case=case.id)
-        vote = found.label_vote
-        body["decision"] = found.decision and found.decision.value
-        body["label"] = None if vote is None else vote.label
-
-    async def _ballots(
+    async def judge_many(
         self,
-        case: Case,
-        transport: Transport | None,
-        clock: Clock,
-        keep: Keep | None,
-        environment: Mapping[str, str] | None,
-        deadline: float | None,
-        max_wait: float | None,
-    ) -> list[CanonicalBallot]:
-        """Ask the jurors, and return the ballots in seat order; close only our own transport."""
-        from reviewdesk.live.rounds import CaseRounds
-        from reviewdesk.live.runner import ask_panel
-        from reviewdesk.live.session import CallSession
+        items: Iterable[Case | Mapping[str, Any]],
+        *,
+        report: str | Path | None = None,
+        resume: bool = False,
+        force: bool = False,
+        max_cost: float | None = None,
+        concurrency: int = 16,
+        per_host: int | None = None,
+        told: Callable[[LiveProgress], None] = lambda _: None,
+        transport: Transport | None = None,
+        clock: Clock | None = None,
+        keep: Keep | None = None,
+        environment: Mapping[str, str] | None = None,
+        deadline: float | None = None,
+        max_wait: float | None = None,
+    ) -> tuple[LiveVerdict, ...]:
+        """Ask every juror about every case, and return the verdicts in the order of the cases.
+
+        A case that fails one of its own checks makes no call. With ``report`` the verdicts are
+        written to that file, and every reply is on disk beside it before it is used, so that
+        ``resume`` goes on with a run that was cut off; ``force`` replaces a report. ``max_cost`` is
+        a ceiling in US dollars, for which each juror needs a price. ``told`` hears of the progress.
+        API keys come from the environment, ``keep`` stores each reply before it is used if there is
+        no report, and a ``transport`` that you pass stays open. ``deadline`` is the seconds of
+        trying that each ballot has, and ``max_wait`` those that a model may be paused before its
+        ballots are lost; both are 600 if you give none.
+
+        Raises:
+            UsageError: the panel cannot be asked about a case.
+            NoJurorsError: no juror answered, and an ``aggregate`` has nothing to count.
+            CeilingError: the next call might exceed the ceiling.
+        """
+        from reviewdesk.desk.live.batch import BatchListener, BatchRun, Cases, Order
+        from reviewdesk.live.batch import Unstored, World
+        from reviewdesk.live.keys import PROCESS
+        from reviewdesk.live.session import SystemClock
         from reviewdesk.live.wires.transport import HttpTransport
 
-        wire = transport or HttpTransport()
-        try:
-            asking = CallSession(
-                wire,
-                keep or _drop_reply,
-                environment=environment,
-                clock=clock,
-                deadline=deadline,
-                max_wait=max_wait,
-            )
-            case_rounds = CaseRounds(case, self)
-            while calls := case_rounds.next():
-                async for call, ballot in ask_panel(calls, asking):
-                    case_rounds.take(call, ballot)
-        finally:
-            if transport is None:
-                await wire.close()
-        return list(case_rounds.ballots)
+        cases = [self._checked_case(item) for item in items]
+        if not cases:
+            return ()
+        made: dict[int, LiveVerdict] = {}
+
+        def kept(place: int, body: CanonicalVerdict) -> None:
+            verdict = verdict_from_body(body, Policy(), Generator())
+            made[place] = LiveVerdict(cases[place], body, assess(verdict))
+
+        order = Order(
+            cases="", panel="", report=str(report or ""), resume=resume, force=force, yes=True,
+            max_cost=max_cost, concurrency=concurrency, per_host=per_host, deadline=deadline,
+            max_wait=max_wait,
+        )  # fmt: skip
+        world = World(
+            PROCESS if environment is None else environment,
+            clock or SystemClock(),
+            HttpTransport if transport is None else lambda: transport,
+            closes=transport is None,
+        )
+        text = "\n".join(map(case_key, cases))
+        found = Cases("cases", lambda: iter(cases), sha256(text.encode()).hexdigest)
+        listener, store = BatchListener(told=told), Unstored(keep)
+        run = BatchRun(self, found, order, listener, world, store, kept)
+        with run.begun():
+            await run.ask()
+        return tuple(made[place] for place in range(len(cases)))
+
+    def judge_many_sync(
+        self, items: Iterable[Case | Mapping[str, Any]], **options: Any
+    ) -> tuple[LiveVerdict, ...]:
+        """Do what ``judge_many`` does, with the same options, where no event loop runs."""
+        import asyncio
+
+        return asyncio.run(self.judge_many(items, **options))
 
     def _checked_case(self, item: Case | Mapping[str, Any]) -> Case:
         """Return the case; raise UsageError if the panel cannot be asked about it."""
@@ -296,13 +310,3 @@ def _priced(juror: Juror, weight: float | None) -> Juror:
     return dataclasses.replace(
         juror, weight=weight, price=juror.price or price_of(juror.vendor, juror.model)
     )
-
-
-def _live_verdict(case: Case, body: CanonicalVerdict) -> LiveVerdict:
-    verdict = verdict_from_body(body, Policy(), Generator())
-    return LiveVerdict(case, body, assess(verdict))
-
-
-def _drop_reply(call: Call, exchange: Exchange) -> None:
-    """Drop a reply, because the caller gave no ``keep``."""
-    del call, exchange

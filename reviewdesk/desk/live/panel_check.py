@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from reviewdesk.domain.panel.composition import PanelCheck, composition
 from reviewdesk.domain.verdict import Generator
-from reviewdesk.live.keys import is_malformed
-from reviewdesk.live.references import PROCESS
+from reviewdesk.live.keys import PROCESS, is_malformed
 from reviewdesk.reports.panels.panel_file import read_panel
 
 

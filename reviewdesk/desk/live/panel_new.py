@@ -36,9 +36,8 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 from reviewdesk.errors import ReviewDeskError, UsageError
-from reviewdesk.live.keys import key_problem
+from reviewdesk.live.keys import PROCESS, key_problem
 from reviewdesk.live.records import Transport
-from reviewdesk.live.references import PROCESS
 from reviewdesk.live.wires.vendors import VENDORS, endpoint
 
 PLAIN_RULE: Final = PanelRule(Strategy.MEDIAN, quorum="1/2")

@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from reviewdesk.desk.live.batch import BatchEnvironment, BatchState
-from reviewdesk.desk.live.rerun import PreparedRerun, rerun_body
-from reviewdesk.desk.live.rerun_journal import DeskJournal
-from reviewdesk.desk.live.rerun_plan import ReadyRerun, RerunOrder, prepared, stored_ballots
+from reviewdesk.desk.live.journal import DeskJournal
+from reviewdesk.desk.live.rerun import PreparedRerun, ReadyRerun, RerunOrder, prepared, rerun_body
 from reviewdesk.desk.live.unfinished import UnfinishedRerun, held
-from reviewdesk.domain.canonical import CanonicalBallot
+from reviewdesk.desk.review import items
+from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict
+from reviewdesk.domain.panel.juror import seat_body
+from reviewdesk.domain.panel.rerun import rerun_facts
 from reviewdesk.domain.panel.rerun_result import RerunDecision, RerunSummary
+from reviewdesk.domain.panel.turnout import LiveProgress
+from reviewdesk.domain.records import Event
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import CeilingError, ReviewDeskError
-from reviewdesk.live.batch import Answered, Batch, BatchProgress
-from reviewdesk.live.budget import Budget, Meter, booked
-from reviewdesk.live.records import Call, Exchange
-from reviewdesk.live.references import PROCESS
-from reviewdesk.live.session import CallSession
-from reviewdesk.store import reruns
+from reviewdesk.live.batch import BatchProgress, CaseCalls, World, ask_all
+from reviewdesk.live.budget import Budget
+from reviewdesk.live.keys import PROCESS, redactor
+from reviewdesk.live.records import Call
+from reviewdesk.live.replies.ballots import answer_of
+from reviewdesk.store import events, reruns
+from reviewdesk.store.connect import writing
+from reviewdesk.store.events import NewEvent
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
+
+_TOGETHER = 500
+"""The most plans that one transaction writes."""
 
 
 class RerunListener(Struct, frozen=True):
     """Callbacks of a re-run: each ballot as it comes, the progress, and what it brought at last."""
 
     came: Callable[[int, CanonicalBallot], None] = lambda _key, _ballot: None
-    told: Callable[[BatchState], None] = lambda _: None
+    told: Callable[[LiveProgress], None] = lambda _: None
     ended: Callable[[RerunSummary], None] = lambda _: None
     noted: Callable[[str], None] = lambda _: None
     """Hears of long pauses, and of jurors that are stopped."""
@@ -47,11 +56,11 @@ def run_now(desk: Desk, ready: ReadyRerun, listener: RerunListener) -> RerunSumm
     Raises:
         KeyboardInterrupt: a person stopped it; what came is kept.
     """
-    return asyncio.run(carry_out(desk, ready, listener, BatchEnvironment.real()))
+    return asyncio.run(carry_out(desk, ready, listener))
 
 
 async def carry_out(
-    desk: Desk, ready: ReadyRerun, listener: RerunListener, world: BatchEnvironment
+    desk: Desk, ready: ReadyRerun, listener: RerunListener, world: World | None = None
 ) -> RerunSummary:
     """Carry out a re-run that a person has agreed to, on the runner that ``judge`` uses.
 
@@ -63,23 +72,107 @@ async def carry_out(
         CeilingError: the next call might exceed the ceiling; what came is kept.
     """
     resumes = ready.resumes
-    batch = resumes.batch if resumes else secrets.token_hex(8)
-    journal = DeskJournal(desk, batch, resumes.of if resumes else len(ready.keys))
-    with held(batch):
-        budget = Budget(ready.order.max_cost, _spent(desk, ready))
-        summary = RerunSummary(len(ready.keys))
-        run = _Run(desk, ready, listener, world, journal, budget, journal.begin(ready), summary)
-        return await run.execute()
+    word = resumes.batch if resumes else secrets.token_hex(8)
+    journal = DeskJournal(desk, word, resumes.of if resumes else len(ready.keys))
+    with held(word):
+        plans = write_plans(journal, ready)
+        spent = reruns.spent(desk.conn, list(plans.values()))
+        budget = Budget(ready.order.max_cost, spent)
+        run = _Run(ready, listener, journal, budget, plans, RerunSummary(len(ready.keys)))
+        return await run.ask(world or World.real())
+
+
+def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
+    """Write the plan of each verdict and then the consent to all; return the plans' keys.
+
+    A re-run that is continued has its plans, so that the consent alone is added.
+    """
+    desk, consent = journal.desk, _consent(journal, ready)
+    if ready.resumes is not None:
+        with writing(desk.conn, desk.path):
+            events.append(desk.conn, desk.reviewer, [consent])
+        return {key: one.plan for key, one in ready.plans.items()}
+    made: list[Event] = []
+    for start in range(0, len(ready.keys), _TOGETHER):
+        keys = ready.keys[start : start + _TOGETHER]
+        with writing(desk.conn, desk.path):
+            entries = [_plan(journal, ready, key) for key in keys]
+            made += events.append(desk.conn, desk.reviewer, entries)
+            if start + _TOGETHER >= len(ready.keys):
+                detail = {**consent.detail, "first": made[0].seq}
+                whole = NewEvent(consent.kind, consent.at, consent.run, detail=detail)
+                events.append(desk.conn, desk.reviewer, [whole])
+    return dict(zip(ready.keys, (one.key for one in made), strict=True))
+
+
+def _plan(journal: DeskJournal, ready: ReadyRerun, key: int) -> NewEvent:
+    one, desk = ready.prepared(journal.desk, key), journal.desk
+    told = dict(journal.about)
+    if len(ready.keys) == 1:
+        jurors = [seat_body(juror) for juror in one.seats.asked.values()]
+        told |= ready.consent_facts | {"jurors": jurors}
+    facts = rerun_facts(one.wish, one.seats.panel.name, one.committed, told)
+    return items.about(desk, key, NewEvent("rerun_planned", desk.at(), detail=facts))[1]
+
+
+def _consent(journal: DeskJournal, ready: ReadyRerun) -> NewEvent:
+    """Return the event with the consent to the whole re-run, and who carries it out."""
+    order, resumes = ready.order, ready.resumes
+    about: dict[str, Any] = {
+        **journal.about,
+        "left": len(ready.keys),
+        "filter": order.shown,
+        "source": order.source,
+        "max_cost_usd": order.max_cost,
+        "how": "--yes" if order.yes else "asked",
+        **reruns.this_process(),
+        **ready.consent_facts,
+        "jurors": [seat_body(juror) for juror in ready.first.seats.panel.jurors],
+    }
+    facts = rerun_facts(order.wish, ready.panel, ready.first.committed, about)
+    if resumes is not None:
+        facts["first"] = resumes.event.detail["first"]
+    run = ready.first.item.run.hash
+    return NewEvent("rerun_planned", journal.desk.at(), run=run, detail=facts)
+
+
+def _finish(
+    journal: DeskJournal,
+    one: PreparedRerun,
+    plan: int,
+    body: CanonicalVerdict | None,
+    answered: int,
+) -> None:
+    """Queue the new verdict of a plan, and the event that ends it; ``None`` if nobody answered.
+
+    It is stopped if fewer jurors ``answered`` than were asked.
+    """
+    journal.draw(one.calls, None)
+    desk, stopped, key = journal.desk, answered < len(one.calls), one.item.row.key
+    facts: dict[str, Any] = {**journal.about, "plan": plan, "stopped": stopped}
+    if body is not None:
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        facts |= {
+            "decision": body.get("decision"),
+            "panel_hash": (body.get("provenance") or {}).get("panel_hash"),
+            "answered": answered,
+        }
+
+    def write() -> None:
+        if body is not None:
+            reruns.enter(desk.conn, plan, key, desk.at(), text, stopped=stopped)
+        entry = NewEvent("rerun_ended", desk.at(), detail=facts)
+        events.append(desk.conn, desk.reviewer, [items.about(desk, key, entry)[1]])
+
+    journal.waiting.append(write)
 
 
 @dataclass(slots=True)
 class _Run:
     """One re-run whose plan is in the desk, up to its last verdict."""
 
-    desk: Desk
     ready: ReadyRerun
     listener: RerunListener
-    world: BatchEnvironment
     journal: DeskJournal
     budget: Budget
     plans: Mapping[int, int]
@@ -88,11 +181,14 @@ class _Run:
     ballots: dict[str, CanonicalBallot] = field(default_factory=dict)
     """The ballots of a single verdict by call, which a stop keeps."""
 
-    async def execute(self) -> RerunSummary:
+    async def ask(self, world: World) -> RerunSummary:
         """Make the calls that no stored reply answers, and store the verdicts as they come."""
         budget, summary = self.budget, self.summary
         try:
-            await self._ask()
+            await ask_all(
+                self._drawn(), self.journal, budget, self.ready.order, world,
+                done=self._finished, came=self._came, told=self._told, noted=self.listener.noted,
+            )  # fmt: skip
         finally:
             # The replies that came are paid for, so that this runs at every end.
             self._end()
@@ -104,38 +200,16 @@ class _Run:
             )
         return summary
 
-    async def _ask(self) -> None:
-        meter, clock = Meter(self.journal, self.budget), self.world.clock
-        transport, order = self.world.transport(), self.ready.order
-        asking = CallSession(
-            transport,
-            meter.keep,
-            environment=self.world.environment,
-            clock=clock,
-            concurrency=order.concurrency,
-            per_host=order.per_host,
-            deadline=order.deadline,
-            max_wait=order.max_wait,
-            noted=self.listener.noted,
-        )
-        batch = Batch[PreparedRerun](self.journal, meter, asking, self._finished, self._came)
-        started, found = clock.monotonic(), self.ready.plan
-
-        def report(counts: BatchProgress) -> None:
-            counts.seconds = clock.monotonic() - started
-            spent = None if found.worst_usd is None else self.budget.spent
-            self.summary.spent_usd = spent
-            self.listener.told(BatchState(counts, self.summary.verdicts, found.calls, spent))
-
-        try:
-            await batch.run(self._drawn(), report)
-        finally:
-            await transport.close()
+    def _told(self, counts: BatchProgress) -> None:
+        plan = self.ready.plan
+        self.summary.spent_usd = None if plan.worst_usd is None else self.budget.spent
+        progress = counts.of(self.summary.verdicts, plan.calls, self.summary.spent_usd)
+        self.listener.told(progress)
 
     def _drawn(self) -> Iterator[PreparedRerun]:
         """Yield the verdicts one by one, as the runner has room for their calls."""
         for key in self.ready.keys:
-            one = self.ready.prepared(self.desk, key)
+            one = self.ready.prepared(self.journal.desk, key)
             self.journal.draw(one.calls, self.plans[key])
             yield one
 
@@ -145,58 +219,51 @@ class _Run:
         if self.summary.verdicts == 1:
             self.ballots[call.key] = ballot
 
-    def _finished(self, answered: Answered[PreparedRerun]) -> None:
-        calls = (call.key for call in answered.posed.calls)
-        self._store(answered.posed, dict(zip(calls, answered.ballots, strict=True)))
+    def _finished(self, one: PreparedRerun, found: CaseCalls) -> None:
+        self._store(one, found.answers)
 
     def _store(self, one: PreparedRerun, ballots: Mapping[str, CanonicalBallot]) -> None:
         key = one.item.row.key
-        body = rerun_body(one, ballots, self.journal.planned_at(self.plans[key]))
-        self.journal.finish(one, self.plans[key], body, len(ballots))
+        plan = self.plans[key]
+        body = rerun_body(one, ballots, events.by_key(self.journal.desk.conn, plan).at)
+        _finish(self.journal, one, plan, body, len(ballots))
         after = body.get("decision")
         made = Decision(after) if after else None
-        self.summary.done[key] = RerunDecision(self.plans[key], one.item.assessment.decision, made)
+        self.summary.done[key] = RerunDecision(plan, one.item.assessment.decision, made)
 
     def _end(self) -> None:
         """Store what a stop left of a single verdict, and the event that ends the whole."""
         summary, ceiling = self.summary, self.budget.closed
         if summary.verdicts == 1 and not summary.done and not ceiling:
-            one = self.ready.prepared(self.desk, self.ready.keys[0])
+            one = self.ready.prepared(self.journal.desk, self.ready.keys[0])
             if self.ballots:
                 self._store(one, self.ballots)
             else:
-                self.journal.finish(one, self.plans[one.item.row.key], None, 0)
+                _finish(self.journal, one, self.plans[one.item.row.key], None, 0)
         is_over = summary.verdicts == 1 and not ceiling
-        summary.left = 0 if is_over else summary.verdicts - len(summary.done)
-        self.journal.end(self.ready, summary.left, len(summary.done), summary.flips)
+        summary.left = left = 0 if is_over else summary.verdicts - len(summary.done)
+        done, flips = len(summary.done), dict(summary.flips)
+        facts = {"left": left, "done": done, "flips": flips, "stopped": left > 0}
+        self.journal.append("rerun_ended", facts, self.ready.first.item.run.hash)
         self.listener.ended(summary)
-
-
-def _spent(desk: Desk, ready: ReadyRerun) -> float:
-    """Return what the replies that are stored for a continued re-run were booked with."""
-    spent = 0.0
-    for key, one in ready.plans.items():
-        calls = {call.key: call for call in ready.prepared(desk, key).calls}
-        for row in reruns.replies(desk.conn, one.plan):
-            if (call := calls.get(row["call"])) is not None:
-                spent += booked(call, Exchange(**row)) or 0.0
-    return spent
 
 
 def give_up(desk: Desk, found: UnfinishedRerun) -> int:
     """End a re-run for good: what came of each verdict is kept; return how many were left."""
     found.refuse_held()
-    journal, order = (
-        DeskJournal(desk, found.batch, found.of),
-        RerunOrder((), found.wish, found.source),
-    )
+    journal = DeskJournal(desk, found.batch, found.of)
+    order = RerunOrder(wish=found.wish, source=found.source)
     rest = [one for one in reruns.planned(desk.conn, found.event) if not one.done]
     for one in rest:
         with suppress(ReviewDeskError):
             ready = prepared(desk, one.verdict, order, PROCESS)
-            ballots = stored_ballots(desk, ready, one.plan, PROCESS)
+            hidden = redactor([call.juror for call in ready.calls], PROCESS)
+            journal.draw(ready.calls, one.plan)
+            stored = ((call, journal.reply(call.key)) for call in ready.calls)
+            answers = ((call.key, answer_of(call, exchange, hidden)) for call, exchange in stored)
+            ballots = {key: ballot for key, ballot in answers if ballot is not None}
             if ballots and ready.committed == one.panel_hash:
-                body = rerun_body(ready, ballots, one.at)
-                journal.finish(ready, one.plan, body, len(ballots))
-    journal.give_up(found)
+                _finish(journal, ready, one.plan, rerun_body(ready, ballots, one.at), len(ballots))
+    facts = {"left": 0, "given_up": found.left, "stopped": True}
+    journal.append("rerun_ended", facts, found.event.run)
     return len(rest)

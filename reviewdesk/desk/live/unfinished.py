@@ -19,17 +19,24 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 _held: set[str] = set()
-"""The re-runs that this process is at work on."""
+"""The runs that this process is at work on, by the word that their events share."""
 
 
 @contextmanager
-def held(batch: str) -> Iterator[None]:
-    """Mark a re-run as one that this process is at work on."""
-    _held.add(batch)
+def held(word: str) -> Iterator[None]:
+    """Mark a run as one that this process is at work on."""
+    _held.add(word)
     try:
         yield
     finally:
-        _held.discard(batch)
+        _held.discard(word)
+
+
+def is_held(newest: Event, *, is_ended: bool) -> bool:
+    """Return True if a living process is at work on the run of this newest consent."""
+    detail = newest.detail
+    is_alive = reruns.is_other_alive(detail["pid"], detail["started"])
+    return detail["batch"] in _held or (is_alive and not is_ended)
 
 
 class UnfinishedRerun(Struct, frozen=True):
@@ -77,17 +84,9 @@ class UnfinishedRerun(Struct, frozen=True):
         found: float | None = self.newest.detail["max_cost_usd"]
         return found
 
-    @property
-    def is_held(self) -> bool:
-        """Whether a living process is at work on it."""
-        if self.batch in _held:
-            return True
-        detail = self.newest.detail
-        return not self.stopped and reruns.is_other_alive(detail["pid"], detail["started"])
-
     def refuse_held(self) -> None:
         """Raise DeskError if a living process is at work on it."""
-        if self.is_held:
+        if is_held(self.newest, is_ended=self.stopped):
             who = f"process {self.newest.detail['pid']}"
             raise DeskError(f"{who} is at work on this re-run", "Wait for it, or stop it there.")
 
@@ -109,6 +108,8 @@ def unfinished(desk: Desk) -> list[UnfinishedRerun]:
     with explained(desk.path):
         for event in reruns.of_reviewer(desk.conn, desk.reviewer):
             batch = event.detail["batch"]
+            if "report" in event.detail:
+                continue  # the journal of a report, which judge goes on with
             if event.kind == "rerun_ended":
                 ends[batch] = event
             else:
@@ -120,6 +121,6 @@ def unfinished(desk: Desk) -> list[UnfinishedRerun]:
             first, newest = agreed[0], agreed[-1]
             left = sum(not one.done for one in reruns.planned(desk.conn, first))
             stopped = end is not None and end.seq > newest.seq
-            one = UnfinishedRerun(first, newest, left, stopped)
-            found += [one] if left and not one.is_held else []
+            if left and not is_held(newest, is_ended=stopped):
+                found.append(UnfinishedRerun(first, newest, left, stopped))
     return found

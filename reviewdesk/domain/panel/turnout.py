@@ -140,6 +140,9 @@ class LiveProgress(Struct, frozen=True):
     left: float | None
     paused: tuple[ModelPause, ...] = ()
     """The models that calls wait for."""
+    calls: int = 0
+    seconds: float = 0.0
+    """How many calls were made since the run began, and in how many seconds."""
 
 
 class BatchSummary(Struct, frozen=True):

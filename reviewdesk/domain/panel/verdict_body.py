@@ -48,6 +48,9 @@ def verdict_body(
 
     Reading the verdict back gives the same decision, score, trim and panel hash. The hash is
     computed from the ballots, so that it can be compared with the committed one.
+
+    Raises:
+        NoJurorsError: no juror answered, and the caller's own rule has nothing to count.
     """
     case = case.under(panel.rubric)
     body = _base_body(case, panel, jurors, checks)
@@ -58,7 +61,12 @@ def verdict_body(
     }
     body["provenance"] = without_nulls(provenance)
     verdict = verdict_from_body(body, Policy(), Generator())
-    return without_nulls(_computed(verdict, assess(verdict, escalation_stated=False)))
+    made = _computed(verdict, assess(verdict, escalation_stated=False))
+    if panel.counts_itself(case.tags):
+        own = panel.aggregate(jurors, tags=case.tags, generator=case.generator, case=case.id)
+        made["decision"] = own.decision and own.decision.value
+        made["label"] = None if own.label_vote is None else own.label_vote.label
+    return without_nulls(made)
 
 
 def can_turn(case: Case, panel: PanelSpec, jurors: Sequence[CanonicalBallot]) -> bool:

@@ -10,7 +10,7 @@ from reviewdesk.domain.panel.prompt import Prompt
 from reviewdesk.domain.panel.reply_contract import schema
 from reviewdesk.live.keys import Key
 from reviewdesk.live.records import Call, Request
-from reviewdesk.live.wires.vendors import Endpoint, JsonMode, Wire
+from reviewdesk.live.wires.vendors import Endpoint, JsonMode, Wire, endpoint
 from reviewdesk.version import __version__
 
 TEMPERATURE: Final = "temperature"
@@ -23,6 +23,9 @@ OTHER_NAME: Final = {
     "max_tokens": "max_completion_tokens",
     "max_completion_tokens": "max_tokens",
 }
+
+NONCE: Final = "<nonce>"
+"""Replaces each call's nonce before payloads are hashed, so that equal plans have equal hashes."""
 
 ANTHROPIC_VERSION: Final = "2023-06-01"
 
@@ -57,6 +60,13 @@ def encoded(body: dict[str, Any]) -> bytes:
     """Return a payload as the bytes that are sent."""
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")
+
+
+def hashed(call: Call) -> bytes:
+    """Return the bytes that a payload's hash is made of: address and body, without the nonce."""
+    place, nonce = endpoint(call.juror), json.dumps(call.prompt.nonce, ensure_ascii=False)[1:-1]
+    body = encoded(payload(call, place)).replace(nonce.encode(), NONCE.encode())
+    return place.url.encode() + b" " + body + b"\n"
 
 
 def request(call: Call, place: Endpoint, key: Key, dropped: frozenset[str]) -> Request:

@@ -11,8 +11,9 @@ from textual.widgets import Input, OptionList
 
 from reviewdesk.app.screens.fields import PromptField
 from reviewdesk.app.widgets.lines import Pane
-from reviewdesk.desk.live.rerun_journal import DeskJournal
-from reviewdesk.desk.live.rerun_plan import RerunOrder, survey
+from reviewdesk.desk.live.journal import DeskJournal
+from reviewdesk.desk.live.rerun import RerunOrder, survey
+from reviewdesk.desk.live.rerun_batch import write_plans
 from reviewdesk.settings import Settings
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 from tests.app.rerunkit import KEY, dialog, ended, panel_file
@@ -199,9 +200,9 @@ async def test_the_dialog_begins_with_what_a_kill_cut_off(tmp_path: Path) -> Non
     desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
     async with Server() as server:
         source = panel_file(tmp_path / "p.yaml", server.url)
-        ready = survey(desk, RerunOrder(desk.queue(run, "", "file"), source=source))
+        ready = survey(desk, RerunOrder(keys=desk.queue(run, "", "file"), source=source))
         # The consent is on disk, and what was to carry it out is gone.
-        DeskJournal(desk, "batch", 2).begin(ready)
+        write_plans(DeskJournal(desk, "batch", 2), ready)
         async with staged(desk, run) as stage:
             assert "a re-run was cut off, 2 of 2 left; R finishes it" in stage.drawn()
             await stage.press("R")

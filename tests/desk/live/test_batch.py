@@ -13,13 +13,13 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.desk.figures.whatif import what_if
-from reviewdesk.desk.live.batch import BatchListener, BatchState, judge_cases
+from reviewdesk.desk.live.batch import BatchListener, judge_cases
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.panel.turnout import Allowance
+from reviewdesk.domain.panel.turnout import Allowance, LiveProgress
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
-from reviewdesk.errors import Cancelled, JournalError, PanelError, TransportError, UsageError
+from reviewdesk.errors import Cancelled, DeskError, PanelError, TransportError, UsageError
 from reviewdesk.live.records import Response
 from tests.helpers import START, load, open_desk
 from tests.judgekit import (
@@ -196,7 +196,7 @@ def test_where_every_case_fails_a_check_nobody_is_asked_for_anything(room: Room)
 
 def test_the_panel_is_committed_before_the_first_request(room: Room) -> None:
     def answer(body: Any) -> Response:
-        first = json.loads(room.replies.read_bytes().splitlines()[0])
+        (first,) = room.commitments()
         assert (first["panel_hash"], first["at"]) == (stated, began)
         return fine(body)
 
@@ -210,8 +210,8 @@ def test_the_panel_is_committed_before_the_first_request(room: Room) -> None:
 
 
 def test_a_reply_is_on_disk_before_it_counts(room: Room) -> None:
-    def told(now: BatchState) -> None:
-        assert len(room.stored()) >= now.counts.calls
+    def told(now: LiveProgress) -> None:
+        assert len(room.stored()) >= now.calls
 
     found = judge_cases(room.put().order(), BatchListener(lambda _: True, told), world(Jurors()))
     assert found.calls == len(room.stored()) == 15
@@ -219,11 +219,11 @@ def test_a_reply_is_on_disk_before_it_counts(room: Room) -> None:
 
 def test_a_finished_run_asks_nobody_and_writes_the_same_report(room: Room) -> None:
     judge_cases(room.put().order(), YES, world(Jurors()))
-    before, replies = room.report.read_bytes(), room.replies.read_bytes()
+    before, replies = room.report.read_bytes(), room.stored()
     room.report.unlink()
     found = judge_cases(room.order(resume=True), YES, world(silent()))
     assert (found.calls, found.reused, found.verdicts) == (0, 15, 3)
-    assert (room.report.read_bytes(), room.replies.read_bytes()) == (before, replies)
+    assert (room.report.read_bytes(), room.stored()) == (before, replies)
 
 
 def test_resume_where_nothing_is_simply_starts(room: Room) -> None:
@@ -354,10 +354,9 @@ def test_what_cannot_be_judged_is_told_before_anything_is_sent(
 
 def test_damaged_replies_are_told_before_anything_is_sent(room: Room) -> None:
     judge_cases(room.put().order(), YES, world(Jurors()))
-    lines = room.replies.read_bytes().splitlines(keepends=True)
-    room.replies.write_bytes(b"".join([lines[0], b"{}\n", *lines[2:]]))
+    room.replies.write_bytes(b"notes")
     before = room.report.read_bytes()
-    with pytest.raises(JournalError, match="line 2: "):
+    with pytest.raises(DeskError, match="not a desk file"):
         judge_cases(room.order(resume=True), YES, world(silent()))
     assert room.report.read_bytes() == before
 

@@ -15,7 +15,7 @@ from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance
 from reviewdesk.live.records import Response
 from reviewdesk.views.json.panel import batch
 from tests.helpers import load, open_desk
-from tests.judgekit import CUT, YES, Jurors, Room, fine, of_whom, reply, silent, world
+from tests.judgekit import CUT, YES, Jurors, Room, fine, of_whom, reply, world
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_the_context_of_a_case_is_kept_fenced_and_scanned(room: Room) -> None:
 
 def test_a_preview_is_what_would_be_sent_and_sends_nothing(room: Room) -> None:
     room.put(["c1", "c2"], checks={"contains": "c1"})
-    plan, sent = preview(room.order().cases, room.order().panel, world(silent()))
+    plan, sent = preview(room.order().cases, room.order().panel, {})
     rows = list(sent)
     assert [(row["case"], row["juror"]) for row in rows] == [("c1", f"j{at}") for at in range(5)]
     assert {row["url"] for row in rows} == {"http://127.0.0.1:1/v1/chat/completions"}

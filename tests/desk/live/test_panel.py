@@ -29,11 +29,14 @@ from reviewdesk import (
 )
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.spec import PanelRule as Rule
+from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.panel.vendors import LOCAL, Vendor, key_variable
 from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
+from reviewdesk.errors import CeilingError
 from reviewdesk.live.records import Call, Exchange, Request, Response
 from reviewdesk.live.wires.vendors import VENDORS
 from tests.helpers import SAMPLES
+from tests.judgekit import URL, Clock, Jurors, silent
 
 KEY = "sk-live-4f9aT7Qe2LmZ8xWb"
 THREE = tuple(Juror(f"j{at}", f"m{at}", "vllm", weight=at + 1.0) for at in range(3))
@@ -299,3 +302,41 @@ def test_a_juror_without_a_price_takes_that_of_the_table() -> None:
     assert known.price is not None
     assert (known.price.input, known.price.output) == (2.0, 8.0)
     assert unknown.price is None
+
+
+def question(name: str, **more: Any) -> dict[str, Any]:
+    return {"id": name, "input": f"question {name}.", "output": f"answer {name}", **more}
+
+
+async def test_many_cases_are_judged_side_by_side_and_come_back_in_order(tmp_path: Path) -> None:
+    seats = [Juror(f"j{n}", f"m{n}", "custom", base_url=URL) for n in range(3)]
+    panel, jurors = Panel("median", jurors=seats, rubric="right?"), Jurors()
+    cases = [question("c0"), question("c1", checks={"contains": "no"}), question("c2")]
+    told: list[LiveProgress] = []
+    kept: list[Exchange] = []
+    how: dict[str, Any] = {"transport": jurors, "clock": Clock(), "environment": {}}
+    found = await panel.judge_many(
+        cases, concurrency=4, told=told.append, keep=lambda _, one: kept.append(one), **how
+    )
+    assert [one.case.id for one in found] == ["c0", "c1", "c2"]
+    assert [one.decision for one in found] == [Decision.PASS, Decision.FAIL, Decision.PASS]
+    # Three jurors are asked about each of the two cases that pass their checks.
+    assert (jurors.asked.total(), jurors.most, len(kept), told[-1].calls) == (6, 4, 6, 6)
+    report = tmp_path / "r.jsonl"
+    assert len(await panel.judge_many(cases, report=report, **how)) == 3
+    assert len(report.read_bytes().splitlines()) == 4
+    again = {**how, "transport": silent()}
+    assert len(await panel.judge_many(cases, report=report, resume=True, **again)) == 3
+    with pytest.raises(UsageError, match="needs prices"):
+        await panel.judge_many(cases, max_cost=1, **again)
+
+
+def test_many_cases_are_judged_without_an_event_loop() -> None:
+    price = Price(1000, 1000)
+    seats = [Juror("j0", "m0", "custom", base_url=URL, price=price, max_tokens=10)]
+    panel = Panel("median", jurors=seats, rubric="right?")
+    how: dict[str, Any] = {"transport": Jurors(), "clock": Clock(), "environment": {}}
+    assert panel.judge_many_sync([question("c0")], **how)[0].decision is Decision.PASS
+    with pytest.raises(CeilingError, match="0 of 2 cases are complete"):
+        panel.judge_many_sync([question("c0"), question("c1")], max_cost=0.1, **how)
+    assert panel.judge_many_sync([]) == ()

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.live.batch import BatchListener, Order, judge_cases
 from reviewdesk.errors import UsageError
-from reviewdesk.live.journal.cache import ReplyCache
+from reviewdesk.live.cache import ReplyCache
 from reviewdesk.live.records import Response
 from tests.helpers import POSIX
 from tests.judgekit import CUT, YES, Consent, Jurors, Room, fine, of_whom, world
@@ -97,8 +97,8 @@ def test_a_reply_to_another_nonce_is_no_answer(room: Room) -> None:
     judge_cases(cached(room, "first.jsonl"), YES, world(Jurors()))
     for path in files(room):
         text = path.read_text(encoding="utf-8")
-        nonce = text.partition('"nonce": "')[2].partition('"')[0]
-        path.write_text(text.replace(f'"nonce": "{nonce}"', '"nonce": "other"'), encoding="utf-8")
+        nonce = text.partition('"nonce":"')[2].partition('"')[0]
+        path.write_text(text.replace(f'"nonce":"{nonce}"', '"nonce":"other"'), encoding="utf-8")
     again = Jurors()
     judge_cases(cached(room, "second.jsonl"), YES, world(again))
     assert sum(again.asked.values()) == 5

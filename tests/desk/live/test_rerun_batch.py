@@ -14,15 +14,14 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.live.batch import BatchState
-from reviewdesk.desk.live.rerun import JURORS, jurors_panel
+from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, jurors_panel, survey_rest
 from reviewdesk.desk.live.rerun_batch import give_up
-from reviewdesk.desk.live.rerun_plan import ReadyRerun, RerunOrder, survey_rest
 from reviewdesk.desk.live.unfinished import UnfinishedRerun, unfinished
 from reviewdesk.desk.review.history import session_history
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
+from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import CeilingError, UsageError
 from tests.helpers import load, open_desk, report, verdict
@@ -96,12 +95,12 @@ async def test_every_verdict_gets_a_new_one_under_one_consent(
     plan = ready(desk, keys, panel_at(tmp_path, server.url), shown="")
     # Twelve verdicts and three jurors.
     assert (plan.plan.calls, plan.name, server.connections) == (36, "12 verdicts", 0)
-    states: list[BatchState] = []
+    states: list[LiveProgress] = []
     summary = await run(desk, plan, told=states.append)
     assert set(paid(server).values()) == {1}
     assert (summary.left, summary.flips) == (0, {"pass → fail": 12})
     assert summary.text == "12 verdicts asked again: 12 turned over (12 pass → fail)"
-    last = states[-1].progress
+    last = states[-1]
     assert (last.done, last.cases, len(states)) == (12, 12, 36)
     # 160 tokens of a tenth of a cent for each of 36 calls.
     assert last.spent_usd == pytest.approx(5.76)
@@ -176,8 +175,8 @@ async def killed(desk: Desk, server: Server, tmp_path: Path, calls: int = 20) ->
     path = panel_at(tmp_path, server.url)
     came = asyncio.Event()
 
-    def told(state: BatchState) -> None:
-        if state.counts.calls == calls:
+    def told(state: LiveProgress) -> None:
+        if state.calls == calls:
             came.set()
 
     plan = ready(desk, keys, path, shown="", max_cost=100.0)
@@ -192,7 +191,7 @@ async def killed(desk: Desk, server: Server, tmp_path: Path, calls: int = 20) ->
 
 def rest(desk: Desk, **more: Any) -> tuple[UnfinishedRerun, ReadyRerun]:
     [found] = unfinished(desk)
-    return found, survey_rest(desk, found, RerunOrder((), **more), KEYS)
+    return found, survey_rest(desk, found, RerunOrder(**more), KEYS)
 
 
 async def test_a_killed_rerun_is_found_and_finished_without_paying_twice(
@@ -355,9 +354,9 @@ async def test_a_reply_is_on_disk_before_it_counts(
 ) -> None:
     _, keys = many(desk)
 
-    def told(state: BatchState) -> None:
+    def told(state: LiveProgress) -> None:
         with closing(sqlite3.connect(tmp_path / "desk.db")) as other:
             [stored] = other.execute("SELECT count(*) FROM replies").fetchone()
-        assert stored >= state.counts.calls
+        assert stored >= state.calls
 
     await run(desk, ready(desk, keys, panel_at(tmp_path, server.url), shown=""), told=told)

@@ -11,7 +11,7 @@ import pytest
 
 from reviewdesk.cli.plain import section_text
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live.rerun_plan import ReadyRerun
+from reviewdesk.desk.live.rerun import ReadyRerun
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.prompt import prompt_sha256
 from reviewdesk.domain.panel.reply_contract import VERSION

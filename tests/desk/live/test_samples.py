@@ -16,7 +16,7 @@ from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.live.records import Response
 from reviewdesk.views.json.panel import batch
 from reviewdesk.views.words import answers
-from tests.judgekit import CUT, PRICE, YES, Consent, Jurors, Room, of_whom, reply, silent, world
+from tests.judgekit import CUT, PRICE, YES, Consent, Jurors, Room, of_whom, reply, world
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_every_call_of_a_sample_is_counted_and_stored(room: Room) -> None:
     found = judge_cases(room.order(resume=True), YES, world(again))
     assert again.asked == {("c1", "m1"): 3}
     assert found.problem is None
-    assert len(list(preview(room.order().cases, room.order().panel, world(silent()))[1])) == 12
+    assert len(list(preview(room.order().cases, room.order().panel, {})[1])) == 12
 
 
 def replace_agreed(consent: Consent) -> BatchListener:

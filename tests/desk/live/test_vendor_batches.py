@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,15 +15,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.desk.live.batch import BatchEnvironment, BatchListener, judge_cases
-from reviewdesk.desk.live.batch_pending import CallsPendingError
+from reviewdesk.desk.live.batch import BatchListener, CallsPendingError, judge_cases
 from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary
 from reviewdesk.errors import UsageError
+from reviewdesk.live.batch import World
 from reviewdesk.live.wires.transport import HttpTransport
 from tests.judgekit import Clock, Consent, Room
 from tests.live.batch_server import BatchVendors
 from tests.live.builders import KEY, KEYS
-from tests.live.server import Server
+from tests.live.server import Seen, Server
 
 VENDORS = ("openai", "anthropic", "mistral", "gemini")
 PRICE = "price: {input: 1000, output: 1000}, api_key_env: TEST_KEY"
@@ -60,7 +62,7 @@ async def judged(
 ) -> BatchSummary | BatchesPending:
     """Judge by batches; what waits is returned."""
     told = BatchListener(consent or Consent(), noted=(notes if notes is not None else []).append)
-    world = BatchEnvironment(environment, Later(later), HttpTransport)
+    world = World(environment, Later(later), HttpTransport)
     try:
         return await asyncio.to_thread(judge_cases, room.order(**how), told, world)
     except CallsPendingError as found:
@@ -70,7 +72,7 @@ async def judged(
 def nowhere(room: Room, *texts: str) -> None:
     """The key is in no file and in none of these texts."""
     for path in room.folder.iterdir():
-        assert KEY not in path.read_text(encoding="utf-8")
+        assert KEY.encode() not in path.read_bytes()
     assert KEY not in "".join(texts)
 
 
@@ -158,7 +160,7 @@ async def test_an_anthropic_batch_of_another_run_is_not_taken_for_ours(room: Roo
 
 
 async def _judged_to(room: Room, report: str, later: int = 0, **how: Any) -> Any:
-    world = BatchEnvironment(KEYS, Later(later), HttpTransport)
+    world = World(KEYS, Later(later), HttpTransport)
     order = replace(room.order(**how), report=report)
     try:
         return await asyncio.to_thread(judge_cases, order, BatchListener(lambda _: True), world)
@@ -249,17 +251,27 @@ async def test_what_batches_cannot_do_is_refused_before_anything_is_sent(
     assert vendors.seen == []
 
 
-async def test_the_batch_is_on_disk_before_it_is_submitted_and_again_after(room: Room) -> None:
-    vendors = BatchVendors()
-    async with Server(fault=vendors) as server:
+async def test_the_batch_is_on_disk_before_it_is_submitted_and_until_it_is_over(room: Room) -> None:
+    vendors, seen = BatchVendors(), list[dict[str, Any]]()
+
+    async def look(call: Seen, out: asyncio.StreamWriter) -> None:
+        seen.append(waiting(room))
+        await vendors(call, out)
+
+    async with Server(fault=look) as server:
         seats(room, server.url, "openai")
         await judged(room, in_batches=True)
+        (name, batch) = next(iter(waiting(room).items()))
+        assert seen[0] == {name: {**batch, "id": None}}
+        assert (batch["juror"], len(batch["nonces"]), bool(batch["id"])) == ("openai", 2, True)
         vendors.is_done = True
         await judged(room, resume=True)
-    lines = [json.loads(line) for line in room.replies.read_bytes().splitlines()]
-    batch = [line for line in lines if "batch" in line]
-    assert [sorted(line) for line in batch] == [
-        ["at", "batch", "juror", "nonces"], ["batch", "id"], ["batch", "over"],
-    ]  # fmt: skip
-    # The answers are stored before the batch counts as over.
-    assert [("call" in line) for line in lines[-3:]] == [True, True, False]
+    assert waiting(room) == {}
+    assert len(room.stored()) == 2
+
+
+def waiting(room: Room) -> dict[str, Any]:
+    """The batches that the journal holds, by name."""
+    with closing(sqlite3.connect(room.replies)) as conn:
+        rows = conn.execute("SELECT key, value FROM meta WHERE key LIKE 'vendor_batch %'")
+        return {key.split()[-1]: json.loads(value) for key, value in rows}

@@ -8,8 +8,8 @@ from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
 from reviewdesk.live.records import Response
 from reviewdesk.live.session import CallSession
-from reviewdesk.live.vendor_batches.client import BatchClient
 from reviewdesk.live.vendor_batches.interfaces import interface
+from reviewdesk.live.vendor_batches.run import BatchClient
 from tests.live.builders import KEYS, FakeClock, FakeTransport, Kept
 from tests.live.test_retry import JSON, refusing
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from msgspec.structs import asdict, replace
+import msgspec
+from msgspec.structs import replace
 
 from reviewdesk.errors import UsageError
 from reviewdesk.file_output import whole_file
-from reviewdesk.live.journal.journal import exchange_of
-from reviewdesk.live.plan import hashed
 from reviewdesk.live.records import CACHE_HEADER, Call, Exchange
 from reviewdesk.live.replies.faults import fault_of
+from reviewdesk.live.wires.requests import hashed
 from reviewdesk.live.wires.vendors import endpoint
 
 MOST: Final = 50_000
@@ -52,10 +51,8 @@ class ReplyCache:
         """Return the exchange in which the same question was answered, or ``None``."""
         try:
             with self._path(call).open("rb") as file:
-                found = exchange_of(file.read(_LARGEST))
-        except OSError:
-            return None
-        if found is None:
+                found = msgspec.json.decode(file.read(_LARGEST), type=Exchange)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         return replace(found, call=call.key, headers={**found.headers, CACHE_HEADER: "yes"})
 
@@ -67,7 +64,7 @@ class ReplyCache:
 
     def _write(self, path: Path, exchange: Exchange) -> None:
         with suppress(OSError), whole_file(path, replace=True, private=True) as file:
-            file.write(json.dumps(asdict(exchange), allow_nan=False).encode())
+            file.write(msgspec.json.encode(exchange))
 
     def _path(self, call: Call) -> Path:
         name = hashlib.sha256(hashed(call) + str(call.sample).encode()).hexdigest()

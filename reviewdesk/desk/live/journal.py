@@ -1,0 +1,309 @@
+"""The journal of jurors that are asked: consent, replies and vendors' batches, in a desk file.
+
+A re-run has its journal in the desk of its verdicts. ``judge`` has one in a private desk file
+beside its report, or in the desk that is named.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from reviewdesk.desk.live.unfinished import held, is_held
+from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.records import Event
+from reviewdesk.errors import BusyError, JournalError
+from reviewdesk.live.records import Call, Exchange
+from reviewdesk.live.vendor_batches.run import VendorBatch
+from reviewdesk.store import events, reruns
+from reviewdesk.store.connect import writing
+from reviewdesk.store.events import NewEvent
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Clock, Desk
+
+_AGAIN = 0.1
+"""Seconds until replies are written again, if another process holds the lock of the desk."""
+
+REPLIES = ".replies.db"
+"""The suffix that turns a report's name into that of its journal."""
+
+OLD_REPLIES = ".replies.jsonl"
+FORMAT = "reviewdesk.replies/1"
+"""What journals of earlier versions began with, which were JSON Lines."""
+
+
+class DeskJournal:
+    """Writes replies into a desk, many in one transaction.
+
+    What waits is written together, so that the lock is held for milliseconds and many replies share
+    one sync to the disk.
+    """
+
+    def __init__(self, desk: Desk, word: str, of: int, plan: int | None = None) -> None:
+        """Write nothing yet.
+
+        ``word`` is what the events of the run share, about ``of`` cases. ``plan`` is the event that
+        all replies belong to, unless their calls are drawn for others.
+        """
+        self.desk = desk
+        self.about: dict[str, Any] = {"batch": word, "of": of}
+        self.plan = plan
+        self.waiting: list[Callable[[], object]] = []
+        self._plans: dict[str, int] = {}
+        self._round: asyncio.Task[None] | None = None
+
+    def draw(self, calls: tuple[Call, ...], plan: int | None) -> None:
+        """Take replies to these calls for a plan; with ``None``, take none any more."""
+        for call in calls:
+            if plan is None:
+                self._plans.pop(call.key, None)
+            else:
+                self._plans[call.key] = plan
+
+    def reply(self, key: str) -> Exchange | None:
+        """Return the newest stored exchange of a call."""
+        plan = self._plans.get(key, self.plan)
+        found = [] if plan is None else reruns.replies(self.desk.conn, plan, key)
+        return Exchange(**found[-1]) if found else None
+
+    def keep(self, call: Call, exchange: Exchange, usd: float | None = None) -> None:
+        """Queue an exchange for writing; it is on disk once ``settled`` has returned."""
+        about = {"seat": call.seat, "juror": call.juror.name, "usd": usd}
+        row = {**msgspec.structs.asdict(exchange), **about}
+        plan = self._plans.get(call.key, self.plan or 0)
+        self.waiting.append(partial(reruns.keep_reply, self.desk.conn, plan, row))
+
+    async def settled(self) -> None:
+        """Return when everything kept so far is on disk."""
+        if self._round is None or self._round.done():
+            self._round = asyncio.create_task(self._write())
+        await asyncio.shield(self._round)
+
+    async def _write(self) -> None:
+        await asyncio.sleep(0)  # what arrived at the same time shares the transaction
+        while True:
+            try:
+                self.flush()
+            except BusyError:
+                await asyncio.sleep(_AGAIN)
+            else:
+                return
+
+    def flush(self) -> None:
+        """Write what waits, in one transaction; all of it goes on waiting if that fails."""
+        if not self.waiting:
+            return
+        with writing(self.desk.conn, self.desk.path):
+            for write in self.waiting:
+                write()
+        self.waiting.clear()
+
+    def append(self, kind: str, facts: Mapping[str, Any], run: str | None = None) -> None:
+        """Write what waits, and an event about the whole run."""
+        entry = NewEvent(kind, self.desk.at(), run=run, detail={**self.about, **facts})
+        desk = self.desk
+        self.waiting.append(partial(events.append, desk.conn, desk.reviewer, [entry]))
+        self.flush()
+
+    # Batches that wait at vendors
+
+    @property
+    def _batch_prefix(self) -> str:
+        return f"vendor_batch {self.about['batch']} "
+
+    @property
+    def batches(self) -> dict[str, VendorBatch]:
+        """The vendors' batches that are not over, by name."""
+        found = reruns.kept_values(self.desk.conn, self._batch_prefix)
+        return {name: msgspec.json.decode(text, type=VendorBatch) for name, text in found.items()}
+
+    def put_batch(self, batch: VendorBatch) -> None:
+        """Store a vendor's batch, or what is known of it now; it is on disk on return."""
+        self._keep_batch(batch.name, msgspec.json.encode(batch).decode())
+
+    def drop_batch(self, batch: VendorBatch) -> None:
+        """Store that a batch holds nothing that is waited for, once its answers are stored."""
+        self._keep_batch(batch.name, None)
+
+    def _keep_batch(self, name: str, text: str | None) -> None:
+        key = f"{self._batch_prefix}{name}"
+        self.waiting.append(partial(reruns.keep_value, self.desk.conn, key, text))
+        self.flush()
+
+
+class CommitTimes(msgspec.Struct, frozen=True):
+    """The run's id, when it was started, and when its present commitment was written."""
+
+    run_id: str | None
+    started_at: str
+    committed_at: str
+
+
+class ReportJournal(DeskJournal):
+    """The journal of a report that ``judge`` writes; all replies belong to its first commitment."""
+
+    def __init__(self, desk: Desk, report: Path) -> None:
+        """Read what the desk holds of the report."""
+        path = str(report.absolute())
+        super().__init__(desk, hashlib.sha256(path.encode()).hexdigest()[:16], 0)
+        self.report = report
+        self.notes: list[str] = []
+        self._read()
+
+    def _read(self) -> list[Event]:
+        found = reruns.of_word(self.desk.conn, self.about["batch"])
+        self._starts = [one for one in found if one.kind == "rerun_planned"]
+        self.plan = self._starts[0].key if self._starts else None
+        return found
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the run was committed."""
+        return self.plan is not None
+
+    @property
+    def spent(self) -> float:
+        """The booked cost, in US dollars, of the replies on disk."""
+        return 0.0 if self.plan is None else reruns.spent(self.desk.conn, [self.plan])
+
+    def refuse_busy(self) -> None:
+        """Raise JournalError if a process is at work on the run."""
+        found = self._read()
+        if self._starts and is_held(self._starts[-1], is_ended=found[-1].kind == "rerun_ended"):
+            raise JournalError(
+                f"{self.desk.path}: another reviewdesk is at work on this run",
+                "Wait for it, or stop it.",
+            )
+
+    def commit(
+        self, commitment: Mapping[str, Any], cases: int, consent: Mapping[str, Any]
+    ) -> CommitTimes:
+        """Write what is fixed before the first request, and how consent was given, and to what.
+
+        A run whose commitment is the same as an earlier one keeps the times of that.
+        """
+        sha256 = _sha256(commitment)
+        self.about["of"] = cases
+        desk = self.desk
+        with writing(desk.conn, desk.path):
+            self._read()
+            known = [one for one in self._starts if one.detail["sha256"] == sha256]
+            started = self._starts[0].detail["at"] if self._starts else desk.at()
+            committed = known[0].detail["at"] if known else desk.at() if self._starts else started
+            run_id = hashlib.sha256(f"{sha256} {started}".encode()).hexdigest()[:16]
+            if self._starts:
+                run_id = self._starts[0].detail["run_id"]
+            facts = {
+                **_facts(self.report, sha256, committed, run_id),
+                **{key: commitment[key] for key in ("panel_hash", "rule", "cases_sha256")},
+                **consent,
+                **reruns.this_process(),
+            }
+            entry = NewEvent("rerun_planned", committed, detail={**self.about, **facts})
+            events.append(desk.conn, desk.reviewer, [entry])
+        self._read()
+        return CommitTimes(run_id, started, committed)
+
+    def take_over(self, old: Path) -> None:
+        """Take in a journal of an earlier version.
+
+        Raises:
+            JournalError: it is damaged.
+        """
+        desk, batches = self.desk, dict[str, VendorBatch]()
+        with writing(desk.conn, desk.path), old.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.endswith(b"\n"):
+                    self.notes.append(
+                        f"{old}: the last line was cut short by a stop and is left out"
+                    )
+                    break
+                try:
+                    self._take_line(json.loads(line), number, batches)
+                except (ValueError, KeyError, TypeError, RecursionError):
+                    raise JournalError(
+                        f"{old}: line {number}: is not what was stored here",
+                        "Move the file away to ask everything anew, or name another -o.",
+                    ) from None
+        for batch in batches.values():
+            self.put_batch(batch)
+
+    def _take_line(
+        self, line: dict[str, Any], number: int, batches: dict[str, VendorBatch]
+    ) -> None:
+        """Take in one line; a line that holds something else raises an error."""
+        desk = self.desk
+        if not isinstance(line, dict) or (number == 1 and line.get("journal") != FORMAT):
+            raise ValueError
+        if "journal" in line:
+            names = ("version", "panel", "panel_hash", "rule", "cases_sha256")
+            sha256 = _sha256({name: line[name] for name in names})
+            facts = _facts(self.report, sha256, line["at"], line["run_id"])
+            detail = {**self.about, **facts, **reruns.this_process(), "how": "taken over"}
+            entry = NewEvent("rerun_planned", line["at"], detail=detail)
+            events.append(desk.conn, desk.reviewer, [entry])
+            self._read()
+        elif "call" in line:
+            exchange = msgspec.convert(
+                {name: line[name] for name in Exchange.__struct_fields__ if name in line}, Exchange
+            )
+            about = {"seat": line["seat"], "juror": line["juror"], "usd": line["usd"]}
+            row = {**msgspec.structs.asdict(exchange), **about}
+            reruns.keep_reply(desk.conn, self.plan or 0, row)
+        elif "batch" in line:
+            name = line["batch"]
+            if "nonces" in line:
+                batches[name] = VendorBatch(name, line["juror"], line["at"], line["nonces"])
+            elif line.get("over"):
+                batches.pop(name, None)
+            else:
+                batches[name] = msgspec.structs.replace(batches[name], id=line["id"])
+        elif "torn" not in line:
+            raise ValueError
+
+
+def _facts(report: Path, sha256: str, at: str, run_id: str) -> dict[str, Any]:
+    return {"report": report.name, "sha256": sha256, "at": at, "run_id": run_id, "left": 0}
+
+
+def _sha256(commitment: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical_json(json.loads(json.dumps(commitment)))).hexdigest()
+
+
+def is_begun(report: Path, named: Path | None) -> bool:
+    """Return True if there is a file that may hold the journal of a report."""
+    old = report.with_name(report.name + OLD_REPLIES)
+    path = named or report.with_name(report.name + REPLIES)
+    return path.exists() or (old.exists() and old.stat().st_size > 0)
+
+
+@contextmanager
+def report_journal(report: Path, named: Path | None, clock: Clock) -> Iterator[ReportJournal]:
+    """Open the journal of a report, in the desk that is named or in a private one beside it.
+
+    Raises:
+        DeskError: the file cannot be used.
+        JournalError: a journal of an earlier version is damaged.
+    """
+    from reviewdesk.desk.core import Desk
+
+    path = named or report.with_name(report.name + REPLIES)
+    old = report.with_name(report.name + OLD_REPLIES)
+    if named is None and path.is_symlink():
+        raise JournalError(f"{path}: is a link, and replies are kept in a file", "Remove it.")
+    with closing(Desk.open(path, reviewer=None if named else "judge", clock=clock)) as desk:
+        journal = ReportJournal(desk, report)
+        if not journal.is_begun and old.exists() and old.stat().st_size:
+            journal.take_over(old)
+        journal.refuse_busy()
+        with held(journal.about["batch"]):
+            yield journal

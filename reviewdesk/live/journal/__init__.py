@@ -1,1 +1,0 @@
-"""The journal of a run's replies on disk."""
