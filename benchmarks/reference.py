@@ -1,4 +1,4 @@
-"""Write what is made from the code: parts of docs/reference, and the schema of reports."""
+"""Write what is made from the code: parts of docs/reference."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 from click.testing import CliRunner
 
 import reviewdesk
@@ -22,7 +23,6 @@ from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action, by_group
 from reviewdesk.app.keys.commands import COMMANDS
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.cli import cli
-from reviewdesk.reports.canonical import models
 from reviewdesk.reports.canonical.models import HeaderModel, VerdictModel
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -95,9 +95,7 @@ def _command_section(path: str, command: click.Command) -> str:
 
 def report_text() -> str:
     """Return a section for each part of a canonical report: its keys and what each may hold."""
-    schema = VerdictModel.model_json_schema(by_alias=True)
-    header = HeaderModel.model_json_schema(by_alias=True)
-    parts = {"HeaderModel": header, **header["$defs"], **schema["$defs"]}
+    _, parts = msgspec.json.schema_components([HeaderModel, VerdictModel])
     order = ["HeaderModel", "VerdictModel", "JurorModel"]
     sections = []
     for name in sorted(parts, key=lambda one: (order.index(one) if one in order else 9, one)):
@@ -133,15 +131,11 @@ def _kind(node: dict[str, Any]) -> str:
         return ", ".join(_kind(one) for one in node["anyOf"])
     if "const" in node or "enum" in node:
         return " ".join(f"`{one}`" for one in node.get("enum", [node.get("const")]))
-    kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
-    if kinds == ["array"]:
+    if node["type"] == "array":
         return f"a list: {_kind(node['items'])}"
     bounds = " and ".join(f"{sign} {node[key]:g}" for key, sign in _BOUNDS if key in node)
-    words = ["a list of texts" if kind == "array" else _KINDS.get(kind, kind) for kind in kinds]
-    words = [
-        f"{word} {bounds}" if bounds and word in {"number", "integer"} else word for word in words
-    ]
-    return ", ".join(words)
+    word = "whole number" if "multipleOf" in node else _KINDS.get(node["type"], node["type"])
+    return f"{word} {bounds}" if bounds else word
 
 
 def library_table() -> str:
@@ -314,15 +308,8 @@ BLOCKS = {
 """The page and the maker of each made part, by the name in its marks."""
 
 
-def schema_text() -> str:
-    """Return the JSON schemas of a report as the package keeps them."""
-    return json.dumps(models.schemas(), separators=(",", ":")) + "\n"
-
-
 def main() -> None:
-    """Replace what stands between the marks, and the schema that reports are read by."""
-    schema = Path(models.__file__).with_name("schema.json")
-    schema.write_text(schema_text(), encoding="utf-8")
+    """Replace what stands between the marks."""
     for name, (page, make) in BLOCKS.items():
         path = FOLDER / page
         text = path.read_text(encoding="utf-8")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from reviewdesk.domain.canonical import CanonicalVerdict, Written
 from reviewdesk.domain.run.ids import IdSet
-from reviewdesk.errors import ReportError
+from reviewdesk.errors import ReportError, ReviewDeskError
 from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import ImportTally
-from reviewdesk.reports.canonical.rules import rules_problem, verdict_body, verdict_problem
+from reviewdesk.reports.canonical.rules import verdict_body, verdict_problem
 from reviewdesk.reports.mapping.secrets import changed, guarded, without_likely
 from reviewdesk.reports.mapping.unread import UnreadBallots
 from reviewdesk.reports.wording import FieldProblem, found, spell_path
@@ -21,6 +21,8 @@ _ANSWER_HINT = (
     "Give each ballot a score from 0 to 1, a pass of true or false or a label, under that name,"
     " and open it again."
 )
+_TOGETHER = 16
+"""How many verdicts are looked up together."""
 _COUNT_AT_MOST = 20_000
 """The most verdicts of a report for which an error counts all the bad ones."""
 
@@ -35,32 +37,11 @@ class ReportVerdict(NamedTuple):
     problem: FieldProblem | None = None
     """Why the reader of a foreign format could not map the value to a verdict."""
     text: bytes | None = None
-    """The value's JSON, if the reader has checked the value against the models."""
-    plain: bool = False
-    """Whether it also breaks no rule beyond the models, and all its ballots were understood."""
+    """The value's JSON, if it is standard and has just the keys of the value."""
 
 
-class PlainVerdicts(NamedTuple):
-    """Consecutive verdicts of a canonical file that are plain and have no null, with their JSON."""
-
-    values: list[dict[str, Any]]
-    texts: list[bytes]
-    first: int
-    """The place of the first in the list."""
-    lines: Sequence[int] = ()
-    """The line of each in JSON Lines; none in a list."""
-
-    def each(self) -> Iterator[ReportVerdict]:
-        """Yield the verdicts one by one."""
-        for at, (value, text) in enumerate(zip(self.values, self.texts, strict=True)):
-            if self.lines:
-                yield ReportVerdict(f"line {self.lines[at]}", value, text=text, plain=True)
-            else:
-                place = f"$.verdicts[{self.first + at}]"
-                yield ReportVerdict("", value, place, None, text, plain=True)
-
-
-Items: TypeAlias = Callable[[BinaryIO, ImportTally], Iterable[ReportVerdict | PlainVerdicts]]
+Checked: TypeAlias = tuple[ReportVerdict, FieldProblem | None]
+Items: TypeAlias = Callable[[BinaryIO, ImportTally], Iterable[ReportVerdict]]
 
 
 class Report:
@@ -121,21 +102,17 @@ class Report:
         self._unread = UnreadBallots()
         self._tally = ImportTally(notes=list(self._first_notes), lenient=self._tally.lenient)
         with self._open() as stream:
-            items = iter(self._items(stream, self._tally))
-            for item in items:
+            some = _some(iter(self._items(stream, self._tally)))
+            for items in some:
                 self.position = position_of(stream)
-                if isinstance(item, PlainVerdicts) and self._takes(item):
-                    yield from zip(item.values, item.texts, strict=True)
-                    continue
-                every = _each([item])
-                for one in every:
-                    problem = self._problem(one)
+                for item, problem in (found := iter(self._checked(items))):
                     if problem is None:
-                        yield self._taken(one)
+                        yield self._taken(item)
                     elif self._skip_bad:
-                        self._skip(one, problem)
+                        self._skip(item, problem)
                     else:
-                        raise self._error(one, problem, chain(every, _each(items)))
+                        later = chain(found, chain.from_iterable(map(self._checked, some)))
+                        raise self._error(item, problem, later)
             self.position = position_of(stream)
         if self.skipped and not self._ids:
             message = f"has no verdict that can be read; the first is {self._left_out[0]}"
@@ -145,39 +122,32 @@ class Report:
         self._close_notes()
         self._ids = IdSet()  # no longer needed, and large
 
-    def _takes(self, some: PlainVerdicts) -> bool:
-        """Take verdicts whose ids are new and whose JSON is stored as it is, all or none."""
-        ids = {one["id"] for one in some.values}
-        if len(ids) < len(some.values) or not self._ids.isdisjoint(ids):
-            return False
-        if not _is_compact(b"".join(some.texts)):
-            return False
-        self._ids.update(ids)
-        self._unread.ballots += sum(len(one["jurors"]) for one in some.values)
-        return True
+    def _checked(self, items: list[ReportVerdict]) -> list[Checked]:
+        """Return verdicts with their problems; ids are looked up together, which is faster."""
+        found = [(item, item.problem or verdict_problem(item.value)) for item in items]
+        ids = [item.value["id"] for item, problem in found if problem is None]
+        if len(set(ids)) == len(ids) and self._ids.isdisjoint(ids):
+            self._ids.update(ids)
+        else:
+            found = [(item, problem or self._doubled(item.value["id"])) for item, problem in found]
+        if self._foreign:
+            self._made_unique += sum(map(self._has_counter, ids))
+        return found
+
+    def _doubled(self, name: str) -> FieldProblem | None:
+        """Return the problem of an id that was met before; else remember it."""
+        if name in self._ids:
+            return FieldProblem(("id",), f"must be unique in the report, found {found(name)} again")
+        self._ids.update((name,))
+        return None
 
     def _taken(self, item: ReportVerdict) -> Written:
         """Return a verdict without problems, with its JSON if that is stored as it is."""
         body, text = item.value, item.text
         if text is None or b"null" in text:
             body, text = verdict_body(guarded(body) if self._foreign else body), None
-        if item.plain:
-            self._unread.ballots += len(body["jurors"])
-        else:
-            self._unread.add(body["jurors"])
+        self._unread.add(body["jurors"])
         return body, text if text and _is_compact(text) else None
-
-    def _problem(self, item: ReportVerdict) -> FieldProblem | None:
-        value, problem = item.value, item.problem
-        if problem is None and not item.plain:
-            problem = verdict_problem(value) if item.text is None else rules_problem(value)
-        if problem is None:
-            if value["id"] in self._ids:
-                text = f"must be unique in the report, found {found(value['id'])} again"
-                return FieldProblem(("id",), text)
-            self._ids.update((value["id"],))
-            self._made_unique += self._foreign and self._has_counter(value["id"])
-        return problem
 
     def _has_counter(self, name: str) -> bool:
         """Return True if the reader of a foreign format added a counter to an id that was taken."""
@@ -190,12 +160,12 @@ class Report:
             self._left_out.append(f"{_place(item, problem)}: {problem.text}")
 
     def _error(
-        self, item: ReportVerdict, problem: FieldProblem, rest: Iterator[ReportVerdict]
+        self, item: ReportVerdict, problem: FieldProblem, later: Iterator[Checked]
     ) -> ReportError:
         bad = 1
         counted = 0 < self.total <= _COUNT_AT_MOST  # 0 where the whole was not looked at first
         if counted:
-            bad += sum(self._problem(other) is not None for other in rest)
+            bad += sum(problem is not None for _, problem in later)
         leaves = f"leaves out {'' if counted else 'at least '}{bad} of {self.total}"
         return ReportError(
             self._source.shown_name,
@@ -233,9 +203,19 @@ class Report:
             self.notes.append(f"replaced {count} lone surrogate{'s' * (count > 1)} by U+FFFD")
 
 
-def _each(items: Iterable[ReportVerdict | PlainVerdicts]) -> Iterator[ReportVerdict]:
-    for item in items:
-        yield from item.each() if isinstance(item, PlainVerdicts) else (item,)
+def _some(items: Iterator[ReportVerdict]) -> Iterator[list[ReportVerdict]]:
+    """Yield verdicts some at a time; an error comes after the verdicts before it."""
+    some: list[ReportVerdict] = []
+    try:
+        for item in items:
+            some.append(item)
+            if len(some) == _TOGETHER:
+                yield some
+                some = []
+    except ReviewDeskError:
+        yield some
+        raise
+    yield some
 
 
 def _is_compact(text: bytes) -> bool:

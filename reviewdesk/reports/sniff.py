@@ -144,14 +144,14 @@ def _outline(
         dialect = forced or _foreign(look)
         return dialect is not None and dialect.steps_in
 
-    def leaps(key: str) -> bool:
+    def ends_at(key: str) -> bool:
         return key == "verdicts" and look.outline.keys.get("schema") == FORMAT_NAME
 
     with source.open() as stream:
         window = Window(stream, fail, tally)
         window.peek()
         if look.outline.kind == "object":
-            outline_object(window, look.outline, fail, steps_in, leaps)
+            outline_object(window, look.outline, fail, steps_in, ends_at)
         else:
             outline_array(window, look.outline)
 

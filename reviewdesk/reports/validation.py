@@ -8,17 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, ClassVar, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args
 
 from msgspec import Struct
-from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+)
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
-from reviewdesk.reports.key_like import holds_key, keylike, names_a_secret
-from reviewdesk.reports.wording import FieldError, FieldProblem, Path, found
+from reviewdesk.reports.wording import (
+    FieldError,
+    FieldProblem,
+    Path,
+    found,
+    keylike,
+    names_a_secret,
+)
 
 MEND = "Mend it, or take it out."
-_HIDDEN = "a value that may hold an API key (not shown)"
 KEY_FOR_A_NAME = "has an API key for a name (not shown)"
 _TYPO_SIMILARITY = 0.9
 """How similar ``max_token`` must be to a known key to count as a typo, not as a secret's name."""
@@ -84,6 +96,15 @@ FILLED = AfterValidator(_filled)
 """Refuses texts of blanks alone; under a ``Wanted`` that says so."""
 
 
+Unit: TypeAlias = Annotated[float, Field(ge=0, le=1), Wanted("a number from 0 to 1")] | None
+Fraction: TypeAlias = (
+    Annotated[float, Field(ge=0, lt=0.5), Wanted("a number from 0 up to, but not including, 0.5")]
+    | None
+)
+Positive: TypeAlias = Annotated[float, Field(gt=0), Wanted("a number above 0")]
+Amount: TypeAlias = Annotated[float, Field(ge=0), Wanted("a number, 0 or more")] | None
+
+
 def validated(model: type[_Model], value: object) -> _Model:
     """Return the model of a value.
 
@@ -119,12 +140,7 @@ def first_problem(model: type[Strict], value: object, error: ValidationError) ->
         return _unknown_key(_model_at(model, path[:-1]), path)
     value = details.get("ctx", {}).get("actual_length", details["input"])
     text, hint = _expected(model, path, details)
-    return FieldProblem(path, f"must be {text}, found {shown(value)}", hint)
-
-
-def shown(value: object) -> str:
-    """Return a value as errors show it, except what may be an API key."""
-    return _HIDDEN if holds_key(value) else found(value)
+    return FieldProblem(path, f"must be {text}, found {found(value)}", hint)
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

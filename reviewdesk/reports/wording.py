@@ -1,4 +1,4 @@
-"""Error messages about a value: its path, what it must be, what was found."""
+"""Error messages about a value: its path, what it must be, what was found; never an API key."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def spell_path(path: Sequence[str | int], root: str = "$") -> str:
 
 
 def found(value: Any) -> str:
-    """Return a value as errors show it: JSON on one line, shortened."""
+    """Return a value as errors show it: JSON on one line, shortened, unless it may hold a key."""
+    if holds_key(value):
+        return "a value that may hold an API key (not shown)"
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
@@ -59,3 +61,40 @@ def found(value: Any) -> str:
 def must_be(expected: str, value: Any) -> str:
     """Return the message ``must be ..., found ...`` for a value."""
     return f"must be {expected}, found {found(value)}"
+
+
+_BETWEEN = re.compile(r"[\s\"'`,:;=&?/{}()\[\]<>|#*!…]+")
+_PREFIXED = re.compile(
+    r"(?:(?:sk|rk|pk|gsk|xai|hf|ghp|nvapi|pplx|r8|key)[-_]|AIza|eyJ)"
+    r"(?=[^0-9]*[0-9])[A-Za-z0-9_\-.]{12,}",
+    re.IGNORECASE,
+)
+_RANDOM = re.compile(r"(?=[^0-9]*[0-9])(?=[^a-z]*[a-z])[A-Za-z0-9]{24,}")
+"""A long unbroken run of letters and digits, as in the keys of some vendors."""
+
+_SECRET_NAMES = re.compile(
+    r"(?:.*_)?(?:(?:api_?)?key|token|secret|password|authorization|bearer)", re.IGNORECASE
+)
+
+
+def keylike(text: str) -> bool:
+    """Return True if a word of a text looks like an API key."""
+    words = _BETWEEN.split(text)
+    return any(_PREFIXED.match(word) or _RANDOM.fullmatch(word) for word in words)
+
+
+def names_a_secret(name: str) -> bool:
+    """Return True if a field has a name that secrets usually have."""
+    return bool(_SECRET_NAMES.fullmatch(re.sub("[- .]", "_", name.strip())))
+
+
+def holds_key(value: Any) -> bool:
+    """Return True if a value, or anything inside it, may be an API key."""
+    if isinstance(value, str):
+        return keylike(value)
+    if isinstance(value, dict):
+        return any(
+            keylike(str(name)) or names_a_secret(str(name)) or holds_key(one)
+            for name, one in value.items()
+        )
+    return isinstance(value, list) and any(map(holds_key, value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.reports.key_like import keylike, names_a_secret
+from reviewdesk.reports.wording import keylike, names_a_secret
 
 
 @pytest.mark.parametrize(

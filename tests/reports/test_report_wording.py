@@ -37,9 +37,9 @@ def _changed(path: str, value: Any) -> dict[str, Any]:
         ),
         ("score", 1.5, "$.score", "must be a number from 0 to 1, found 1.5"),
         ("score", True, "$.score", "must be a number from 0 to 1, found true"),
-        ("id", "", "$.id", 'must be a text that is not empty, found ""'),
-        ("id", None, "$.id", "must be a text, found null"),
-        ("case.test", 3, "$.case.test", "must be a text, found 3"),
+        ("id", "", "$.id", 'must be a text of 1 to 500 characters, found ""'),
+        ("id", None, "$.id", "must be a text of 1 to 500 characters, found null"),
+        ("case.test", 3, "$.case.test", "must be a text that is not empty, found 3"),
         ("case.epoch", 0, "$.case.epoch", "must be a whole number, 1 or more, found 0"),
         ("case.epoch", 1.5, "$.case.epoch", "must be a whole number, 1 or more, found 1.5"),
         (
@@ -59,7 +59,8 @@ def _changed(path: str, value: Any) -> dict[str, Any]:
         ),
         ("quorum", "3/2", "$.quorum", 'must be a fraction above 0 and at most 1, found "3/2"'),
         ("quorum", "0/0", "$.quorum", 'must be a fraction above 0 and at most 1, found "0/0"'),
-        ("reference", [1], "$.reference", "must be a text or a list of texts, found [1]"),
+        ("reference", [1], "$.reference[0]", "must be a text, found 1"),
+        ("reference", 1, "$.reference", "must be a text or a list of texts, found 1"),
         (
             "colour",
             1,

@@ -157,7 +157,7 @@ def _unpack(name: str, packed: BinaryIO, path: Path) -> dict[str, Any]:
 
 
 def _about(name: str, line: bytes) -> dict[str, Any]:
-    from reviewdesk.reports.canonical.run_facts import run_facts_problem
+    from reviewdesk.reports.canonical.rules import run_facts_problem
 
     try:
         found = json.loads(line)

@@ -49,14 +49,14 @@ def outline_object(
     outline: Outline,
     fail: Fail,
     steps_in: Callable[[], bool],
-    leaps: Callable[[str], bool],
+    ends_at: Callable[[str], bool],
 ) -> None:
     """Fill the outline from the object at the window's position; an error keeps what was read.
 
     ``steps_in`` is asked of each value that is too long, and may look at the outline so far. If it
     returns True, the value is reduced to a shell (``Window.skim``) instead of being an error.
-    The list of a key that ``leaps`` is only counted, because its reader checks it while it reads;
-    where the outline is ``streamed``, the look ends there.
+    Lists are counted, and no more than their first elements checked, because their reader does
+    that while it reads; where the outline is ``streamed``, the look ends at the verdicts.
     """
     for key in window.members():
         if key in outline.keys:
@@ -70,7 +70,7 @@ def outline_object(
             samples: list[Any] = []
             outline.keys[key] = samples
             outline.lengths[key] = 0
-            if outline.streamed and leaps(key):
+            if outline.streamed and ends_at(key):
                 outline.stopped = True
                 return
             for _ in window.elements():
@@ -78,7 +78,7 @@ def outline_object(
                 outline.lengths[key] += 1
                 if len(samples) < _SAMPLES:
                     samples.append(value)
-                elif leaps(key):
+                else:
                     outline.lengths[key] += window.leap()
         else:
             outline.keys[key] = window.skim(path, allowed=steps_in)
@@ -95,4 +95,5 @@ def outline_array(window: Window, outline: Outline) -> None:
         if index == 0 and not isinstance(value, dict | list):
             # A list of plain values is not a report, so the rest need not be read.
             return
+        outline.length += window.leap()
     outline.goes_on = window.peek() != ""

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import msgspec
+
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError, LabelsFileError, ReportError
 from reviewdesk.reports.bytes.source import Source
@@ -126,6 +128,36 @@ def _lenient_decoder(tally: ImportTally) -> json.JSONDecoder:
     return json.JSONDecoder(
         object_pairs_hook=_pairs, parse_constant=nothing, parse_float=real, parse_int=_int
     )
+
+
+UNCLEAN = object()
+"""What ``decode_clean`` returns for a text that only ``decode`` can read, or say what is wrong."""
+
+_REFUSED = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
+
+
+def decode_clean(data: bytes) -> Any:
+    """Return what ``decode`` would, several times faster, or ``UNCLEAN``.
+
+    The decoder keeps the last of doubled keys, so that a text with any has more quotes than its
+    value when it is written again.
+    """
+    try:
+        value = msgspec.json.decode(data)
+        written = msgspec.json.encode(value)
+        msgspec.msgpack.encode(value)  # refuses numbers over 64 bits
+    except _REFUSED:
+        return UNCLEAN
+    if _quotes(data) != _quotes(written):
+        return UNCLEAN
+    brackets = data.count(b"{") + data.count(b"[")
+    return UNCLEAN if brackets > MAX_DEPTH and _is_deeper(value, MAX_DEPTH) else value
+
+
+def _quotes(data: bytes) -> int:
+    """Count the quotes around the keys and texts of a JSON text."""
+    found = data.count(b'"')
+    return found - data.replace(b"\\\\", b"").count(b'\\"') if b'\\"' in data else found
 
 
 def decode(text: str, start: int, tally: ImportTally) -> tuple[Any, int]:

@@ -15,13 +15,16 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.strict_json import (
     MAX_ITEM,
+    UNCLEAN,
     Fail,
     ImportTally,
     NonStandardJsonError,
     decode,
+    decode_clean,
     decode_whole,
     syntax_problem,
 )
+from reviewdesk.reports.wording import Path, spell_path
 
 CHUNK = 1 << 18
 NOT_BLANK = re.compile(r"[^ \t\r\n]")
@@ -90,6 +93,9 @@ def text_lines(
 
 def line_value(line: TextLine, fail: Fail, tally: ImportTally, hint: str = _BAD_LINE) -> Any:
     """Decode one line of JSON Lines."""
+    value = decode_clean(line.data)
+    if value is not UNCLEAN:
+        return value
     where = f"line {line.number}"
     text = decode_utf8(line.data, line.offset, fail, where)
     try:
@@ -259,6 +265,35 @@ class Window(Scroll):
             if self._closes("]"):
                 return
 
+    def values(self, path: Path) -> Iterator[tuple[int, Any, bytes | None]]:
+        """Yield the elements of the list here: index, value, and its JSON if that is standard."""
+        index = 0
+        for _ in self.elements():
+            yield index, self.value(spell_path((*path, index))), None
+            index += 1
+            following, end = self._following()
+            while following:
+                for one in following:
+                    yield index, *self._held_value(bytes(one), path, index)
+                    index += 1
+                self._at = end
+                following, end = self._following()
+
+    def _held_value(self, data: bytes, path: Path, index: int) -> tuple[Any, bytes | None]:
+        """Return the value of an element that is held whole; what is odd in it is worded here."""
+        value = decode_clean(data)
+        if value is not UNCLEAN:
+            return value, data
+        text = data.decode()
+        try:
+            return decode(text, 0, self._tally)[0], None
+        except json.JSONDecodeError as error:
+            place = self.place(self._text.index(text, self._at) + error.pos)
+            raise self._fail(place, syntax_problem(error), "") from error
+        except NonStandardJsonError as error:
+            where = spell_path((*path, index))
+            raise self._fail(where, error.problem, error.hint) from error
+
     def leap(self) -> int:
         """Step over the elements after this one that are held whole, and return how many."""
         found, self._at = self._following()
@@ -291,11 +326,6 @@ class Window(Scroll):
                     continue
         self._wait = _REST
         return [], start
-
-    def _step_over(self, element: str) -> None:
-        """Step over the next element, which is known, and over what stands before it."""
-        gap = _GAP.match(self._text, self._at)
-        self._at = (self._at if gap is None else gap.end()) + len(element)
 
     def value(self, where: str) -> Any:
         """Decode the value that starts here and step over it."""
@@ -332,11 +362,13 @@ class Window(Scroll):
         return shell
 
     def _first_elements(self, where: str, depth: int) -> list[Any]:
-        shell = []
-        for index in self.elements():
+        shell: list[Any] = []
+        for _ in self.elements():
             value = self.skim(where, depth + 1)
-            if index < _SAMPLES:
+            if len(shell) < _SAMPLES:
                 shell.append(value)
+            else:
+                self.leap()
         return shell
 
     def skip(self, where: str) -> None:

@@ -1,57 +1,67 @@
-"""Strict models of ``reviewdesk.report/1``, which validate a canonical report.
+"""The types of ``reviewdesk.report/1``, which validate a canonical report and give its schema.
 
-They only accept or refuse: a verdict's body is the JSON of the file, never a model's dump.
+They only accept or refuse: a verdict's body is the JSON of the file, never what a type holds.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field, model_validator
+from msgspec import Meta, Struct, field
 
-from reviewdesk.reports.canonical.fields import (
-    AgreementMetric,
-    Amount,
-    Count,
-    Finite,
-    Fraction,
-    Free,
-    Ordinal,
-    Positive,
-    Quorum,
-    Reference,
-    StatusName,
-    StrategyName,
-    Text,
-    Unit,
-    Vote,
+
+def _of(words: str, **limits: Any) -> Meta:
+    """Return limits with the words in which an error says what the value must be."""
+    return Meta(extra={"words": words}, **limits)
+
+
+Unit: TypeAlias = Annotated[float, _of("a number from 0 to 1", ge=0, le=1)] | None
+Fraction: TypeAlias = (
+    Annotated[float, _of("a number from 0 up to, but not including, 0.5", ge=0, lt=0.5)] | None
 )
-from reviewdesk.reports.validation import Strict, Wanted
-from reviewdesk.reports.wording import FieldError, must_be
+Positive: TypeAlias = Annotated[float, _of("a number above 0", gt=0)]
+Amount: TypeAlias = Annotated[float, _of("a number, 0 or more", ge=0)] | None
+# JSON has one kind of number: 3.0 is as whole as 3.
+Count: TypeAlias = Annotated[float, _of("a whole number, 0 or more", ge=0, multiple_of=1)] | None
+Ordinal: TypeAlias = Annotated[float, _of("a whole number, 1 or more", ge=1, multiple_of=1)] | None
+Vote: TypeAlias = Annotated[bool, _of("true, false or null")] | None
+Name: TypeAlias = Annotated[str, _of("a text of 1 to 200 characters", min_length=1, max_length=200)]
+Quorum: TypeAlias = (
+    Annotated[
+        float,
+        _of('a number above 0 and at most 1, or a fraction such as "2/3"', gt=0, le=1),
+    ]
+    | Annotated[str, Meta(pattern="^[0-9]+/[0-9]+$")]
+    | None
+)
+Strategy: TypeAlias = Literal[
+    "quorum", "majority", "unanimous", "weighted_average", "mean", "median", "highest", "lowest",
+    "trimmed_mean", "weighted_vote", "first_disagreement", "single", "external", "supermajority",
+] | None  # fmt: skip
+Status: TypeAlias = Literal[
+    "ok", "error", "timeout", "parse_fail", "empty", "abstained", "missing_key", "unknown",
+    "not_asked",
+] | None  # fmt: skip
 
-_UNKNOWN = "is not a key of this format (free data belongs under meta)"
 
-
-class Canonical(Strict):
+class Canonical(Struct, forbid_unknown_fields=True):
     """A part of a canonical report."""
-
-    unknown: ClassVar[str] = _UNKNOWN
 
 
 class ProducerModel(Canonical):
     """The program that wrote the report."""
 
     name: str
-    version: Text = None
-    format: Text = None
-    run_id: Text = None
+    version: str | None = None
+    format: str | None = None
+    run_id: str | None = None
 
 
 class GeneratorModel(Canonical):
     """The model that wrote the response under review."""
 
-    model: Text = None
-    vendor: Text = None
+    model: str | None = None
+    vendor: str | None = None
 
 
 class PolicyModel(Canonical):
@@ -59,7 +69,7 @@ class PolicyModel(Canonical):
 
     threshold: Unit = None
     quorum: Quorum = None
-    strategy: StrategyName = None
+    strategy: Strategy = None
     trim_fraction: Fraction = None
     weights: dict[str, Positive] | None = None
 
@@ -67,21 +77,23 @@ class PolicyModel(Canonical):
 class CaseModel(Canonical):
     """The test a verdict belongs to."""
 
-    test: str = Field(min_length=1)
-    suite: Text = None
-    name: Text = None
-    target: Text = None
+    test: Annotated[str, _of("a text that is not empty", min_length=1)]
+    suite: str | None = None
+    name: str | None = None
+    target: str | None = None
     epoch: Ordinal = None
     tags: list[str] = []
-    dimension: Text = None
-    subject: Text = None
+    dimension: str | None = None
+    subject: str | None = None
 
 
 class AgreementModel(Canonical):
     """How closely the jurors agree, under the metric the report names."""
 
-    value: Annotated[float, Field(le=1), Wanted("a finite number, at most 1")] | None
-    metric: AgreementMetric
+    value: Annotated[float, _of("a finite number, at most 1", le=1)] | None
+    metric: Literal[
+        "krippendorff_alpha", "r_wg", "pairwise", "consensus_share", "variance", "unknown"
+    ]
 
 
 class TrimModel(Canonical):
@@ -94,71 +106,62 @@ class TrimModel(Canonical):
     dropped_low: list[str] = []
     dropped_high: list[str] = []
     degraded: bool | None = None
-    rule_version: Text = None
+    rule_version: str | None = None
 
 
 class CheckModel(Canonical):
     """A deterministic assertion beside the jury."""
 
     name: str
-    pass_: Vote = Field(alias="pass")
-    reason: Text = None
+    pass_: Vote = field(name="pass")
+    reason: str | None = None
 
 
 class HumanModel(Canonical):
     """A reviewer's label that the file already has."""
 
     label: Literal["pass", "fail", "unsure"]
-    by: Text = None
-    at: Text = None
-    note: Text = None
+    by: str | None = None
+    at: str | None = None
+    note: str | None = None
 
 
 class ProvenanceModel(Canonical):
     """How a verdict came about."""
 
-    pointer: Text = None
-    panel_hash: Text = None
-    committed_at: Text = None
-    run_id: Text = None
-    commit: Text = None
+    pointer: str | None = None
+    panel_hash: str | None = None
+    committed_at: str | None = None
+    run_id: str | None = None
+    commit: str | None = None
     unanimous: bool | None = None
 
 
-class ErrorModel(Canonical):
+class ErrorModel(Canonical, kw_only=True):
     """Why a juror gave no answer."""
 
-    type: Text = None
+    type: str | None = None
     message: str
 
 
 class JurorModel(Canonical):
     """One juror's ballot."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "if": {"required": ["error"], "properties": {"error": {"type": "object"}}},
-            "then": {"properties": {"score": {"type": "null"}, "pass": {"type": "null"}}},
-        }
-    )
-
-    id: str = Field(min_length=1, max_length=200)
+    id: Name
     kind: Literal["llm", "reward_model", "human", "code"] = "llm"
-    model: Text = None
-    vendor: Text = None
-    role: Text = None
+    model: str | None = None
+    vendor: str | None = None
+    role: str | None = None
     score: Unit = None
-    raw_score: Finite | None = None
+    raw_score: Annotated[float, _of("a finite number")] | None = None
     scale: (
-        Annotated[
-            list[float], Field(min_length=2, max_length=2), Wanted("a list of two finite numbers")
-        ]
+        Annotated[list[float], _of("a list of two finite numbers", min_length=2, max_length=2)]
         | None
     ) = None
-    label: Text = None
-    pass_: Vote = Field(None, alias="pass")
+    label: str | None = None
+    pass_: Vote = field(name="pass", default=None)
     confidence: Unit = None
-    reason: Text = None
+    reason: str | None = None
     weight: Positive | None = None
     error: ErrorModel | None = None
     trimmed: Literal["low", "high"] | None = None
@@ -166,73 +169,102 @@ class JurorModel(Canonical):
     tokens_in: Count = None
     tokens_out: Count = None
     cost_usd: Amount = None
-    at: Text = None
-    raw: Text = None
-    meta: Free = {}
-    status: StatusName = None
-    temperature: Finite | None = None
-    prompt_sha256: Text = None
-    samples: list[Free] | None = None
+    at: str | None = None
+    raw: str | None = None
+    meta: dict[str, Any] = {}
+    status: Status = None
+    temperature: Annotated[float, _of("a finite number")] | None = None
+    prompt_sha256: str | None = None
+    samples: list[dict[str, Any]] | None = None
     round: Ordinal = None
     not_applied: list[str] | None = None
 
-    @model_validator(mode="after")
-    def _failed_is_no_answer(self) -> JurorModel:
-        if self.error is not None:
-            for key, value in (("score", self.score), ("pass", self.pass_)):
-                if value is not None:
-                    text = must_be("null where the juror has an error", value)
-                    raise FieldError((key,), text)
-        return self
+
+_FAILED = {
+    "if": {"required": ["error"], "properties": {"error": {"type": "object"}}},
+    "then": {"properties": {"score": {"type": "null"}, "pass": {"type": "null"}}},
+}
+"""A juror that failed has no answer; ``rules`` checks it."""
 
 
-class VerdictModel(Canonical):
+class VerdictModel(Canonical, kw_only=True):
     """What a panel decided about one item."""
 
-    id: str = Field(min_length=1, max_length=500)
+    id: Annotated[str, _of("a text of 1 to 500 characters", min_length=1, max_length=500)]
     case: CaseModel
-    input: Text = None
-    output: Text = None
-    alternative: Text = None
-    reference: Reference = None
-    rubric: Text = None
+    input: str | None = None
+    output: str | None = None
+    alternative: str | None = None
+    reference: Annotated[str, _of("a text or a list of texts")] | list[str] | None = None
+    rubric: str | None = None
     generator: GeneratorModel | None = None
     threshold: Unit = None
     quorum: Quorum = None
-    strategy: StrategyName = None
+    strategy: Strategy = None
     decision: Literal["pass", "fail", "inconclusive", "error"] | None = None
-    label: Text = None
+    label: str | None = None
     score: Unit = None
     agreement: AgreementModel | None = None
     band: Literal["high", "medium", "low"] | None = None
     escalate_for_review: bool = False
     escalation_reasons: list[str] = []
     same_family: bool | None = None
-    bias_warning: Text = None
+    bias_warning: str | None = None
     trim: TrimModel | None = None
     checks: list[CheckModel] = []
-    jurors: list[JurorModel]
+    jurors: list[Annotated[JurorModel, Meta(extra_json_schema=_FAILED)]]
     human: HumanModel | None = None
     provenance: ProvenanceModel | None = None
-    meta: Free = {}
+    meta: dict[str, Any] = {}
     regime: Literal["routine", "irreversible", "dispute"] | None = None
     reruns: list[VerdictModel] = []
-    labels: list[Free] = []
+    labels: list[dict[str, Any]] = []
 
 
 class HeaderModel(Canonical):
     """A report without its verdicts: the first line of JSON Lines."""
 
-    schema_: Literal["reviewdesk.report/1"] = Field(alias="schema")
-    report_id: str = Field("", min_length=1, max_length=200)
-    title: Text = None
-    created_at: Text = Field(None, json_schema_extra={"format": "date-time"})
+    schema_: Literal["reviewdesk.report/1"] = field(name="schema")
+    report_id: Annotated[
+        str, _of("a text of 1 to 200 characters", min_length=1, max_length=200)
+    ] = ""
+    title: str | None = None
+    created_at: str | None = None
     producer: ProducerModel | None = None
     defaults: PolicyModel | None = None
     generator: GeneratorModel | None = None
-    meta: Free = {}
+    meta: dict[str, Any] = {}
 
 
-def schemas() -> dict[str, Any]:
-    """Return the JSON schema of a header and of a verdict, which ``schema.json`` holds."""
-    return {model.__name__: model.model_json_schema() for model in (HeaderModel, VerdictModel)}
+Words: TypeAlias = Annotated[list[str], Meta(max_length=1000)] | None
+Sha256: TypeAlias = Annotated[str, _of("64 hexadecimal digits", pattern="^[0-9a-f]{64}$")]
+
+
+class RunOptionsModel(Canonical):
+    """The options that a run was read with."""
+
+    threshold: Unit = None
+    quorum: Quorum = None
+    strategy: Strategy = None
+    skip_bad: bool = True
+    models: dict[str, str] | None = None
+    pass_labels: Words = None
+    fail_labels: Words = None
+    scale: Annotated[list[float], Meta(min_length=2, max_length=2)] | None = None
+    judge_columns: Words = None
+
+
+class RunFactsModel(Canonical):
+    """What is known of a run beside its report: its hash, its origin, and how it was drawn."""
+
+    schema_: Literal["reviewdesk.run/1"] = field(name="schema")
+    hash: Sha256
+    file: Annotated[str, Meta(min_length=1, max_length=4096)]
+    file_hash: Sha256
+    format: Annotated[str, Meta(min_length=1, max_length=100)]
+    options: RunOptionsModel
+    seed: Annotated[str, Meta(min_length=1, max_length=1000)]
+    audit_share: Annotated[float, _of("a number from 0 to 1", ge=0, le=1)]
+    skipped: Annotated[int, Meta(ge=0, lt=1 << 53)]
+    notes: Annotated[list[str], Meta(max_length=1000)]
+    drawn: Literal["contents"] | None = None

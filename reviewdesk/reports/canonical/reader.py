@@ -6,24 +6,19 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, BinaryIO
 
-from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
-from reviewdesk.reports.bytes.window import TextLine, line_value, text_lines
-from reviewdesk.reports.canonical.clean import VerdictList, clean_verdict, plain_lines
+from reviewdesk.reports.bytes.strict_json import UNCLEAN, Fail, ImportTally, decode_clean, failing
+from reviewdesk.reports.bytes.window import Window, line_value, text_lines
 from reviewdesk.reports.canonical.rules import header_body, header_problem
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.report import PlainVerdicts, Report, ReportVerdict
+from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.wording import must_be, spell_path
-
-_MOST_LINES, _MOST_BYTES = 64, 1 << 18
-"""How many lines of JSON Lines are decoded together, and about how many bytes."""
 
 
 def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     """Open a report in one JSON document; keys after ``verdicts`` belong to the header too."""
-    outline, skip_bad = look.outline, options.skip_bad
+    outline = look.outline
     fail = failing(source)
     if outline.goes_on:
         raise fail("", "holds something behind the end of the report", "Remove it.")
@@ -33,14 +28,15 @@ def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Rep
         raise fail("$.verdicts", must_be("a list", verdicts), "")
     header = _header(keys, "", fail)
 
-    def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict | PlainVerdicts]:
-        window, unseen = VerdictList(stream, fail, counted), False
+    def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict]:
+        window, unseen = Window(stream, fail, counted), False
         behind = fail("", "goes on behind its verdicts", "Put them last.")
         for key in window.members():
             if unseen:
                 raise behind
             if key == "verdicts":
-                yield from window.verdicts()
+                for index, value, data in window.values(("verdicts",)):
+                    yield ReportVerdict("", value, f"$.verdicts[{index}]", text=data)
                 unseen = outline.stopped
             else:
                 window.value(spell_path((key,)))
@@ -48,16 +44,16 @@ def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Rep
             raise behind
 
     total = outline.lengths["verdicts"]
-    return Report(source, "canonical", header, items, total=total, skip_bad=skip_bad)
+    return Report(source, "canonical", header, items, total=total, skip_bad=options.skip_bad)
 
 
 def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     """Open JSON Lines: the header, then one verdict a line; a lone header may span lines."""
-    skip_bad = options.skip_bad
+    name, skip_bad = "canonical-jsonl", options.skip_bad
     fail = failing(source)
     if not look.outline.goes_on:
         header = _header(look.outline.keys, "", fail)
-        return Report(source, "canonical-jsonl", header, lambda *_: (), total=0, skip_bad=skip_bad)
+        return Report(source, name, header, lambda *_: (), total=0, skip_bad=skip_bad)
     with source.open() as stream:
         lines = text_lines(stream, fail, ImportTally())
         first = next(lines)
@@ -65,42 +61,16 @@ def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report
         header = _header(value, f"line {first.number}: ", fail)
         total = sum(1 for _ in lines)
 
-    def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict | PlainVerdicts]:
-        lines = islice(text_lines(stream, fail, counted), 1, None)
-        for some in _some(lines):
-            if found := plain_lines(some):
-                yield found
+    def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict]:
+        for line in islice(text_lines(stream, fail, counted), 1, None):
+            data = line.data.strip(b" \t\r\n")
+            value = decode_clean(data)
+            if value is UNCLEAN:
+                yield ReportVerdict(f"line {line.number}", line_value(line, fail, counted))
             else:
-                yield from (_line_verdict(line, fail, counted) for line in some)
+                yield ReportVerdict(f"line {line.number}", value, text=data)
 
-    return Report(source, "canonical-jsonl", header, items, total=total, skip_bad=skip_bad)
-
-
-def _some(lines: Iterator[TextLine]) -> Iterator[list[TextLine]]:
-    """Yield lines some at a time; an error comes after the lines before it."""
-    some, size, error = list[TextLine](), 0, None
-    while True:
-        try:
-            line = next(lines, None)
-        except InputFileError as found:
-            line, error = None, found
-        if line is not None:
-            some.append(line)
-            size += len(line.data)
-        if some and (line is None or len(some) == _MOST_LINES or size > _MOST_BYTES):
-            yield some
-            some, size = [], 0
-        if error is not None:
-            raise error
-        if line is None:
-            return
-
-
-def _line_verdict(line: TextLine, fail: Fail, counted: ImportTally) -> ReportVerdict:
-    where = f"line {line.number}"
-    if (clean := clean_verdict(line.data)) is None:
-        return ReportVerdict(where, line_value(line, fail, counted))
-    return ReportVerdict(where, clean.value, text=line.data.strip(), plain=clean.plain)
+    return Report(source, name, header, items, total=total, skip_bad=skip_bad)
 
 
 def _header(value: Any, line: str, fail: Fail) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Check canonical headers and verdicts by the models and by rules that no schema can express.
+"""Check canonical headers and verdicts by their types and by rules that no schema can express.
 
 The bodies that are stored are the JSON of the file; only optional keys that are null are dropped.
 """
@@ -9,15 +9,14 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, cast
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
-from reviewdesk.domain.canonical import CanonicalVerdict
-from reviewdesk.reports.canonical.types import fits_header
-from reviewdesk.reports.mapping.values import without_nulls
-from reviewdesk.reports.wording import FieldError, FieldProblem, Path, found, must_be
+import msgspec
 
-if TYPE_CHECKING:
-    from reviewdesk.reports.validation import Strict
+from reviewdesk.domain.canonical import CanonicalVerdict, without_nulls
+from reviewdesk.reports.canonical.models import HeaderModel, RunFactsModel, VerdictModel
+from reviewdesk.reports.wording import FieldProblem, Path, found, must_be, spell_path
 
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:\.\d+)?"
@@ -51,36 +50,108 @@ def is_time(text: str) -> bool:
 
 def header_problem(header: Any) -> FieldProblem | None:
     """Return the first problem of a report's header, or None."""
-    if fits_header(header):
-        return next(_header_rules(header), None)
-    # Imported here, as below, because models take long to build and only word what is wrong.
-    from reviewdesk.reports.canonical.models import HeaderModel
-
     return _problem(HeaderModel, header, _header_rules)
 
 
 def verdict_problem(verdict: Any) -> FieldProblem | None:
     """Return the first problem of a verdict, or None."""
-    from reviewdesk.reports.canonical.models import VerdictModel
-
     return _problem(VerdictModel, verdict, _verdict_rules)
 
 
-def rules_problem(verdict: Any) -> FieldProblem | None:
-    """Return the first problem of a verdict that fits the models, or None."""
-    return next(_verdict_rules(verdict), None)
+def run_facts_problem(value: dict[str, Any]) -> str:
+    """Return what is wrong with the facts of a run, in words; empty if nothing is."""
+    problem = _problem(RunFactsModel, value, _run_rules)
+    return "" if problem is None else f"{spell_path(problem.path)} {problem.text}"
 
 
 def _problem(
-    model: type[Strict], value: Any, rules: Callable[[dict[str, Any]], Iterator[FieldProblem]]
+    kind: type[msgspec.Struct],
+    value: Any,
+    rules: Callable[[dict[str, Any]], Iterator[FieldProblem]],
 ) -> FieldProblem | None:
-    from reviewdesk.reports.validation import validated
-
     try:
-        validated(model, value)
-    except FieldError as error:
-        return error.problem
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        return _misfit(str(error), value, kind)
+    except RecursionError:
+        return FieldProblem((), "is nested too deep")
     return next(rules(value), None)
+
+
+_PLACE = re.compile(r" - at `\$([^`]*)`\Z")
+_STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
+_WORDS = {
+    str: "a text", bool: "true or false", float: "a number", int: "a whole number",
+    list: "a list", dict: "an object",
+}  # fmt: skip
+
+
+def _misfit(message: str, value: Any, kind: Any) -> FieldProblem:
+    """Return what a message of msgspec says of a value, in our words and with its path."""
+    path: list[str | int] = []
+    place = _PLACE.search(message)
+    for name, index in _STEP.findall(place[1] if place else ""):
+        kind = _inner(kind, name)
+        step: str | int = name or index
+        if index == "...":
+            step = next(key for key, one in value.items() if not _fits(one, kind))
+        elif index:
+            step = int(index)
+        path.append(step)
+        value = value[step]
+    if message.startswith("Object missing required field"):
+        return FieldProblem((*path, message.split("`")[1]), "is missing")
+    if message.startswith("Object contains unknown field"):
+        (struct,) = (one for one in _branches(kind) if hasattr(one, "__struct_encode_fields__"))
+        unknown = next(key for key in value if key not in struct.__struct_encode_fields__)
+        return FieldProblem(
+            (*path, unknown), "is not a key of this format (free data belongs under meta)"
+        )
+    return FieldProblem(tuple(path), must_be(_words(kind), value))
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _branches(kind: Any) -> Iterator[Any]:
+    """Yield the types of a union, or the type itself, without their limits."""
+    if get_origin(kind) is Annotated:
+        yield from _branches(get_args(kind)[0])
+    elif get_origin(kind) in {Union, UnionType}:
+        for one in get_args(kind):
+            yield from _branches(one)
+    else:
+        yield kind
+
+
+def _inner(kind: Any, name: str) -> Any:
+    """Return the type of a field; without a name, of the elements of a list or an object."""
+    for one in _branches(kind):
+        if name and hasattr(one, "__struct_encode_fields__"):
+            at = one.__struct_encode_fields__.index(name)
+            return get_type_hints(one, include_extras=True)[one.__struct_fields__[at]]
+        if not name and get_origin(one) in {list, dict}:
+            return get_args(one)[-1]
+    return Any
+
+
+def _words(kind: Any) -> str:
+    """Return what a value of a type must be: as its limits say, or else by the type's name."""
+    union = get_origin(kind) in {Union, UnionType}
+    for one in get_args(kind) if union else (kind,):
+        for limits in getattr(one, "__metadata__", ()):
+            if limits.extra:
+                return str(limits.extra["words"])
+    first = next(_branches(kind))
+    if get_origin(first) is Literal:
+        *some, last = (f'"{word}"' for word in get_args(first))
+        return f"{', '.join(some)} or {last}" if some else last
+    return _WORDS.get(get_origin(first) or first, "an object")
 
 
 def _header_rules(header: dict[str, Any]) -> Iterator[FieldProblem]:
@@ -102,18 +173,26 @@ def _verdict_rules(verdict: dict[str, Any], path: Path = ()) -> Iterator[FieldPr
         yield from _verdict_rules(rerun, (*path, "reruns", index))
 
 
+def _run_rules(facts: dict[str, Any]) -> Iterator[FieldProblem]:
+    yield from _quorum(facts["options"], ("options",))
+    if facts["options"].get("skip_bad") is False:
+        yield FieldProblem(("options", "skip_bad"), must_be("true", False))
+
+
 def _jurors(jurors: list[dict[str, Any]], path: Path) -> Iterator[FieldProblem]:
-    seen: set[str] = {juror["id"] for juror in jurors}
-    if len(seen) == len(jurors) and not any("at" in juror for juror in jurors):
-        return
-    seen.clear()
+    seen: set[str] = set()
     for seat, juror in enumerate(jurors):
         if juror["id"] in seen:
             text = f"must be unique within the verdict, found {found(juror['id'])} again"
             yield FieldProblem((*path, "jurors", seat, "id"), text)
         seen.add(juror["id"])
-        if juror.get("at") is not None:
+        if "at" in juror:
             yield from _time(juror, "at", (*path, "jurors", seat))
+        if juror.get("error") is not None:
+            for key in ("score", "pass"):
+                if juror.get(key) is not None:
+                    text = must_be("null where the juror has an error", juror[key])
+                    yield FieldProblem((*path, "jurors", seat, key), text)
 
 
 def _trim(trim: dict[str, Any], jurors: set[str], path: Path) -> Iterator[FieldProblem]:
@@ -134,7 +213,8 @@ def _quorum(record: dict[str, Any], path: Path) -> Iterator[FieldProblem]:
     quorum = record.get("quorum")
     if isinstance(quorum, str):
         over, under = quorum.split("/")
-        fits = len(quorum) <= 40 and int(under) > 0 and 0 < Fraction(int(over), int(under)) <= 1
+        short = len(quorum) <= 40 and quorum.isprintable()
+        fits = short and int(under) > 0 and 0 < Fraction(int(over), int(under)) <= 1
         if not fits:
             yield FieldProblem(
                 (*path, "quorum"), must_be("a fraction above 0 and at most 1", quorum)
@@ -142,22 +222,25 @@ def _quorum(record: dict[str, Any], path: Path) -> Iterator[FieldProblem]:
 
 
 def verdict_body(verdict: dict[str, Any]) -> CanonicalVerdict:
-    """Return a verdict, which the models have validated, as it is stored; here it gets its type.
+    """Return a verdict that has no problem as it is stored; here it gets its type.
 
-    ``meta`` and ``labels`` stay unchanged.
-
-    A juror's ``pass: null`` stays: it withholds the vote. Without the key, the threshold decides.
+    ``meta`` and ``labels`` stay unchanged. A juror's ``pass: null`` stays: it withholds the vote.
+    Without the key, the threshold decides.
     """
     body = without_nulls(verdict)
     for key, keep in _OBJECTS.items():
         if key in body:
-            body[key] = without_nulls(body[key], keep)
+            body[key] = _without_nulls(body[key], keep)
     if "checks" in body:
-        body["checks"] = [without_nulls(check, "pass") for check in body["checks"]]
+        body["checks"] = [_without_nulls(check, "pass") for check in body["checks"]]
     body["jurors"] = [_juror(juror) for juror in body["jurors"]]
     if "reruns" in body:
         body["reruns"] = [verdict_body(rerun) for rerun in body["reruns"]]
     return cast(CanonicalVerdict, body)
+
+
+def _without_nulls(record: dict[str, Any], keep: str) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if value is not None or key == keep}
 
 
 def header_body(header: dict[str, Any]) -> dict[str, Any]:
@@ -170,7 +253,7 @@ def header_body(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _juror(juror: dict[str, Any]) -> dict[str, Any]:
-    body = without_nulls(juror, "pass")
+    body = _without_nulls(juror, "pass")
     if "error" in body:
         body["error"] = without_nulls(body["error"])
     return body

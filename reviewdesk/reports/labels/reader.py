@@ -14,9 +14,8 @@ from reviewdesk.errors import LabelsFileError, ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window, read_lines
-from reviewdesk.reports.canonical.fields import Amount
 from reviewdesk.reports.canonical.rules import is_time
-from reviewdesk.reports.validation import Strict, Wanted, validated
+from reviewdesk.reports.validation import Amount, Strict, Wanted, validated
 from reviewdesk.reports.wording import FieldError, must_be
 
 Row: TypeAlias = dict[str, Any]

@@ -115,9 +115,8 @@ def records(
 
 def elements(window: Window, path: Path) -> Iterator[Record]:
     """Yield the elements of the list at the window, whose path is given."""
-    for index in window.elements():
-        place = (*path, index)
-        yield Record(window.value(spell_path(place)), place)
+    for index, value, _ in window.values(path):
+        yield Record(value, (*path, index))
 
 
 def mapped(

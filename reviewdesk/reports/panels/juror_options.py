@@ -9,9 +9,8 @@ from typing import Annotated, Any, Final, TypeAlias
 from pydantic import AfterValidator, BeforeValidator
 
 from reviewdesk.domain.panel.reasoning import reserved_key
-from reviewdesk.reports.key_like import holds_key, keylike
 from reviewdesk.reports.validation import KEY_FOR_A_NAME, MEND
-from reviewdesk.reports.wording import FieldError
+from reviewdesk.reports.wording import FieldError, holds_key, keylike
 
 FROM_ENVIRONMENT = "Keys come from the environment; name the variable with api_key_env."
 KEY_HINT = "Write the variable's name, such as OPENAI_API_KEY, and keep the key in it."

@@ -20,8 +20,6 @@ from reviewdesk.domain.panel.vendors import ADDRESSED, OTHER_NAMES, Vendor, like
 from reviewdesk.domain.verdict import Regime, Rounding, Strategy
 from reviewdesk.errors import PanelError, UsageError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.canonical.fields import Fraction, Positive, Unit
-from reviewdesk.reports.key_like import keylike
 from reviewdesk.reports.panels.juror_options import (
     FROM_ENVIRONMENT,
     BodyKeys,
@@ -31,8 +29,18 @@ from reviewdesk.reports.panels.juror_options import (
 )
 from reviewdesk.reports.panels.prices import price_of
 from reviewdesk.reports.panels.source import opened, parsed
-from reviewdesk.reports.validation import FILLED, KEY_FOR_A_NAME, MEND, Strict, Wanted, validated
-from reviewdesk.reports.wording import FieldError, must_be
+from reviewdesk.reports.validation import (
+    FILLED,
+    KEY_FOR_A_NAME,
+    MEND,
+    Fraction,
+    Positive,
+    Strict,
+    Unit,
+    Wanted,
+    validated,
+)
+from reviewdesk.reports.wording import FieldError, keylike, must_be
 
 MAX_JURORS = 100
 

@@ -14,8 +14,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import PanelError, ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.yaml_nodes import Form, Node, bounded_text, read_yaml
-from reviewdesk.reports.key_like import keylike
-from reviewdesk.reports.wording import FieldError, spell_path
+from reviewdesk.reports.wording import FieldError, keylike, spell_path
 
 MAX_BYTES = 1 << 18
 """256 KiB, enough for long prompts on every seat of a large panel."""

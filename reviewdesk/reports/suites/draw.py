@@ -13,9 +13,8 @@ from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.errors import LabelsFileError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, failing
-from reviewdesk.reports.canonical.fields import Amount, Unit
 from reviewdesk.reports.labels.reader import checked_row, label_file_rows
-from reviewdesk.reports.validation import FILLED, Strict, Wanted
+from reviewdesk.reports.validation import FILLED, Amount, Strict, Unit, Wanted
 
 _NO_VERDICT = "is a calibration row, which names no verdict of a report"
 _NO_CONTENT = "names no content: it has neither item_hash nor id"

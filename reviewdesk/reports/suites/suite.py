@@ -16,10 +16,9 @@ from reviewdesk.domain.stats.correction import Corrected
 from reviewdesk.errors import ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.yaml_nodes import Node, read_yaml
-from reviewdesk.reports.canonical.fields import Unit
 from reviewdesk.reports.suites.matchers import Exact, NotMatcher, Schema
-from reviewdesk.reports.validation import FILLED, MEND, Strict, Wanted, nearest, shown, validated
-from reviewdesk.reports.wording import FieldError, Path, spell_path
+from reviewdesk.reports.validation import FILLED, MEND, Strict, Unit, Wanted, nearest, validated
+from reviewdesk.reports.wording import FieldError, Path, found, spell_path
 
 _TEXTS = frozenset({"name", "report", "labels", "frame", "run", "case", "target", "message"})
 """The keys whose values are texts, even if they look like numbers."""
@@ -76,7 +75,7 @@ class MatcherModel(SuitePart):
             return NotMatcher(self.negated.matcher(target, span, (*path, "not")))
         if kind == "exact":
             if not span.holds(self.exact):
-                problem = f"{target} is {span.words}, and never {shown(self.exact)}"
+                problem = f"{target} is {span.words}, and never {found(self.exact)}"
                 raise FieldError((*path, kind), problem, "Write a value that it can have.")
             return Exact(self.exact)
         path = (*path, "schema")
@@ -108,7 +107,7 @@ class ExpectationModel(SuitePart):
     def _is_known(cls, target: str) -> str:
         if target not in cls.spans:
             hint = nearest(target, [str(one) for one in cls.spans])
-            raise FieldError((), f"there is no target {shown(target)}", hint)
+            raise FieldError((), f"there is no target {found(target)}", hint)
         return target
 
     @model_validator(mode="after")

@@ -1,8 +1,10 @@
-"""The published JSON Schema of ``reviewdesk.report/1``, generated from the models."""
+"""The published JSON Schema of ``reviewdesk.report/1``, generated from the types."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import msgspec
 
 from reviewdesk.reports.canonical.models import HeaderModel, VerdictModel
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
@@ -14,7 +16,7 @@ _COMMENT = (
 )
 
 
-class ReportModel(HeaderModel):
+class ReportModel(HeaderModel, kw_only=True):
     """A whole report."""
 
     verdicts: list[VerdictModel]
@@ -22,30 +24,13 @@ class ReportModel(HeaderModel):
 
 def report_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12), with the JSON Lines header among its definitions."""
-    schema = ReportModel.model_json_schema(by_alias=True)
-    header = HeaderModel.model_json_schema(by_alias=True)
-    header.pop("$defs", None)
-    schema["$defs"]["HeaderModel"] = header
+    (top, _), parts = msgspec.json.schema_components(
+        [ReportModel, HeaderModel], ref_template="#/$defs/{name}"
+    )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": FORMAT_NAME,
-        **_without_defaults(schema),
+        **top,
+        "$defs": parts,
         "$comment": _COMMENT,
-    }
-
-
-def _without_defaults(node: Any) -> Any:
-    """Return the schema without the models' defaults, which do not belong to the format."""
-    if isinstance(node, list):
-        return [_without_defaults(child) for child in node]
-    if not isinstance(node, dict):
-        return node
-    return {
-        key: (
-            {name: _without_defaults(child) for name, child in value.items()}
-            if key in ("properties", "$defs")
-            else _without_defaults(value)
-        )
-        for key, value in node.items()
-        if key != "default"
     }
