@@ -91,7 +91,7 @@ def adjudicate(
 
     Their labels stay, and the newest adjudication of an item is its truth.
     """
-    from reviewdesk.desk.team.adjudication import adjudication
+    from reviewdesk.desk.team.agreement import adjudication
     from reviewdesk.domain.records import Truth
 
     with open_desk() as desk:
@@ -143,8 +143,7 @@ def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
     checked against its hashes first; a file that was changed is refused by name, the others are
     taken, and the exit code is 1.
     """
-    from reviewdesk.desk.team.shared_folder import SharedFolder
-    from reviewdesk.desk.team.sync import SyncOptions
+    from reviewdesk.desk.team.sync import SharedFolder, SyncOptions
     from reviewdesk.desk.team.sync import sync as exchange
     from reviewdesk.views.json import team as shapes
 

@@ -16,7 +16,7 @@ from reviewdesk.desk.review import edits, items
 from reviewdesk.desk.review import edits as undo
 from reviewdesk.desk.review import queue as queues
 from reviewdesk.desk.review.edits import Edit
-from reviewdesk.desk.team.withheld import WithheldLabels
+from reviewdesk.desk.team.second_opinions import WithheldLabels
 from reviewdesk.domain.records import (
     Calibration,
     Event,

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
-from reviewdesk.pages.markdown_document import section_markdown
-from reviewdesk.pages.marktext import code, escaped
-from reviewdesk.pages.parts import ListedVerdict, RunPage, parts
+from reviewdesk.domain.safetext import show, show_line
+from reviewdesk.pages.html import ListedVerdict, RunPage, parts
 from reviewdesk.views.calibration import summary as calibration_summary
+from reviewdesk.views.document import (
+    Comparison,
+    Document,
+    Facts,
+    Flow,
+    Gap,
+    Paragraph,
+    Quote,
+    ReliabilityDiagram,
+    ScorePlot,
+    Section,
+    Table,
+    Tone,
+    Words,
+    plain,
+    spans,
+)
 from reviewdesk.views.run import escalated, summary, title
 
 
@@ -24,3 +42,167 @@ def page(found: RunPage, listed: Iterable[ListedVerdict]) -> str:
             lines += section_markdown(section, 4)
         lines += ["</details>", ""]
     return "\n".join(lines)
+
+
+_BOLD = {Tone.STRONG, Tone.WARN, Tone.FAIL, Tone.BIG_FAIL, Tone.BIG_PASS, Tone.BIG_WARN}
+
+
+def document_markdown(document: Document, level: int = 3) -> Iterator[str]:
+    """Yield the lines of a document; ``level`` is that of its headings."""
+    for section in document.every:
+        yield from section_markdown(section, level)
+
+
+def section_markdown(section: Section, level: int = 3) -> Iterator[str]:
+    """Yield the lines of a section."""
+    if section.title:
+        note = f" ({_inline(section.note)})" if plain(section.note) else ""
+        yield f"{'#' * level} {escaped(section.title)}{note}"
+        yield ""
+    for one in section.blocks:
+        lines = [*_LINES[type(one)](one)]
+        if lines:
+            yield from [*lines, ""]
+
+
+def _inline(words: Words, *, bold: bool = True, cell: bool = False) -> str:
+    """Return a text on one line: our words escaped, text from outside as code."""
+    return "".join(
+        code(span.text, cell=cell)
+        if span.outside
+        else _strong(escaped(span.text))
+        if bold and span.tone in _BOLD
+        else escaped(span.text)
+        for span in spans(words)
+    )
+
+
+def _cell(words: Words) -> str:
+    return _inline(words, cell=True)
+
+
+def _strong(text: str) -> str:
+    """Return bold text; spaces at its ends stay outside, where Markdown wants them."""
+    inner = text.strip()
+    return text.replace(inner, f"**{inner}**", 1) if inner else text
+
+
+def _paragraph(one: Paragraph) -> Iterator[str]:
+    text = _inline(one.text)
+    if one.tone in _BOLD and not any(span.outside for span in spans(one.text)):
+        text = _strong(_inline(one.text, bold=False))
+    yield started(f"{_inline(one.lead).strip()} {text}")
+
+
+def _facts(one: Facts) -> Iterator[str]:
+    for fact in one.rows:
+        mark = "" if fact.mark is None else fact.mark.text.lstrip()
+        name = f"**{escaped(fact.name.strip())}**: " if fact.name else ""
+        yield f"- {started(mark + name + _inline(fact.text))}"
+
+
+def _flow(one: Flow) -> Iterator[str]:
+    yield started(" · ".join(_inline(group) for group in one.groups))
+
+
+def _quote(one: Quote) -> Iterator[str]:
+    if lead := _inline(one.lead).strip():
+        yield f"{started(lead)}\n"
+    yield fenced(one.text, one.limit)
+
+
+def _table(one: Table) -> Iterator[str]:
+    """Yield a table; what stands below a row elsewhere is here in a column of its own."""
+    below = any(row.below for row in one.rows)
+    heads = [_cell(one.title or one.columns[0].title)]
+    heads += [*(_cell(column.title) for column in one.columns[1:]), *[""] * below]
+    rows = [
+        [
+            ("" if row.mark is None else escaped(row.mark.text.lstrip())) + _cell(row.cells[0]),
+            *map(_cell, row.cells[1:]),
+            *[" ".join(map(_quote_cell, row.below))] * below,
+        ]
+        for row in one.rows
+    ]
+    yield from table(heads, rows, [*(column.right for column in one.columns), *[False] * below])
+
+
+def _quote_cell(one: Quote) -> str:
+    lines = show(one.text, one.limit).split("\n")
+    quoted = (code(line, cell=True) for line in lines if line.strip())
+    return " ".join(filter(None, (_cell(one.lead).strip(), *quoted)))
+
+
+def table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
+) -> Iterator[str]:
+    """Yield the lines of a table; the cells must be Markdown already."""
+    rule = ["--:" if side else "---" for side in right]
+    for cells in (heads, rule, *rows):
+        yield f"| {' | '.join(cells)} |"
+
+
+def _comparison(one: Comparison) -> Iterator[str]:
+    rows = []
+    for name, left, right in one.rows:
+        mark = "≠ " if plain(left) != plain(right) else ""
+        rows.append([mark + _cell(name), _cell(left), _cell(right)])
+    yield from table(["", *map(_cell, one.heads)], rows, [False] * 3)
+
+
+def _nothing(_: ReliabilityDiagram | ScorePlot | Gap) -> Iterator[str]:
+    """Yield nothing for a figure: a table beside it holds the same numbers."""
+    yield from ()
+
+
+_LINES: dict[type, Callable[[Any], Iterator[str]]] = {
+    Paragraph: _paragraph,
+    Facts: _facts,
+    Flow: _flow,
+    Table: _table,
+    Quote: _quote,
+    Comparison: _comparison,
+    ReliabilityDiagram: _nothing,
+    ScorePlot: _nothing,
+    Gap: _nothing,
+}
+
+
+_TICKS = re.compile("`+")
+_MARKUP = re.compile(r"[\\`*_\[\]<>|#~]")
+_BULLET = re.compile(r"^(\d*)([-+.)])(?=\s|$)")
+_PIPE = re.compile(r"\\*\|")
+
+
+def code(text: str, limit: int = 20_000, *, cell: bool = False) -> str:
+    """Return a text from outside on one line, as a code span that may stand in a table's cell."""
+    shown = show_line(text, limit)
+    if not shown.strip():
+        return "-"
+    fence = "`" * (max(map(len, _TICKS.findall(shown)), default=0) + 1)
+    if shown[0] in "` " or shown[-1] in "` ":
+        shown = f" {shown} "
+    return f"{fence}{_PIPE.sub(_cell_safe, shown) if cell else shown}{fence}"
+
+
+def escaped(text: str) -> str:
+    """Return words of our own with every sign that Markdown would read as markup escaped."""
+    return _MARKUP.sub(r"\\\g<0>", show_line(text, 20_000))
+
+
+def started(text: str) -> str:
+    """Return Markdown that begins a line or a point: its first sign must not make a list of it."""
+    return _BULLET.sub(r"\g<1>\\\g<2>", text.strip(), count=1)
+
+
+def fenced(text: str, limit: int) -> str:
+    """Return a text of several lines as a block of code, inside a fence that it cannot close."""
+    shown = show(text, limit)
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(shown)), default=0))
+    return f"{fence}text\n{shown}\n{fence}"
+
+
+def _cell_safe(found: re.Match[str]) -> str:
+    r"""Escape a pipe for a table cell; a space keeps backslashes before it from escaping ``\|``."""
+    slashes = found[0][:-1]
+    return f"{slashes} \\|" if slashes else "\\|"

@@ -16,7 +16,6 @@ from reviewdesk.store.explain import damaged
 from reviewdesk.store.label_state import LAYOUT, add_adjudications, fill
 from reviewdesk.store.load import orders
 from reviewdesk.store.load.archives import keep_archives
-from reviewdesk.store.team.claims import add_claims
 
 Migration = Callable[[sqlite3.Connection], None]
 RECORDED = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at TEXT NOT NULL)"
@@ -385,6 +384,14 @@ def add_reply_costs(conn: sqlite3.Connection) -> None:
         "ALTER TABLE replies ADD COLUMN usd REAL",
         "DROP INDEX replies_by_plan",
         "CREATE INDEX replies_by_call ON replies (plan, call)",
+    )
+
+
+def add_claims(conn: sqlite3.Connection) -> None:
+    """Add the table of which items are open with whom."""
+    conn.execute(
+        """CREATE TABLE IF NOT EXISTS claims (
+            item BLOB PRIMARY KEY, reviewer TEXT NOT NULL, until TEXT NOT NULL) WITHOUT ROWID"""
     )
 
 

@@ -19,8 +19,7 @@ from reviewdesk.desk.export.page_data import html, summary
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.pages.markdown_document import table
-from reviewdesk.pages.marktext import code
+from reviewdesk.pages.markdown import code, table
 from reviewdesk.reports import Source
 from reviewdesk.views.json import figures
 from tests.helpers import SAMPLES, load, numbered, open_desk, report, verdict

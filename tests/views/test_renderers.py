@@ -18,7 +18,7 @@ from reviewdesk.app.paint.styled import inline
 from reviewdesk.cli.plain import document_text
 from reviewdesk.domain.safetext import show
 from reviewdesk.pages.html import section_html
-from reviewdesk.pages.markdown_document import document_markdown
+from reviewdesk.pages.markdown import document_markdown
 from reviewdesk.views.document import (
     Block,
     Comparison,

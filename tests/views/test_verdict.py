@@ -12,7 +12,7 @@ import pytest
 from reviewdesk.app.paint.document import block_lines, document_lines
 from reviewdesk.cli.plain import document_text
 from reviewdesk.domain.records import Item, Truth
-from reviewdesk.pages.markdown_document import document_markdown
+from reviewdesk.pages.markdown import document_markdown
 from reviewdesk.views.comparison import comparison
 from reviewdesk.views.document import Document
 from reviewdesk.views.verdict import (

@@ -14,7 +14,7 @@ from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.verdict import Rounding
 from reviewdesk.domain.whatif.policies import Variant
-from reviewdesk.pages.markdown_document import document_markdown
+from reviewdesk.pages.markdown import document_markdown
 from reviewdesk.views import whatif
 from tests.app.appkit import jury_lines
 from tests.helpers import controls, load, open_desk, report, verdict

@@ -12,7 +12,7 @@ from reviewdesk.app.controllers.requests import ChoiceForm, FieldInput, PromptFo
 from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.controllers.state import Page
 from reviewdesk.desk import Desk
-from reviewdesk.desk.team import adjudication
+from reviewdesk.desk.team import agreement
 from reviewdesk.domain.records import Item, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
@@ -99,7 +99,7 @@ class TeamController:
         core, item = self._core, item_to_change(self._core, "adjudicate")
         if item is None:
             return
-        said = adjudication.opinions(core.desk, item.row.key)
+        said = agreement.opinions(core.desk, item.row.key)
         if len(set(said.values())) < 2:
             core.say_here("nothing to adjudicate: no two people gave this item different labels")
             return
@@ -119,7 +119,7 @@ class TeamController:
         if answer is None or not answer.given:
             core.say_here("nothing was adjudicated")
             return
-        act = adjudication.adjudication(core.desk, item.row.key, truth, answer.text or None)
+        act = agreement.adjudication(core.desk, item.row.key, truth, answer.text or None)
         name = f"adjudicate {WORDS[truth]} {item.verdict.id}"
 
         def saved(_event: object) -> None:

@@ -8,39 +8,56 @@ and a part counts once, however often a worker had to read it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+import secrets
+from array import array
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from glob import has_magic
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
-from reviewdesk.desk.archive import write
-from reviewdesk.desk.archive.common import Common
-from reviewdesk.desk.archive.kept import KeptPart, KeptPiece, KeptTask
-from reviewdesk.desk.archive.names import archive_name, archive_source, part_names
+from msgspec import Struct
+from msgspec.structs import replace
+
 from reviewdesk.desk.archive.parts import (
     BadPart,
+    KeptPiece,
     PartSummary,
     Reading,
+    Scratch,
     SummaryTask,
     default_reading,
+    opened,
 )
-from reviewdesk.desk.archive.scratch import Scratch
-from reviewdesk.desk.archive.selection import Selection, select
-from reviewdesk.desk.archive.write import WholeArchive
+from reviewdesk.desk.archive.selection import Selection, archive_measures, select
 from reviewdesk.desk.labels.batches import import_human
+from reviewdesk.desk.loading import LoadOptions, write_new
 from reviewdesk.domain.archive.result import Archived
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
-from reviewdesk.errors import UsageError
+from reviewdesk.errors import ReportError, ReviewDeskError, UsageError
 from reviewdesk.scale.addresses import expand, refuse_keys
 from reviewdesk.scale.crew import Crew, Lost, Step, crew
+from reviewdesk.store import runs
+from reviewdesk.store.connect import refuse_read_only
+from reviewdesk.store.explain import explained
+from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport, with_undecided
+from reviewdesk.views.words import plural
 
 if TYPE_CHECKING:
+    from reviewdesk.desk.archive.parts import PartSummary, Scratch
     from reviewdesk.desk.loading import LoadOptions
     from reviewdesk.desk.open_file import OpenFile
+    from reviewdesk.domain.canonical import Written
+    from reviewdesk.domain.records import Run
     from reviewdesk.domain.run.stats import Stats
+    from reviewdesk.domain.run.window import VerdictWindow
 
 Told = Callable[[float, int], object]
 """Takes the share of the work that is done and the number of verdicts read."""
@@ -82,7 +99,7 @@ def put_together(
         while (selection := found.keep()) is None:
             pass  # a part could be read once and not twice: everything is drawn again without it
         whole = found.whole(selection, patterns)
-        run, new = write.write_archive(desk, whole, told)
+        run, new = write_archive(desk, whole, told)
         notes = (import_human(desk, run),) if options.import_labels else ()
         return Archived(run, new, len(found.names), tuple(found.bad.values()), whole.stats, notes)
 
@@ -240,3 +257,270 @@ class _Reading:
 def _rule(header: Mapping[str, object]) -> list[object]:
     """Return what the header of a report says of the rule of its verdicts."""
     return [header.get("defaults") or {}, header.get("generator") or {}]
+
+
+_MOST_NOTES = 20
+MIXED = "archive"
+"""The format of an archive whose parts are of several."""
+
+
+class Common:
+    """Collects what the parts have in common, one part after the other."""
+
+    def __init__(self) -> None:
+        """Start without parts."""
+        self.header: dict[str, Any] = {}
+        self.format = ""
+        self.skipped = 0
+        self._notes: list[str] = []
+
+    def add(self, name: str, part: PartSummary) -> None:
+        """Take in a part."""
+        if not self.format:
+            self.format, self.header = part.format, dict(part.header)
+        if self.format != part.format:
+            self.format = MIXED
+        self.header = {
+            key: value
+            for key, value in self.header.items()
+            if key in part.header and part.header[key] == value
+        }
+        self.skipped += part.skipped
+        self._notes += [f"{name}: {note}" for note in part.notes]
+
+    def notes(self) -> list[str]:
+        """Return the notes of the parts, as many as a person reads."""
+        more = len(self._notes) - _MOST_NOTES
+        return self._notes[:_MOST_NOTES] + ([f"and {more:,} notes more"] if more > 0 else [])
+
+
+_SUFFIXES = re.compile(r"(\.(jsonl?|ndjson|parquet|pq|gz))+$", re.IGNORECASE)
+
+
+def part_names(addresses: Sequence[str]) -> list[str]:
+    """Return a name for each address: the file's stem, with as many folders as tell it apart."""
+    stems = [_SUFFIXES.sub("", one).replace("\\", "/").split("/") for one in addresses]
+    names = ["/".join(one[-1:]) for one in stems]
+    for depth in range(2, max(map(len, stems), default=0) + 1):
+        taken = Counter(names)
+        if max(taken.values()) == 1:
+            break
+        names = [
+            "/".join(stem[-depth:]) if taken[name] > 1 else name
+            for stem, name in zip(stems, names, strict=True)
+        ]
+    taken = Counter(names)
+    # Two files of one folder may differ in their suffixes alone.
+    return [one if taken[name] > 1 else name for one, name in zip(addresses, names, strict=True)]
+
+
+def archive_name(patterns: Sequence[str]) -> str:
+    """Return a name for an archive: the last folder that its first pattern names."""
+    *folders, file = patterns[0].replace("\\", "/").split("/")
+    named = [one for one in folders if one and not has_magic(one) and not one.endswith(":")]
+    if not has_magic(file):
+        return _SUFFIXES.sub("", file)
+    return named[-1] if named else "archive"
+
+
+def archive_source(patterns: Sequence[str], parts: int) -> str:
+    """Return where an archive comes from: how many parts, and the patterns that named them.
+
+    A shell may have turned one pattern into thousands of addresses; two of them are named.
+    """
+    where, more = ", ".join(patterns[:2]), len(patterns) - 2
+    if more > 0:
+        where += f" and {more:,} more"
+    return f"{parts:,} part{'' if parts == 1 else 's'} of {where}"
+
+
+_MOST_BYTES = 2 << 20
+"""About how many bytes of bodies a piece holds: at least one window."""
+_MOST_OPEN = 4
+"""How many parts a process keeps open between two pieces."""
+
+
+class KeptPart(Struct, frozen=True):
+    """Which verdicts of a part are kept, and under which ids; bits are by place in the file."""
+
+    address: str
+    name: str
+    sha256: str
+    streamed: bool
+    kept: bytes
+    renamed: bytes
+    """The verdicts whose ids other parts have too: theirs becomes ``NAME:ID``."""
+
+
+_Pieces = Generator[KeptPiece, None, None]
+_open: dict[tuple[str, str, int], _Pieces] = {}
+"""The parts that this process is in the midst of, by archive, address and the piece that follows;
+each is taken out while it is read."""
+_lock = Lock()
+
+
+class KeptTask(Struct, frozen=True):
+    """The task that reads the kept verdicts of a part for the run with this hash."""
+
+    reading: Reading
+    run_hash: str
+
+    def __call__(self, part: KeptPart, start: int) -> Step[KeptPiece | BadPart]:
+        """Return the piece at ``start``, which counts pieces, or why the part cannot be read."""
+        key = self.run_hash, part.address
+        with _lock:
+            pieces = _open.pop((*key, start), None)
+        try:
+            if pieces is None:
+                pieces = self._pieces(part)
+                for _ in islice(pieces, start):
+                    pass
+            piece = next(pieces, None)
+        except ReviewDeskError as error:
+            return Step(BadPart(str(error)))
+        if piece is None:
+            return Step(KeptPiece([], (), ()))
+        self._leave_open((*key, start + 1), pieces)
+        return Step(piece, start + 1)
+
+    def _leave_open(self, key: tuple[str, str, int], pieces: _Pieces) -> None:
+        """Keep a part open for its next piece; what was left open the longest is closed."""
+        with _lock:
+            _open[key] = pieces
+            closed = [_open.pop(one) for one in list(_open)[:-_MOST_OPEN]]
+        for one in closed:
+            one.close()
+
+    def _pieces(self, part: KeptPart) -> _Pieces:
+        from reviewdesk.domain.run.window import WindowReader
+        from reviewdesk.reports import read
+
+        with opened(part.address, self.reading) as source:
+            if source.sha256() != part.sha256:
+                raise ReportError(
+                    part.address, "", "was changed while it was being read", "Start again."
+                )
+            report = read(source, self.reading.options.reading(), streamed=part.streamed)
+            reader = WindowReader(report.header, self.reading.options.identity(), self.run_hash)
+            windows: list[VerdictWindow] = []
+            size = 0
+            for window in reader.windows(_kept(part, report.written())):
+                windows.append(window)
+                size += sum(map(len, window.bodies))
+                if size > _MOST_BYTES:
+                    yield KeptPiece(windows, reader.names, reader.quorums)
+                    windows, size = [], 0
+            if windows:
+                yield KeptPiece(windows, reader.names, reader.quorums)
+
+
+def _kept(part: KeptPart, written: Iterator[Written]) -> Iterator[Written]:
+    """Yield the verdicts that are kept, those with ids of other parts renamed."""
+    for place, (body, text) in enumerate(written):
+        if not _bit(part.kept, place):
+            continue
+        if _bit(part.renamed, place):
+            body["id"] = f"{part.name}:{body['id']}"
+            yield body, None
+        else:
+            yield body, text
+
+
+def _bit(bits: bytes, place: int) -> bool:
+    return place >> 3 < len(bits) and bool(bits[place >> 3] >> (place & 7) & 1)
+
+
+ALL = 1.0
+"""The audit share of the verdicts that are kept: the rest of them is the audit."""
+
+
+class WholeArchive(Struct, frozen=True):
+    """An archive whose parts are read, with what is kept of them in ``scratch``."""
+
+    hash: str
+    name: str
+    file: str
+    file_hash: str
+    format: str
+    header: Mapping[str, Any]
+    seed: str
+    options: LoadOptions
+    parts: tuple[int, ...]
+    stats: Stats
+    selection: Selection
+    scratch: Scratch
+    notes: list[str]
+    skipped: int
+
+
+def write_archive(
+    desk: OpenFile, found: WholeArchive, told: Callable[[float, int], object]
+) -> tuple[Run, bool]:
+    """Write an archive as a run, unless it is there; return the run and whether it is new."""
+    refuse_read_only(desk.conn, "so no archive can be written")
+    with explained(desk.path):
+        known = runs.by_hash(desk.conn, found.hash)
+    if known is not None:
+        return known, False
+    new = NewRun(
+        hash=found.hash,
+        file=found.file,
+        file_hash=found.file_hash,
+        format=found.format,
+        options=found.options.identity(),
+        loaded_at=desk.at(),
+        header=found.header,
+        seed=found.seed,
+        audit_share=ALL,
+        name=found.name,
+    )
+    total = found.stats.counts.verdicts
+
+    def progress(share: float, _count: int) -> bool:
+        told(0.9 + 0.1 * share, total)
+        return True
+
+    # What another archive has left is never gone on with: its parts may have been others.
+    return write_new(
+        desk, new, secrets.token_hex(8), lambda ingest: _read(ingest, new, found), progress
+    )
+
+
+def _read(ingest: Ingest, new: NewRun, found: WholeArchive) -> ReadReport:
+    """Write the kept verdicts in the order of the parts, and draw them."""
+    from reviewdesk.domain.archive.joined import JoinedWindows
+    from reviewdesk.domain.run.tally import final_flags
+
+    joined, strata = JoinedWindows(), array("b")
+    for number, part in enumerate(found.parts):
+        for piece in found.scratch.pieces(part):
+            for window in piece.windows:
+                made = joined.add(window, piece.names, piece.quorums)
+                ingest.keep(made, number / len(found.parts))
+        strata.frombytes(found.selection.strata[part])
+    counts = found.stats.counts
+    flags = final_flags(joined.flags, stated=counts.stated_escalation)
+    drawn, columns = ingest.draw(flags, strata, found.seed, ALL)
+    whole = replace(
+        drawn,
+        sizes=dict(found.selection.sizes),
+        audited=dict(found.selection.audited),
+        decided=dict(found.selection.decided),
+    )
+    measures = archive_measures(
+        found.scratch, found.parts, found.stats, joined.names, joined.quorums
+    )
+    parts = plural(len(found.parts), "part")
+    kept = f"an archive of {parts}, of which the desk keeps the flagged verdicts"
+    about = f"{kept} and the audit: {joined.verdicts:,} of {counts.verdicts:,}"
+    return ReadReport(
+        new=new,
+        counts=counts,
+        measures=measures,
+        drawn=whole,
+        columns=columns,
+        seed=found.seed,
+        notes=with_undecided([about, *found.notes], counts),
+        skipped=found.skipped,
+        archive=found.stats.as_json(),
+    )

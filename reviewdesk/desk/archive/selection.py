@@ -1,19 +1,52 @@
-"""Which verdicts of an archive its desk keeps: the flagged ones, and the audit of the rest."""
+"""Which verdicts of an archive a desk keeps, and the scores that its figures count."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from reviewdesk.desk.archive.parts import ESCALATED, OUTPUTLESS
-from reviewdesk.desk.archive.scratch import Scratch, ids_of
+from reviewdesk.desk.archive.parts import ESCALATED, OUTPUTLESS, PartSummary, Scratch, ids_of
 from reviewdesk.domain.content import drawn_name
 from reviewdesk.domain.labels.sampling import FIRST_REST, audit_shares
+from reviewdesk.domain.run.packing import Bar, PackedRun
+from reviewdesk.store.measures import spilled_tables
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.archive.parts import PartSummary
+    from reviewdesk.desk.archive.parts import PartSummary, Scratch
+    from reviewdesk.domain.run.measures import RunMeasures
+    from reviewdesk.domain.run.packing import Bar
+    from reviewdesk.domain.run.stats import Stats
+    from reviewdesk.domain.stats.dense import Floats
+
+Told = Callable[[float, int], object]
+"""Takes the share of the work that is done and the number of verdicts read."""
+
+
+def archive_measures(
+    scratch: Scratch,
+    parts: Sequence[int],
+    stats: Stats,
+    names: tuple[str, ...],
+    quorums: tuple[Bar, ...],
+) -> RunMeasures:
+    """Compute the alphas of an archive: their states are merged, and its ballots ranked."""
+    from reviewdesk.domain.run.alphas import run_measures
+
+    scores = partial(_scores, scratch, parts)
+    with spilled_tables() as tables:
+        return run_measures(names, quorums, scores, tables, stats.alpha, stats.votes)
+
+
+def _scores(scratch: Scratch, parts: Sequence[int]) -> Iterator[Floats]:
+    """Yield the scores of each part, ``[seats, verdicts]``."""
+    from reviewdesk.domain.run.columns import score_units
+
+    for part in parts:
+        found = scratch.summary(part)
+        yield score_units(PackedRun({"seated": found.seated, "scores": found.scores}, (), ()))
 
 
 _DIGEST = 32

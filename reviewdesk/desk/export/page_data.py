@@ -18,8 +18,8 @@ from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import Cancelled
 from reviewdesk.pages import markdown
+from reviewdesk.pages.html import ListedVerdict, RunPage
 from reviewdesk.pages.html import page as html_page
-from reviewdesk.pages.parts import ListedVerdict, RunPage
 from reviewdesk.store import verdicts
 from reviewdesk.store.explain import explained
 

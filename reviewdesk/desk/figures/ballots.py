@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.team.withheld import told_marks
+from reviewdesk.desk.team.second_opinions import told_marks
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.jurors.accuracy import JurorCounts, LabelledPanel, count, trim_named
 from reviewdesk.domain.labels.second_opinions import NOTHING

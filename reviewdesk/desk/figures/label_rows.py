@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.team.withheld import withheld
+from reviewdesk.desk.team.second_opinions import withheld
 from reviewdesk.store import figures
 
 if TYPE_CHECKING:

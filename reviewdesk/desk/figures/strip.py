@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.desk.figures.blockers import blockers
-from reviewdesk.desk.team.withheld import told_marks, withheld
+from reviewdesk.desk.team.second_opinions import told_marks, withheld
 from reviewdesk.domain.labels.second_opinions import NOTHING
 from reviewdesk.domain.records import Blocker, Calibration, DrawGap, Metrics, Pace, Run
 from reviewdesk.store import queue

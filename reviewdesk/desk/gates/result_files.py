@@ -38,7 +38,7 @@ def write_markdown(result: SuiteResult, path: Path, *, representative: bool) -> 
     Raises:
         UsageError: the file cannot be written, or holds something else.
     """
-    from reviewdesk.pages.markdown_document import document_markdown
+    from reviewdesk.pages.markdown import document_markdown
 
     lines = document_markdown(gates(result, representative=representative), level=1)
     with _replaced(path, b"#", "Markdown") as out:

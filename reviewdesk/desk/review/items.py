@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from reviewdesk.desk.team.withheld import withheld
+from reviewdesk.desk.team.second_opinions import withheld
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.records import Event, Item, Run

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.team.withheld import withheld
+from reviewdesk.desk.team.second_opinions import withheld
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.run.details import (

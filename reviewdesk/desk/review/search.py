@@ -7,7 +7,7 @@ from collections.abc import Callable
 from time import sleep
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.team.withheld import withheld
+from reviewdesk.desk.team.second_opinions import withheld
 from reviewdesk.domain.query import search as language
 from reviewdesk.store import search
 from reviewdesk.store.connect import writing

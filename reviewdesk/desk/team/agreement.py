@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.figures.label_rows import labelled
+from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.review.repeats import WorkLog
 from reviewdesk.domain.labels.repeats import self_agreement
@@ -16,16 +17,16 @@ from reviewdesk.domain.labels.team import Disagreement, Opinion, TeamMember, Tea
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.stats.raters import Labels, RatedStratum, rater_agreement
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.store import figures, labels
+from reviewdesk.errors import UsageError
+from reviewdesk.store import figures, labels, team, verdicts
 from reviewdesk.store.connect import reading
-from reviewdesk.store.team import opinions
-from reviewdesk.store.verdicts import by_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
     from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 
 _Given = dict[int, dict[str, str]]
@@ -38,11 +39,11 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
         rows = labelled(desk, run)
         totals = figures.run_figures(desk.conn, run.key)
         given: _Given = {}
-        for one in opinions.author_labels(desk.conn, run.key):
+        for one in team.author_labels(desk.conn, run.key):
             given.setdefault(one.verdict, {})[one.author] = one.label
         by_item = {row.item: given[row.key] for row in rows}.values()
         count = Counter(name for said in by_item for name in said)
-        names = sorted({*count, *opinions.reviewers(desk.conn, run.hash)})
+        names = sorted({*count, *team.reviewers(desk.conn, run.hash)})
         members = tuple(_member(desk, run, name, count[name]) for name in names)
         strata, drawn = _strata(rows, totals, given, names)
         return TeamPage(
@@ -51,7 +52,7 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
             items=sum(len(said) > 1 for said in by_item),
             drawn=drawn,
             disputed=sum(row.place.truth is Truth.DISPUTED for row in rows),
-            adjudicated=opinions.adjudicated(desk.conn, run.key),
+            adjudicated=team.adjudicated(desk.conn, run.key),
         )
 
 
@@ -90,12 +91,12 @@ def _member(desk: Desk, run: Run, name: str, count: int) -> TeamMember:
 def disagreements(desk: Desk, run: Run) -> list[Disagreement]:
     """Return the verdicts on whose items people differ, those that are not settled first."""
     with reading(desk.conn, desk.path):
-        found = [_disagreement(desk, key) for key in opinions.disputed(desk.conn, run.key)]
+        found = [_disagreement(desk, key) for key in team.disputed(desk.conn, run.key)]
     return sorted(found, key=lambda one: one.adjudication is not None)
 
 
 def _disagreement(desk: Desk, key: int) -> Disagreement:
-    row = by_key(desk.conn, key)
+    row = verdicts.by_key(desk.conn, key)
     said = labels.of_item(desk.conn, row["item"])
     settled = [_opinion(one) for one in said if one["adjudicated"]]
     return Disagreement(
@@ -116,3 +117,25 @@ def _opinion(label: Mapping[str, Any]) -> Opinion:
         json.loads(label["detail"]).get("at") or label["at"],
         label["note"],
     )
+
+
+def adjudication(desk: OpenFile, key: int, truth: Truth, note: str | None = None) -> Edit:
+    """Return the edit that makes ``truth`` that of an item, whatever its labels say.
+
+    Raises:
+        UsageError: the labels of the item do not differ.
+    """
+    said = opinions(desk, key)
+    if len(set(said.values())) < 2:
+        held = "its labels are all the same" if said else "it has no label"
+        raise UsageError(
+            f"there is nothing to adjudicate: {held}", "Give it a label of your own instead."
+        )
+    return Edit("adjudicate", key, {} if note is None else {"note": note}, truth)
+
+
+def opinions(desk: OpenFile, key: int) -> dict[str, Truth]:
+    """Return what each person labelled the item of a verdict, by name."""
+    row = verdicts.by_key(desk.conn, key)
+    said = labels.of_item(desk.conn, row["item"])
+    return {one["author"]: Truth(one["label"]) for one in said if not one["adjudicated"]}

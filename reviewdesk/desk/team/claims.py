@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from reviewdesk.store import verdicts
+from reviewdesk.store import team, verdicts
 from reviewdesk.store.explain import explained
-from reviewdesk.store.team import claims
 
 if TYPE_CHECKING:
     from array import array
@@ -26,7 +25,7 @@ def claim(desk: Desk, items: Collection[bytes]) -> frozenset[bytes]:
     """Claim items, and give up all others; return those that the reviewer then holds."""
     now = desk.clock()
     at, until = (time.isoformat(timespec="milliseconds") for time in (now, now + LASTS))
-    return claims.claim(desk.conn, desk.path, desk.reviewer, items, at=at, until=until)
+    return team.claim(desk.conn, desk.path, desk.reviewer, items, at=at, until=until)
 
 
 def claim_next(
@@ -60,10 +59,10 @@ def claim_next(
 def open_with(desk: Desk, run: Run) -> dict[int, str]:
     """Return the verdicts of a run that others have open, by key, and with whom."""
     with explained(desk.path):
-        return claims.others(desk.conn, desk.reviewer, run.key, desk.at())
+        return team.others(desk.conn, desk.reviewer, run.key, desk.at())
 
 
 def release(desk: Desk) -> None:
     """Give up every claim of the reviewer, if the desk can be written."""
     if not desk.read_only:
-        claims.release(desk.conn, desk.path, desk.reviewer)
+        team.release(desk.conn, desk.path, desk.reviewer)

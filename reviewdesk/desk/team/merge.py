@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import dataclasses
+import gzip
+import hashlib
+import json
+import os
+import re
+import secrets
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct
 
+from reviewdesk.desk.loading import ProgressCall, write_new
 from reviewdesk.desk.review import marks
+from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.chain import (
     COUNTED,
     DESK,
@@ -24,14 +35,18 @@ from reviewdesk.domain.labels.chain import (
 )
 from reviewdesk.domain.labels.chain_file import NEWER
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import ChainError, UsageError
-from reviewdesk.store import label_state
+from reviewdesk.errors import ChainError, ReportError, UsageError
+from reviewdesk.store import label_state, runs, team, verdicts
 from reviewdesk.store.connect import refuse_read_only, writing
+from reviewdesk.store.load import archives
 from reviewdesk.store.load.hidden_runs import LockPace
-from reviewdesk.store.team import chains
+from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport
+from reviewdesk.store.team import own_word
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.records import Run
+    from reviewdesk.reports import Report
 
 ASK = "Nothing of it was taken; ask for another copy."
 """What to do about a chain that is not as it was written."""
@@ -81,13 +96,13 @@ def merge(desk: Desk, other: Path) -> Merged:
     refuse_read_only(desk.conn)
     if other.exists() and other.samefile(desk.path):
         raise UsageError(f"{other}: is the desk itself", "Name the file of another desk.")
-    with chains.elsewhere(other) as conn:
+    with team.elsewhere(other) as conn:
         arrivals = [
             # The file is somebody else's, so that even a name may be of a wrong kind.
             ArrivingChain(
-                str(one.desk), str(one.reviewer), partial(chains.events_of, conn, *_key(one))
+                str(one.desk), str(one.reviewer), partial(team.events_of, conn, *_key(one))
             )
-            for one in chains.ends(conn)
+            for one in team.ends(conn)
         ]
         taking = Taking(desk)
         counts = [taking.check(arrival) for arrival in arrivals]
@@ -99,7 +114,7 @@ def merge(desk: Desk, other: Path) -> Merged:
     return Merged(tuple(found), desk.head())
 
 
-def _key(one: chains.ChainEnd) -> tuple[str, str]:
+def _key(one: team.ChainEnd) -> tuple[str, str]:
     return one.desk, one.reviewer
 
 
@@ -127,12 +142,12 @@ class Taking:
 
     def _check(self, arrival: ArrivingChain) -> int:
         conn, check = self._desk.conn, self._check_of(arrival)
-        here = chains.end(conn, arrival.desk, arrival.reviewer)
+        here = team.end(conn, arrival.desk, arrival.reviewer)
         for event, _ in _checked(arrival, check):
             if event.seq == here.seq and event.hash != here.hash:
                 raise ChainProblem(self._first_other(arrival), _FORKED)
         if 0 < check.seq < here.seq:
-            held = chains.hash_at(conn, here.desk, here.reviewer, check.seq)
+            held = team.hash_at(conn, here.desk, here.reviewer, check.seq)
             if held != check.hash:
                 raise ChainProblem(self._first_other(arrival), _FORKED)
         return check.seq
@@ -140,7 +155,7 @@ class Taking:
     def take(self, arrival: ArrivingChain) -> int:
         """Put what is new of a checked chain into the log, and return the number of events."""
         desk, pace, new = self._desk, LockPace(), 0
-        here = chains.end(desk.conn, arrival.desk, arrival.reviewer).seq
+        here = team.end(desk.conn, arrival.desk, arrival.reviewer).seq
         with _named(arrival):
             check = self._check_of(arrival)
             left = (one for one in _checked(arrival, check) if one[0].seq > here)
@@ -148,8 +163,8 @@ class Taking:
             first = check.older.seq + 1 if check.older and arrival.reviewer == DESK else 0
             while some := list(islice(left, max(pace.rows, first))):
                 with pace.timed(), writing(desk.conn, desk.path):
-                    chains.begin(desk.conn, desk.at())
-                    new += chains.put(desk.conn, some)
+                    team.begin(desk.conn, desk.at())
+                    new += team.put(desk.conn, some)
                 pace.turn()
         return new
 
@@ -163,7 +178,7 @@ class Taking:
     def _first_other(self, arrival: ArrivingChain) -> int:
         """Return the number of the first event that is another one than here."""
         place = arrival.desk, arrival.reviewer
-        here = chains.events_of(self._desk.conn, *place)
+        here = team.events_of(self._desk.conn, *place)
         pairs = zip(arrival.read(), here, strict=False)
         return next(one.seq for one, held in pairs if one.hash != held.hash)
 
@@ -197,3 +212,169 @@ def _named(arrival: ArrivingChain) -> Iterator[None]:
         hint = _HINTS.get(wrong.text, ASK)
         names = show_line(arrival.desk, 40), show_line(arrival.reviewer, 80)
         raise ChainError(*names, wrong.seq, wrong.text, hint) from wrong
+
+
+SCHEMA = "reviewdesk.run/1"
+NAME = re.compile(r"([0-9a-f]{64})\.([0-9a-f]{64})\.jsonl\.gz")
+"""The name of a file: the hash of its run, and the sha256 of its bytes."""
+MOST = 1 << 30
+"""The most bytes of such a file, and of what is in it."""
+_SMALL, _DENSEST = 1 << 26, 400
+"""What any file may unpack to, and how many times its size; reports reach a quarter of that."""
+_MARK = SCHEMA.partition("/")[0] + "/"
+_LINE = 1 << 26
+_BLOCK = 1 << 20
+_LEVEL = 6
+_UNLIKE = "is not the run that a desk wrote of in its chain"
+AGAIN = "Delete it; a desk that has the run writes it again at its next sync."
+UPDATE = "Update reviewdesk."
+
+
+def travels(desk: Desk, run: Run) -> bool:
+    """Return True unless the run is an archive, whose verdicts are mostly elsewhere."""
+    return archives.text(desk.conn, run.key) is None
+
+
+def write_run(desk: Desk, run: Run, out: BinaryIO) -> str:
+    """Write a run to a file that is open for reading too, and return the name that it gets."""
+    rest = run.contents - run.flagged
+    about = {
+        "schema": SCHEMA,
+        "hash": run.hash,
+        "file": run.file,
+        "file_hash": runs.file_hash(desk.conn, run.key),
+        "format": run.format,
+        "options": runs.options(desk.conn, run.key),
+        "seed": run.seed,
+        "audit_share": run.audit / rest if rest else 0.0,
+        "skipped": run.skipped,
+        "notes": run.notes,
+        **({} if run.by_verdict else {"drawn": "contents"}),
+    }
+    header = {"schema": "reviewdesk.report/1", **run.header}
+    with gzip.GzipFile("", "wb", _LEVEL, out, mtime=0) as packed:
+        for line in (about, header):
+            packed.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        for body in verdicts.bodies(desk.conn, run):
+            packed.write(body.text.encode() + b"\n")
+    return f"{run.hash}.{_sha256(out)}.jsonl.gz"
+
+
+def read_run(
+    desk: Desk,
+    name: str,
+    packed: BinaryIO,
+    said: Callable[[str], list[Mapping[str, Any]]],
+    progress: ProgressCall,
+) -> Run:
+    """Load the run of a file under its own hash; ``said`` returns what desks wrote of a run.
+
+    Raises:
+        ReportError: the file is damaged, is no report, or is another run than a desk wrote of.
+    """
+    named = NAME.fullmatch(name.rpartition("/")[2])
+    if named is None or _sha256(packed) != named[2]:
+        raise ReportError(name, "", "does not hold the bytes that it is named after", AGAIN)
+    with TemporaryDirectory(prefix="reviewdesk-") as folder:
+        path = Path(folder, "run.jsonl")
+        about = _unpack(name, packed, path)
+        report = _report(name, path)
+        new = _new_run(desk, about, report)
+        if new.hash != named[1]:
+            raise ReportError(name, "", "is named after another run", AGAIN)
+        written = said(new.hash)
+
+        def read(ingest: Ingest) -> ReadReport:
+            size = path.stat().st_size
+            notes = list(about["notes"])
+            return ingest.read(
+                report.written(), lambda: report.position / size, lambda: (notes, about["skipped"])
+            )
+
+        def accept(run: Run) -> None:
+            ours = own_word(desk.conn, run.hash)
+            if not any(_same(ours, theirs) for theirs in written):
+                raise ReportError(name, "", _UNLIKE, AGAIN)
+
+        # What a load of others has left is never gone on with, as its bodies may be other ones.
+        return write_new(desk, new, secrets.token_hex(8), read, progress, accept)[0]
+
+
+def _same(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    """Compare two events of a run: whole, or what is given if other rules derived the rest."""
+    if ours["rules"] == theirs.get("rules"):
+        return bool(ours["content"] == theirs.get("content"))
+    columns = theirs.get("columns", {})
+    given = all(ours["columns"].get(name) == columns.get(name) for name in runs.GIVEN)
+    return given and ours["tags"] == theirs.get("tags")
+
+
+def _sha256(file: BinaryIO) -> str:
+    """Return the sha256 of a file from its start, and go back there."""
+    file.seek(0)
+    digest = hashlib.sha256()
+    while block := file.read(_BLOCK):
+        digest.update(block)
+    file.seek(0)
+    return digest.hexdigest()
+
+
+def _unpack(name: str, packed: BinaryIO, path: Path) -> dict[str, Any]:
+    """Write the report of a file to a path, and return what stands before it."""
+    size, packed_size = 0, packed.seek(0, os.SEEK_END)
+    most = min(MOST, max(_SMALL, _DENSEST * packed_size))
+    packed.seek(0)
+    try:
+        with gzip.GzipFile("", "rb", fileobj=packed) as found, path.open("wb") as out:
+            first = found.readline(_LINE)
+            while block := found.read(_BLOCK):
+                size += len(block)
+                if size > most:
+                    raise ReportError(name, "", "unpacks to far more than a report", AGAIN)
+                out.write(block)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ReportError(name, "", "is a damaged or cut off gzip file", AGAIN) from error
+    return _about(name, first)
+
+
+def _about(name: str, line: bytes) -> dict[str, Any]:
+    from reviewdesk.reports.canonical.rules import run_facts_problem
+
+    try:
+        found = json.loads(line)
+        canonical_json(found)  # half of a surrogate pair is no text
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not str(found.get("schema")).startswith(_MARK):
+        raise ReportError(name, "line 1", f"does not begin as {SCHEMA} does", AGAIN)
+    if found["schema"] != SCHEMA:
+        raise ReportError(name, "", "was written by a newer reviewdesk", UPDATE)
+    if problem := run_facts_problem(found):
+        raise ReportError(name, "line 1", problem, AGAIN)
+    return found
+
+
+def _report(name: str, path: Path) -> Report:
+    from reviewdesk.reports import ReadOptions, Source, read
+
+    # Named after the file that a person can find.
+    source = dataclasses.replace(Source.from_path(path, MOST), name=name)
+    try:
+        return read(source, ReadOptions(format="canonical-jsonl"))
+    except UsageError as error:
+        raise ReportError(name, "", show_line(error.message, 200), AGAIN) from error
+
+
+def _new_run(desk: Desk, about: Mapping[str, Any], report: Report) -> NewRun:
+    return NewRun(
+        hash=about["hash"],
+        file=about["file"],
+        file_hash=about["file_hash"],
+        format=about["format"],
+        options=about["options"],
+        loaded_at=desk.at(),
+        header=report.header,
+        seed=about["seed"],
+        audit_share=about["audit_share"],
+        by_verdict="drawn" not in about,
+    )

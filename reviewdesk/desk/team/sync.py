@@ -6,21 +6,26 @@ What others wrote is taken in first, each chain by itself; then what is new here
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from msgspec import Struct
 
-from reviewdesk.desk.team import run_files
-from reviewdesk.desk.team.merge import ArrivingChain, Taking
-from reviewdesk.desk.team.place_files import PlaceFiles, RefusedFile, spool
-from reviewdesk.desk.team.shared_folder import PlaceProblem, SharedFile, SharedFolder
-from reviewdesk.domain.labels.chain import DESK, ChainEvent
+from reviewdesk.desk.team import merge
+from reviewdesk.desk.team.merge import AGAIN, ASK, UPDATE, ArrivingChain, Taking
+from reviewdesk.domain.labels.chain import DESK, ChainEvent, ChainProblem
 from reviewdesk.domain.labels.chain_file import (
     FILE,
     LINE,
+    NEWER,
     ChainName,
     event_line,
     file_name,
@@ -29,12 +34,12 @@ from reviewdesk.domain.labels.chain_file import (
     read_header,
 )
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import Cancelled
-from reviewdesk.store import runs
+from reviewdesk.errors import Cancelled, ChainError, DeskError, ReportError, UsageError
+from reviewdesk.file_output import whole_file
+from reviewdesk.store import runs, team
 from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.events import desk_id
-from reviewdesk.store.team import chains
-from reviewdesk.store.team.run_events import said_of
+from reviewdesk.store.team import said_of
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -157,7 +162,7 @@ class _Chains:
                 self._take(taking, arrival)
 
     def _take(self, taking: Taking, arrival: ArrivingChain) -> None:
-        here = chains.end(self._desk.conn, arrival.desk, arrival.reviewer).seq
+        here = team.end(self._desk.conn, arrival.desk, arrival.reviewer).seq
         count = taking.check(arrival)
         new = max(0, count - here)
         if new and not self._options.dry:
@@ -169,7 +174,7 @@ class _Chains:
 
     def send(self, files: PlaceFiles) -> None:
         """Write the chains of this desk that have grown; the desk's own comes first."""
-        for end in [one for one in chains.ends(self._desk.conn) if one.desk == self._own]:
+        for end in [one for one in team.ends(self._desk.conn) if one.desk == self._own]:
             name = ChainName(end.desk, end.reviewer)
             path = f"{CHAINS}/{file_name(name)}"
             before = self.found.get(name, SyncedChain(*_parts(name), 0))
@@ -183,7 +188,7 @@ class _Chains:
     def _write(self, place: SharedFolder, path: str, name: ChainName) -> None:
         with spool() as file:
             file.write(header_line(name))
-            for event in chains.events_of(self._desk.conn, name.desk, name.reviewer):
+            for event in team.events_of(self._desk.conn, name.desk, name.reviewer):
                 file.write(event_line(event))
             file.seek(0)
             place.put(path, file)
@@ -227,7 +232,7 @@ class _Runs:
 
     def take(self, files: PlaceFiles) -> None:
         """Take in every run that is not here and that a chain names."""
-        every = files.named(RUNS, run_files.NAME.fullmatch)
+        every = files.named(RUNS, merge.NAME.fullmatch)
         for number, entry in enumerate(every):
             run_hash = _run_of(entry)
             if runs.by_hash(self._desk.conn, run_hash) is not None:
@@ -235,7 +240,7 @@ class _Runs:
             if self._options.dry:
                 self.found[run_hash] = SyncedRun(run_hash, run_hash[:12], taken=True)
             elif said_of(self._desk.conn, run_hash):
-                with files.refusing(entry, run_files.AGAIN):
+                with files.refusing(entry, merge.AGAIN):
                     self._take(files, entry, number / len(every))
             else:
                 files.notes.append(f"{entry.name}: no desk's chain names this run, left alone")
@@ -244,26 +249,273 @@ class _Runs:
         def told(_share: float, _count: int) -> bool:
             return self._told(start, len(self.found))
 
-        with files.copied(entry, run_files.MOST) as file:
+        with files.copied(entry, merge.MOST) as file:
             said = partial(said_of, self._desk.conn)
-            run = run_files.read_run(self._desk, entry.name, file, said, told)
+            run = merge.read_run(self._desk, entry.name, file, said, told)
         self.found[run.hash] = SyncedRun(run.hash, run.name, taken=True)
 
     def send(self, files: PlaceFiles) -> None:
         """Write the runs that nobody has written yet."""
-        there = {_run_of(one) for one in files.named(RUNS, run_files.NAME.fullmatch)}
+        there = {_run_of(one) for one in files.named(RUNS, merge.NAME.fullmatch)}
         for run in self._desk.runs():
             if run.hash in there:
                 continue
-            if not run_files.travels(self._desk, run):
+            if not merge.travels(self._desk, run):
                 files.notes.append(f"run {run.name}: is an archive, and stays where it is")
                 continue
             if not self._options.dry:
                 with spool() as file:
-                    name = run_files.write_run(self._desk, run, file)
+                    name = merge.write_run(self._desk, run, file)
                     files.place.put(f"{RUNS}/{name}", file)
             self.found[run.hash] = SyncedRun(run.hash, run.name, taken=False)
 
 
 def _run_of(entry: SharedFile) -> str:
     return entry.name.removeprefix(f"{RUNS}/").partition(".")[0]
+
+
+MOST_FILES = 100_000
+"""The most files of a place that are looked at."""
+BLOCK = 1 << 20
+LARGER = "is larger than its kind of file may be"
+_READ = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+"""A link is not followed, and opening a pipe does not wait for a writer."""
+_OTHERS_WRITE = 0o022
+_NO_FILE = "is a link, or no regular file, so it was not read"
+
+
+class SharedFile(Struct, frozen=True):
+    """A file of a place: its name, in which ``/`` parts folders, and its size in bytes."""
+
+    name: str
+    size: int
+    problem: str = ""
+    """Why it is not read, if it is none that may be."""
+
+
+class PlaceProblem(ValueError):
+    """A file of a place is not taken; the text says what was found, the hint what to do."""
+
+    def __init__(self, text: str, hint: str = "") -> None:
+        """Keep the hint apart; it is empty where what is in the file is wrong."""
+        self.hint = hint
+        super().__init__(text)
+
+
+def unreadable(reason: str) -> PlaceProblem:
+    """Return the problem of a file that could not be read, whatever is in it."""
+    hint = "Check the connection and whether you may read it, and sync again."
+    return PlaceProblem(f"cannot be read: {reason}", hint)
+
+
+def copy_bounded(given: BinaryIO, into: BinaryIO, most: int) -> None:
+    """Copy a stream of at most so many bytes; raise PlaceProblem if there are more."""
+    while block := given.read(BLOCK):
+        most -= len(block)
+        if most < 0:
+            raise PlaceProblem(LARGER)
+        into.write(block)
+
+
+def refuse_crowd(address: str, count: int) -> None:
+    """Raise DeskError if a place holds more files than are looked at."""
+    if count > MOST_FILES:
+        raise DeskError(
+            f"{address}: holds more than {MOST_FILES:,} files",
+            "Give your team a folder of its own.",
+        )
+
+
+class SharedFolder:
+    """A shared folder. Links inside it are neither followed nor replaced by folders."""
+
+    def __init__(self, where: str | Path) -> None:
+        """Take a folder; the first file makes it if it is missing.
+
+        Raises:
+            UsageError: the path is empty, an address or a file, or has no folder to make it in.
+        """
+        if not str(where).strip():
+            raise UsageError("WHERE: is empty", "Name the shared folder.")
+        if "://" in str(where):
+            raise UsageError(
+                f"{where}: is an address, and desks sync through a folder",
+                "Mount it, or let git, rclone or Syncthing copy a folder, and name that.",
+            )
+        path = Path(where).expanduser()
+        self.address = str(path)
+        self._root = path
+        if path.is_dir():
+            return
+        if os.path.lexists(path):
+            raise UsageError(f"{path}: is not a folder", "Name the shared folder.")
+        if not path.parent.is_dir():
+            hint = "Check the path, and that the share is mounted."
+            raise UsageError(f"{path}: there is no folder {path.parent}", hint)
+
+    def entries(self, folder: str) -> Iterator[SharedFile]:
+        """Yield the files of a folder and of the folders in it."""
+        for count, entry in enumerate(self._walk(folder, deeper=1)):
+            refuse_crowd(self.address, count)
+            yield entry
+
+    def _walk(self, folder: str, deeper: int) -> Iterator[SharedFile]:
+        try:
+            self._refuse_links(folder)
+            with os.scandir(self._root / folder) as found:
+                for one in found:
+                    name = f"{folder}/{one.name}"
+                    if one.is_dir(follow_symlinks=False):
+                        if deeper:
+                            yield from self._walk(name, deeper - 1)
+                    elif one.is_file(follow_symlinks=False):
+                        yield SharedFile(name, one.stat(follow_symlinks=False).st_size)
+                    else:
+                        yield SharedFile(name, 0, _NO_FILE)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _failed(f"{self.address}/{folder}", error, "Check its permissions.") from error
+
+    def copy(self, name: str, into: BinaryIO, most: int) -> None:
+        """Copy the bytes of a regular file."""
+        try:
+            self._refuse_links(name.rpartition("/")[0])
+            with os.fdopen(os.open(self._root / name, _READ), "rb") as given:
+                if not stat.S_ISREG(os.fstat(given.fileno()).st_mode):
+                    raise PlaceProblem(_NO_FILE)
+                copy_bounded(given, into, most)
+        except OSError as error:
+            raise unreadable(_reason(error)) from error
+
+    def put(self, name: str, given: BinaryIO) -> None:
+        """Write a file under a name of its own, and then give it this one."""
+        path = self._root / name
+        try:
+            self._root.mkdir(exist_ok=True)
+            self._make_folders(name.split("/")[:-1])
+            with whole_file(path, replace=True) as out:
+                copyfileobj(given, out, BLOCK)
+            self._open_to_readers(path)
+        except OSError as error:
+            hint = "Check free space and permissions; what was written before is there."
+            raise _failed(str(path), error, hint) from error
+
+    def _make_folders(self, names: list[str]) -> None:
+        """Make the folders of a file that are missing: who may write in the place may in the first.
+
+        One inside it belongs to a desk, where others may read what they may read of the place.
+        """
+        path, mode = self._root, self._mode()
+        for name in names:
+            path /= name
+            with suppress(FileExistsError):
+                path.mkdir()
+                if os.name == "posix":
+                    path.chmod(mode)
+            mode &= ~_OTHERS_WRITE
+        self._refuse_links("/".join(names))
+
+    def _open_to_readers(self, path: Path) -> None:
+        """Let those read a file who may read the place, whatever the writer's mask says."""
+        if os.name != "posix":
+            return
+        descriptor = os.open(path, _READ)
+        try:
+            os.fchmod(descriptor, self._mode() & 0o666 & ~_OTHERS_WRITE | 0o600)
+        finally:
+            os.close(descriptor)
+
+    def _mode(self) -> int:
+        return stat.S_IMODE(self._root.stat().st_mode)
+
+    def _refuse_links(self, folder: str) -> None:
+        """Raise OSError if a folder is a link, which may lead anywhere."""
+        path = self._root
+        for name in folder.split("/"):
+            path /= name
+            if not stat.S_ISDIR(path.lstat().st_mode):
+                raise NotADirectoryError(None, "a folder was expected, and it is a link or file")
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()
+
+
+def _failed(what: str, error: OSError, hint: str) -> DeskError:
+    return DeskError(f"{what}: {_reason(error)}", hint)
+
+
+_IN_MEMORY = 4 << 20
+
+
+class RefusedFile(Struct, frozen=True):
+    """A file of the place that was not taken: which, what is wrong with it, and what to do."""
+
+    file: str
+    problem: str
+    hint: str
+
+
+@dataclass(slots=True)
+class PlaceFiles:
+    """Reads the files of a place; keeps which were refused, and what else a person should know."""
+
+    place: SharedFolder
+    refused: dict[str, RefusedFile] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def named(self, folder: str, fits: Callable[[str], object]) -> list[SharedFile]:
+        """Return the files of a folder by name; those that we do not write are left alone."""
+        found = []
+        for entry in self.place.entries(folder):
+            name = entry.name.removeprefix(f"{folder}/")
+            if fits(name):
+                found.append(entry)
+            elif not name.rpartition("/")[2].startswith("."):
+                self.notes.append(f"{entry.name}: is no file of a desk, left alone")
+        return sorted(found, key=lambda one: one.name)
+
+    @contextmanager
+    def copied(self, entry: SharedFile, most: int) -> Iterator[BinaryIO]:
+        """Copy a file, so that what is checked is what is taken.
+
+        Raises:
+            PlaceProblem: it cannot be read, or has more than ``most`` bytes.
+        """
+        if entry.problem:
+            raise PlaceProblem(entry.problem)
+        if entry.size > most:
+            raise PlaceProblem(LARGER)
+        with spool() as file:
+            self.place.copy(entry.name, file, most)
+            file.seek(0)
+            yield file
+
+    @contextmanager
+    def refusing(self, entry: SharedFile, hint: str) -> Iterator[None]:
+        """Note what is wrong with a file, so that the others are taken nevertheless."""
+        try:
+            yield
+        except ChainError as error:
+            self._refuse(entry, error.message, hint if error.hint == ASK else error.hint)
+        except ChainProblem as error:
+            self._refuse(entry, str(error), UPDATE if error.text == NEWER else hint)
+        except ReportError as error:
+            todo = UPDATE if error.hint == UPDATE else AGAIN
+            self._refuse(entry, error.message.removeprefix(f"{entry.name}: "), todo)
+        except PlaceProblem as error:
+            self._refuse(entry, str(error), error.hint or hint)
+
+    def _refuse(self, entry: SharedFile, problem: str, hint: str) -> None:
+        self.refused[entry.name] = RefusedFile(entry.name, problem, hint)
+
+
+def spool() -> BinaryIO:
+    """Return a file for a while, in memory as long as it is small."""
+    return cast("BinaryIO", SpooledTemporaryFile(_IN_MEMORY, prefix="reviewdesk-"))

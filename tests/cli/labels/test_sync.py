@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk.core import verify
-from reviewdesk.desk.team.shared_folder import SharedFolder
+from reviewdesk.desk.team.sync import SharedFolder
 from tests.cli.conftest import Cli
 from tests.desk.team.sharekit import exchange, make, state, until_quiet
 from tests.desk.team.test_merge import WEEK, perform
@@ -66,7 +66,7 @@ import os, signal, sys
 from pathlib import Path
 from reviewdesk.desk import Desk
 from reviewdesk.desk.team.sync import SyncOptions, sync
-from reviewdesk.desk.team.shared_folder import SharedFolder
+from reviewdesk.desk.team.sync import SharedFolder
 
 left = int(sys.argv[3])
 

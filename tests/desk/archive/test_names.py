@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.desk.archive.names import archive_source
+from reviewdesk.desk.archive.archive import archive_source
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.transfer import list_labels
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.team.merge import merge
-from reviewdesk.desk.team.shared_folder import SharedFolder
-from reviewdesk.desk.team.sync import Synced, SyncOptions, sync
+from reviewdesk.desk.team.sync import SharedFolder, Synced, SyncOptions, sync
 from reviewdesk.domain.records import Truth
 from tests.helpers import Clock, load, mark, numbered, open_desk, tag
 

@@ -11,8 +11,7 @@ import pytest
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.rows import full_rows
 from reviewdesk.desk.labels.transfer import import_labels, list_labels
-from reviewdesk.desk.team.adjudication import adjudication
-from reviewdesk.desk.team.agreement import disagreements
+from reviewdesk.desk.team.agreement import adjudication, disagreements
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
 from reviewdesk.reports import Source

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk.core import verify
-from reviewdesk.desk.team.shared_folder import SharedFolder
-from reviewdesk.desk.team.sync import Synced
+from reviewdesk.desk.team.sync import SharedFolder, Synced
 from tests.desk.team.sharekit import exchange, open_on
 from tests.helpers import SAMPLES, load, numbered
 

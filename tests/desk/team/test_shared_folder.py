@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk.team.shared_folder import PlaceProblem, SharedFolder
+from reviewdesk.desk.team.sync import PlaceProblem, SharedFolder
 from reviewdesk.errors import DeskError
 from tests.helpers import POSIX
 

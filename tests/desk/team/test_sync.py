@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviewdesk.desk.core import verify
-from reviewdesk.desk.team.shared_folder import SharedFolder
-from reviewdesk.desk.team.sync import Synced, SyncOptions, sync
+from reviewdesk.desk.team.sync import SharedFolder, Synced, SyncOptions, sync
 from reviewdesk.domain.labels.chain_file import ChainName, file_name
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled, UsageError

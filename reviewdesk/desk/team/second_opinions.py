@@ -1,15 +1,18 @@
-"""What a reviewer may not see yet: the one label that another person gave an item."""
+"""The share of items that two people label, which holds for everybody on a desk."""
 
 from __future__ import annotations
 
+import json
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld, is_double
-from reviewdesk.store import verdicts
+from reviewdesk.store import reviewer, team, verdicts
+from reviewdesk.store.connect import writing
 from reviewdesk.store.events import Head, head, holds, touched
+from reviewdesk.store.explain import explained
 from reviewdesk.store.label_state import marks
-from reviewdesk.store.team.lone_labels import lone_labels
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -17,6 +20,33 @@ if TYPE_CHECKING:
     from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.domain.records import Run
     from reviewdesk.store.queue import RunKeys
+
+_NAME = "double"
+
+
+def double_share(desk: OpenFile, given: float | None = None) -> float:
+    """Return the desk's share of items that two people label, after replacing it by ``given``.
+
+    A desk that cannot be written keeps what it has, and the share holds for this session alone.
+    """
+    with explained(desk.path):
+        stored = reviewer.kept_settings(desk.conn, DESK).get(_NAME, "0")
+    if given is None:
+        return _share(stored)
+    if json.dumps(float(given)) != stored and not desk.read_only:
+        with writing(desk.conn, desk.path):
+            reviewer.keep_settings(desk.conn, DESK, {_NAME: json.dumps(float(given))})
+    return given
+
+
+def _share(stored: str) -> float:
+    """Return a stored share; one that is none counts as 0."""
+    try:
+        found = json.loads(stored)
+    except (ValueError, RecursionError):
+        return 0.0
+    return found if isinstance(found, float) and 0 <= found <= 1 else 0.0
+
 
 _MANY = 500
 """If the log touched more contents than this, all of them are read again."""
@@ -27,7 +57,7 @@ def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld
     if desk.double is None:
         return NOTHING
     waiting, others = set(), set()
-    for item, revealed in lone_labels(desk.conn, desk.reviewer, items).items():
+    for item, revealed in team.lone_labels(desk.conn, desk.reviewer, items).items():
         if is_double(item, desk.double):
             waiting.add(item)
         elif not revealed:

@@ -1,0 +1,294 @@
+"""What several people did on a desk: who labelled what, what each has open, and others' chains."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from reviewdesk.domain.labels.chain import COLUMNS, DESK, ChainEvent, ChainProblem, checked
+from reviewdesk.errors import DeskError
+from reviewdesk.store import label_state
+from reviewdesk.store.audit import refuse_harmful
+from reviewdesk.store.connect import connect_read_only, writing
+from reviewdesk.store.events import NewEvent, append, changed_items, desk_id
+from reviewdesk.store.explain import explained
+from reviewdesk.store.rows import in_pages, insert, value
+from reviewdesk.store.schema import MIGRATIONS
+
+
+class AuthorLabel(Struct, frozen=True):
+    """The label that a person gave the item of a verdict."""
+
+    verdict: int
+    item: bytes
+    author: str
+    label: str
+
+
+def author_labels(conn: sqlite3.Connection, run: int) -> Iterator[AuthorLabel]:
+    """Yield every current label of a run, in the order of the draw."""
+    rows = conn.execute(
+        """SELECT v.key, v.item, c.author, c.label FROM current_events c
+           CROSS JOIN verdicts v ON v.item = c.item AND v.run = ?
+           WHERE c.slot = 'label' ORDER BY v.draw, c.author""",
+        (run,),
+    )
+    yield from (AuthorLabel(*row) for row in rows)
+
+
+def disputed(conn: sqlite3.Connection, run: int) -> list[int]:
+    """Return the verdicts of a run on whose items people differ, settled or not, as drawn."""
+    rows = conn.execute(
+        """SELECT v.key FROM (SELECT item FROM current_events WHERE slot = 'label'
+                              GROUP BY item HAVING min(label) <> max(label)) d
+           CROSS JOIN verdicts v ON v.item = d.item AND v.run = ? ORDER BY v.draw""",
+        (run,),
+    )
+    return [row[0] for row in rows]
+
+
+def adjudicated(conn: sqlite3.Connection, run: int) -> int:
+    """Count the verdicts of a run whose item has labels and an adjudication."""
+    query = """SELECT count(*) FROM current_events a
+               CROSS JOIN verdicts v ON v.item = a.item AND v.run = ?
+               WHERE a.slot = 'adjudication' AND a.item IN (SELECT item FROM truths)"""
+    return int(value(conn, query, (run,)))
+
+
+def reviewers(conn: sqlite3.Connection, run_hash: str) -> list[str]:
+    """Return who labelled a run on this desk by hand, by name."""
+    rows = conn.execute(
+        """SELECT DISTINCT reviewer FROM label_events
+           WHERE desk = ? AND run = ? AND kind IN ('label', 'repeat') ORDER BY reviewer""",
+        (desk_id(conn), run_hash),
+    )
+    return [row[0] for row in rows]
+
+
+def others_work(conn: sqlite3.Connection, reviewer: str) -> bool:
+    """Return True if anybody but a reviewer has a chain in the log; it reads one row of each."""
+    row = conn.execute(
+        """WITH RECURSIVE chain (desk, reviewer) AS (
+             SELECT * FROM (SELECT desk, reviewer FROM label_events
+                            ORDER BY desk, reviewer LIMIT 1)
+             UNION ALL
+             SELECT n.desk, n.reviewer FROM chain c JOIN label_events n ON n.key = (
+               SELECT key FROM label_events WHERE (desk, reviewer) > (c.desk, c.reviewer)
+               ORDER BY desk, reviewer LIMIT 1))
+           SELECT 1 FROM chain WHERE reviewer NOT IN (?, ?) LIMIT 1""",
+        (reviewer, DESK),
+    ).fetchone()
+    return row is not None
+
+
+_LONE = """SELECT c.item, EXISTS (SELECT 1 FROM label_events r WHERE r.item = c.item
+                                    AND r.kind = 'reveal' AND r.reviewer = ?) AS revealed
+           FROM current_events c CROSS JOIN label_events e ON e.key = c.key AND e.reviewer <> ?
+           WHERE c.slot = 'label' AND c.author <> ? AND NOT EXISTS (
+             SELECT 1 FROM current_events o
+             WHERE o.item = c.item AND o.slot IN ('label', 'adjudication')
+               AND (o.slot <> 'label' OR o.author <> c.author))"""
+
+
+def lone_labels(
+    conn: sqlite3.Connection, reviewer: str, items: Collection[bytes] | None = None
+) -> dict[bytes, bool]:
+    """Return the items, among those given or of all, that one other person alone labelled.
+
+    The value tells whether the reviewer has revealed the item. A label that the reviewer imported
+    is not another's, and an adjudication ends what is withheld.
+    """
+    who = (reviewer,) * 3
+    rows: Iterable[sqlite3.Row] = ()
+    if items is not None:
+        rows = in_pages(conn, f"{_LONE} AND c.item IN (*)", sorted(items), *who)
+    elif others_work(conn, reviewer):
+        rows = conn.execute(_LONE, who)
+    return {row["item"]: bool(row["revealed"]) for row in rows}
+
+
+_ABOUT = "reviewer = ? AND kind IN ('run', 'rules') AND run = ?"
+
+
+def said_of(conn: sqlite3.Connection, run_hash: str) -> list[Mapping[str, Any]]:
+    """Return the facts of each event in which a desk, this or another, covers a run."""
+    query = f"SELECT detail FROM label_events WHERE {_ABOUT} ORDER BY key"
+    return [json.loads(row[0]) for row in conn.execute(query, (DESK, run_hash))]
+
+
+def own_word(conn: sqlite3.Connection, run_hash: str) -> Mapping[str, Any]:
+    """Return the facts of this desk's newest event that covers a run, which must be here."""
+    query = f"""SELECT detail FROM label_events WHERE {_ABOUT} AND desk = ?
+                ORDER BY seq DESC LIMIT 1"""
+    found: Mapping[str, Any] = json.loads(value(conn, query, (DESK, run_hash, desk_id(conn))))
+    return found
+
+
+def claim(
+    conn: sqlite3.Connection,
+    path: Path,
+    reviewer: str,
+    items: Collection[bytes],
+    *,
+    at: str,
+    until: str,
+) -> frozenset[bytes]:
+    """Claim items until a time, and give up all others; return those that the reviewer then holds.
+
+    Each is claimed by one statement, so that of two reviewers one gets it.
+    """
+    with _quickly(conn, path):
+        conn.execute("DELETE FROM claims WHERE until <= ?", (at,))
+        gone = held(conn, reviewer).difference(items)
+        conn.executemany("DELETE FROM claims WHERE item = ?", [(item,) for item in sorted(gone)])
+        conn.executemany(
+            """INSERT INTO claims VALUES (?, ?, ?)
+               ON CONFLICT (item) DO UPDATE SET until = excluded.until
+               WHERE reviewer = excluded.reviewer""",
+            [(item, reviewer, until) for item in sorted(items)],
+        )
+        return held(conn, reviewer)
+
+
+def held(conn: sqlite3.Connection, reviewer: str) -> frozenset[bytes]:
+    """Return the items that a reviewer has claimed."""
+    rows = conn.execute("SELECT item FROM claims WHERE reviewer = ?", (reviewer,))
+    return frozenset(row["item"] for row in rows)
+
+
+def release(conn: sqlite3.Connection, path: Path, reviewer: str) -> None:
+    """Give up every claim of a reviewer."""
+    if held(conn, reviewer):
+        with _quickly(conn, path):
+            conn.execute("DELETE FROM claims WHERE reviewer = ?", (reviewer,))
+
+
+def others(conn: sqlite3.Connection, reviewer: str, run: int, at: str) -> dict[int, str]:
+    """Return the verdicts of a run, by key, whose items others have open, and with whom."""
+    rows = conn.execute(
+        """SELECT v.key, c.reviewer FROM claims c CROSS JOIN verdicts v
+           ON v.item = c.item AND v.run = ? WHERE c.reviewer <> ? AND c.until > ?""",
+        (run, reviewer, at),
+    )
+    return {row["key"]: row["reviewer"] for row in rows}
+
+
+@contextmanager
+def _quickly(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Run a transaction that need not outlive the power, and so does not wait for the disk."""
+    conn.execute("PRAGMA synchronous=NORMAL")
+    try:
+        with writing(conn, path):
+            yield
+    finally:
+        conn.execute("PRAGMA synchronous=FULL")
+
+
+class ChainEnd(Struct, frozen=True):
+    """How far a chain is here: the number and the hash of its last event."""
+
+    desk: str
+    reviewer: str
+    seq: int
+    hash: str
+
+
+def ends(conn: sqlite3.Connection) -> list[ChainEnd]:
+    """Return the end of each chain, by desk; the chain of the desk itself comes first."""
+    rows = conn.execute(
+        """SELECT desk, reviewer, max(seq), hash FROM label_events GROUP BY desk, reviewer
+           ORDER BY desk, reviewer <> ?, reviewer""",
+        (DESK,),
+    )
+    return [ChainEnd(*row) for row in rows]
+
+
+def end(conn: sqlite3.Connection, desk: str, reviewer: str) -> ChainEnd:
+    """Return the end of one chain; its number is 0 if nothing of it is here."""
+    row = conn.execute(
+        """SELECT seq, hash FROM label_events WHERE desk = ? AND reviewer = ?
+           ORDER BY seq DESC LIMIT 1""",
+        (desk, reviewer),
+    ).fetchone()
+    return ChainEnd(desk, reviewer, *(row or (0, "")))
+
+
+def hash_at(conn: sqlite3.Connection, desk: str, reviewer: str, seq: int) -> str | None:
+    """Return the hash of one event of a chain, ``None`` if it is not here."""
+    query = "SELECT hash FROM label_events WHERE desk = ? AND reviewer = ? AND seq = ?"
+    row = conn.execute(query, (desk, reviewer, seq)).fetchone()
+    return row[0] if row else None
+
+
+def events_of(conn: sqlite3.Connection, desk: str, reviewer: str) -> Iterator[ChainEvent]:
+    """Yield the events of a chain, the oldest first.
+
+    Raises:
+        ChainProblem: a row of another desk's file is no event.
+    """
+    query = f"""SELECT {", ".join(COLUMNS)} FROM label_events WHERE desk = ? AND reviewer = ?
+                ORDER BY seq"""
+    for place, row in enumerate(conn.execute(query, (desk, reviewer)), 1):
+        values = dict(zip(COLUMNS, row, strict=True))
+        seq = values["seq"]
+        yield checked(values, seq if type(seq) is int else place)
+
+
+def begin(conn: sqlite3.Connection, at: str) -> None:
+    """Append the first event of a desk that has none, as its id is known by its events."""
+    query = "SELECT 1 FROM label_events WHERE desk = ? LIMIT 1"
+    if conn.execute(query, (desk_id(conn),)).fetchone() is None:
+        append(conn, DESK, [NewEvent("joined", at)])
+
+
+def put(conn: sqlite3.Connection, found: Sequence[tuple[ChainEvent, int | None]]) -> int:
+    """Put the next events of a chain, and return how many were new.
+
+    Each comes with its counter, unless it carries one itself. Must run inside a write transaction.
+    What another process has put meanwhile is left as it is.
+
+    Raises:
+        ChainProblem: they do not continue the chain that is here.
+    """
+    desk, reviewer = found[0][0].desk, found[0][0].reviewer
+    here = end(conn, desk, reviewer)
+    new = [(event, counter) for event, counter in found if event.seq > here.seq]
+    if not new:
+        return 0
+    if (new[0][0].seq, new[0][0].prev_hash) != (here.seq + 1, here.hash):
+        raise ChainProblem(new[0][0].seq, "does not continue the chain that is here")
+    for event, counter in new:
+        key = insert(conn, "label_events", event.row())
+        if counter is not None:
+            conn.execute("INSERT INTO event_places VALUES (?, ?)", (key, counter))
+    every = [event for event, _ in new]
+    label_state.follow(conn, changed_items(conn, desk, reviewer, every))
+    return len(new)
+
+
+@contextmanager
+def elsewhere(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the desk file of somebody else for reading, once nothing in it can do harm.
+
+    Raises:
+        DeskError: it is no desk, holds what is not reviewdesk's, or is of another version.
+    """
+    with connect_read_only(path) as conn, explained(path):
+        conn.execute("PRAGMA trusted_schema=OFF")
+        conn.execute("BEGIN")
+        refuse_harmful(conn, path)
+        version, newest = value(conn, "PRAGMA user_version"), len(MIGRATIONS)
+        if version > newest:
+            raise DeskError(f"{path}: made by a newer reviewdesk", "Update reviewdesk.")
+        if version < newest:
+            raise DeskError(
+                f"{path}: made by an older reviewdesk, whose events have no counters",
+                f"Open it once with this one: reviewdesk --desk {path} desk info.",
+            )
+        yield conn
