@@ -25,7 +25,7 @@ def info(desk: Desk) -> dict[str, Any]:
     from reviewdesk.desk.backups import newest
     from reviewdesk.store.audit import desk_facts
     from reviewdesk.store.connect import reading
-    from reviewdesk.store.team import chains
+    from reviewdesk.store.team import ends
 
     facts = desk_facts(desk.conn, desk.path)
     who = {"access": access(desk.path), "reviewer": desk.reviewer}
@@ -34,7 +34,7 @@ def info(desk: Desk) -> dict[str, Any]:
     with reading(desk.conn, desk.path):
         log = [
             {"reviewer": one.reviewer, "desk": one.desk, "events": one.seq, "hash": one.hash}
-            for one in chains.ends(desk.conn)
+            for one in ends(desk.conn)
         ]
         return {**facts, **who, **made, "head": desk.head(), "chains": log}
 
