@@ -25,13 +25,12 @@ from reviewdesk.errors import ReviewDeskError
 def groups(folder: Path, quick: bool, most: int) -> dict[str, Callable[[], Iterable[Row]]]:
     """Return each group of rows by its name; the rows are measured as they are asked for."""
     count, small, rounds = (300, 200, 2) if quick else (min(100_000, most), 1_000, 5)
-    labels, fetch = (100 if quick else 100_000), not quick
+    fetch = not quick
     return {
         "ingest": lambda: ingest.rows(folder, count, most, rounds, fetch=fetch),
         "screen": lambda: screen.rows(folder, small, most, rounds, fetch=fetch),
         "queue": lambda: review.queue_rows(folder, most, rounds),
         "labels": lambda: review.label_rows(folder, small),
-        "figures": lambda: [review.figures_row(labels, most)],
         "kernels": lambda: [review.kernel_row(most, rounds)],
         "live": lambda: live.rows(0.05 if quick else 0.5, 4 if quick else 200, rounds),
         "peers": lambda: others.rows(folder, min(count, 10_000), rounds, fetch=fetch),

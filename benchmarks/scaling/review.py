@@ -20,10 +20,8 @@ import refresh
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import queue, search
-from reviewdesk.domain.labels.strip import LiveFigures
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.stats.alpha import AlphaState
-from reviewdesk.domain.stats.dense import Bools, Floats
 from reviewdesk.domain.verdict import Strategy
 from reviewdesk.domain.whatif.bulk import Panels
 from reviewdesk.domain.whatif.policies import Variant
@@ -107,25 +105,6 @@ def label_rows(folder: Path, count: int) -> Iterator[Row]:
         f"{found['label'] / found['append']:.2f}x, {in_ms(found['label'])}",
         f"append and fdatasync: {in_ms(found['append'])}",
     )  # fmt: skip
-
-
-def figures_row(labels: int, count: int) -> Row:
-    """Refresh counts, Brier, ECE and confusion by one more label, after many."""
-    invented = refresh.invent(labels + 100)
-    live = LiveFigures(invented.figures)
-    live.apply({one.key: one for one in invented.verdicts[:labels]})
-    taken = [seconds_of(partial(live.apply, {one.key: one})) for one in invented.verdicts[labels:]]
-    dice = np.random.default_rng(1)
-    confidence, right = dice.random(count), dice.random(count) < 0.8
-    whole = median(seconds_of(partial(_brier, confidence, right)) for _ in range(5))
-    return Row(
-        f"calibration after a label, {labels:,} given", "<= 50 µs", f"{1e6 * median(taken):.1f} µs",
-        f"Brier of {count:,} computed anew in numpy: {in_ms(whole)}",
-    )  # fmt: skip
-
-
-def _brier(confidence: Floats, right: Bools) -> float:
-    return float(((confidence - right) ** 2).mean())
 
 
 def kernel_row(count: int, rounds: int) -> Row:

@@ -91,13 +91,12 @@ class WorkerRunner:
         found: object = None
         error: ReviewDeskError | None = None
         try:
-            reader = self._desk.reader()
-            self._readers.append(reader)
-            try:
-                found = job.work(reader, report)
-            finally:
-                self._readers.remove(reader)
-                reader.close()
+            with self._desk.borrowed() as reader:
+                self._readers.append(reader)
+                try:
+                    found = job.work(reader, report)
+                finally:
+                    self._readers.remove(reader)
         except Cancelled:
             pass
         except ReviewDeskError as problem:

@@ -6,7 +6,7 @@ import contextlib
 import getpass
 import os
 from array import array
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum, auto
 from pathlib import Path
@@ -31,7 +31,15 @@ from reviewdesk.domain.records import (
 from reviewdesk.errors import DeskError, UsageError
 from reviewdesk.store import audit, events, queue, reviewer, runs, verdicts
 from reviewdesk.store.audit import CheckedCall, Verification
-from reviewdesk.store.connect import connect, fold, is_read_only, still_there, writing
+from reviewdesk.store.connect import (
+    BUSY_SECONDS,
+    connect,
+    fold,
+    is_read_only,
+    set_patience,
+    still_there,
+    writing,
+)
 from reviewdesk.store.copies.backup import back_up
 from reviewdesk.store.explain import explained
 from reviewdesk.store.progress import RunLabels
@@ -100,7 +108,10 @@ class Desk:
             self.conn.close()
             raise
         self.double: float | None = None
-        self._seen = data_version(self.conn), events.newest_key(self.conn)
+        self._closed = False
+        self._seen = self._state()
+        self._idle: list[Desk] = []
+        """Second connections that no worker uses at the moment."""
         self.columns, self.apart = queues.HeldColumns(), WithheldLabels(self)
         self._labels: tuple[tuple[int, int], RunLabels] | None = None
 
@@ -116,8 +127,28 @@ class Desk:
         found.columns, found.double = self.columns, self.double
         return found
 
+    @contextlib.contextmanager
+    def borrowed(self) -> Iterator[Desk]:
+        """Lend a second connection to a worker thread; the next worker gets the same one."""
+        still_there(self.conn, self.path)
+        reader = self._idle.pop() if self._idle else self.reader()
+        reader.clock, reader.double = self.clock, self.double
+        set_patience(reader.conn, BUSY_SECONDS)
+        try:
+            yield reader
+        finally:
+            self._idle.append(reader)
+            if self._closed:
+                self._close_idle()
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().conn.close()
+
     def close(self) -> None:
         """Merge the write-ahead log into the file, so that a copy of it is complete, and close."""
+        self._closed = True
+        self._close_idle()
         # Another process may hold the log. It merges the log when it closes, so nothing is lost.
         if self._access is Access.FULL and not self.read_only:
             with contextlib.suppress(DeskError):
@@ -137,8 +168,17 @@ class Desk:
 
         Other writes, such as those to the search index, do not count.
         """
-        before, self._seen = self._seen, (data_version(self.conn), events.newest_key(self.conn))
-        return before[0] != self._seen[0] and before[1] != self._seen[1]
+        before, self._seen = self._seen, self._state()
+        version, key, appended = (now != then for now, then in zip(self._seen, before, strict=True))
+        if not (version and key):
+            return False
+        own = self._seen[2] - before[2] if appended else 0
+        return events.count_after(self.conn, before[1]) > own
+
+    def _state(self) -> tuple[int, int, int]:
+        """Return the file's version, the newest event, and how many this connection appended."""
+        appended = getattr(self.conn, "appended", 0)
+        return data_version(self.conn), events.newest_key(self.conn), appended
 
     def load(
         self,

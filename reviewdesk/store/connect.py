@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from random import uniform
@@ -63,6 +63,12 @@ class ExplainedConnection(sqlite3.Connection):
     way_out = "Make file and folder writable, or use a copy: reviewdesk desk backup FILE."
     stamp: tuple[int, int] | None = None
     """Time and size of a file that is read without its log, and so may not change meanwhile."""
+    desk_id = ""
+    """The id of the desk, once it was read."""
+    counted = False
+    """Whether the events are known to have counters."""
+    appended = 0
+    """How many events this connection has appended."""
     _busy = _last = 0.0
 
     def watch(self) -> None:
@@ -172,7 +178,12 @@ def _open(path: Path, *, read_only: bool, factory: type[_C]) -> _C:
     if read_only:
         address += f"?mode=ro{'&immutable=1' if _is_alone(path) else ''}"
     return sqlite3.connect(
-        address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, factory=factory
+        address,
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        factory=factory,
+        check_same_thread=False,  # a worker's connection serves one thread after the other
     )
 
 
@@ -299,16 +310,17 @@ def still_there(conn: sqlite3.Connection, path: Path) -> None:
 
 
 @contextmanager
-def writing(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
+def writing(conn: sqlite3.Connection, path: Path, *, hashed: bool = True) -> Iterator[None]:
     """Run one transaction that takes the write lock at once: all of it is saved or none.
 
-    A transaction that reads first and then writes would fail at once if a second writer is active.
+    Unless it is ``hashed``, it writes to none of the tables that ``table_hashes`` covers. A
+    transaction that reads first and then writes would fail at once if a second writer is active.
     """
     refuse_read_only(conn)
     still_there(conn, path)
     with explained(path):
         _take_lock(conn, path)
-        with _transaction(conn), table_hashes.renewed(conn):
+        with _transaction(conn), table_hashes.renewed(conn) if hashed else nullcontext():
             yield
 
 
@@ -324,7 +336,7 @@ def _take_lock(conn: sqlite3.Connection, path: Path) -> None:
     SQLite serves waiting writers by chance. Here they are served in the order of their arrival, and
     one that gave up keeps its place for the next attempt.
     """
-    wait, begun = conn.execute("PRAGMA busy_timeout").fetchone()[0], monotonic()
+    begun = monotonic()
     # SQLite takes no locks on its log, so closing a descriptor of it drops none.
     place = getattr(conn, "place", None) or WriterPlace(path.with_name(f"{path.name}-wal"))
     _keep_place(conn, place)
@@ -338,8 +350,7 @@ def _take_lock(conn: sqlite3.Connection, path: Path) -> None:
                     conn.execute("BEGIN IMMEDIATE")
             except BusyError:
                 # Read each time: another thread may tell this one to hurry.
-                patience = min(getattr(conn, "patience", BUSY_SECONDS), wait / 1000)
-                if monotonic() - begun >= patience:
+                if monotonic() - begun >= getattr(conn, "patience", BUSY_SECONDS):
                     raise
             else:
                 place.leave()
@@ -347,7 +358,7 @@ def _take_lock(conn: sqlite3.Connection, path: Path) -> None:
                 return
             sleep(uniform(*_RETRY))  # noqa: S311 - no secret depends on it
     finally:
-        conn.execute(f"PRAGMA busy_timeout={wait}")
+        conn.execute(f"PRAGMA busy_timeout={int(1000 * BUSY_SECONDS)}")
 
 
 def _keep_place(conn: sqlite3.Connection, place: WriterPlace | None) -> None:

@@ -14,6 +14,7 @@ from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING, ChainEvent, event_hash
 from reviewdesk.domain.records import Event, Truth
 from reviewdesk.store import label_state
+from reviewdesk.store.connect import ExplainedConnection
 from reviewdesk.store.rows import insert, record, value
 
 _KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
@@ -39,7 +40,11 @@ class NewEvent(Struct, frozen=True):
 
 def desk_id(conn: sqlite3.Connection) -> str:
     """Return the id of this desk, which is part of every chain's key."""
-    return str(value(conn, "SELECT value FROM meta WHERE key = 'desk_id'"))
+    if not (found := getattr(conn, "desk_id", "")):
+        found = str(value(conn, "SELECT value FROM meta WHERE key = 'desk_id'"))
+        if isinstance(conn, ExplainedConnection):
+            conn.desk_id = found
+    return found
 
 
 def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> list[Event]:
@@ -80,6 +85,8 @@ def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> 
         }
         previous = row["hash"] = event_hash(row)
         written.append(to_event({**row, "key": insert(conn, "label_events", row)}))
+    if isinstance(conn, ExplainedConnection) and reviewer != DESK:
+        conn.appended += len(written)
     label_state.follow(conn, changed_items(conn, desk, reviewer, entries))
     return written
 
@@ -178,6 +185,12 @@ def newest_key(conn: sqlite3.Connection) -> int:
     query = "SELECT key FROM label_events WHERE reviewer <> ? ORDER BY key DESC LIMIT 1"
     row = conn.execute(query, (DESK,)).fetchone()
     return int(row["key"]) if row else 0
+
+
+def count_after(conn: sqlite3.Connection, key: int) -> int:
+    """Count the events of all reviewers after the event ``key``."""
+    query = "SELECT count(*) FROM label_events WHERE key > ? AND reviewer <> ?"
+    return int(value(conn, query, (key, DESK)))
 
 
 def by_key(conn: sqlite3.Connection, key: int) -> Event:
@@ -302,26 +315,37 @@ def holds(conn: sqlite3.Connection, seen: Head) -> bool:
     return row["hash"] == seen.hash if row else seen == Head()
 
 
-def touched(conn: sqlite3.Connection, seen: Head, limit: int) -> set[bytes] | None:
-    """Return the items whose labels, or what is told of them, may have changed since ``seen``.
+def touched(
+    conn: sqlite3.Connection, seen: Head, limit: int, reviewer: str
+) -> tuple[Head, set[bytes], set[bytes]] | None:
+    """Return the newest event, and the items of which labels may have changed since ``seen``.
 
-    ``None`` if there are more than ``limit`` events or items.
+    The first set holds those that ``reviewer`` alone has labelled or revealed since, the second all
+    others. ``None`` if this is not the log in which ``seen`` was the newest event, or if more than
+    ``limit`` events or items were added.
     """
-    found: set[bytes] = set()
     rows = conn.execute(
-        """SELECT kind, desk, reviewer, item, target FROM label_events
-           WHERE key > ? ORDER BY key LIMIT ?""",
-        (seen.key, limit + 1),
+        """SELECT key, hash, kind, desk, reviewer, item, target FROM label_events
+           WHERE key >= ? ORDER BY key LIMIT ?""",
+        (seen.key, limit + 2),
     ).fetchall()
-    for row in rows:
+    if seen.key and (not rows or (rows[0]["key"], rows[0]["hash"]) != (seen.key, seen.hash)):
+        return None
+    added = rows[1:] if seen.key else rows
+    own: set[bytes] = set()
+    others: set[bytes] = set()
+    for row in added:
         if row["kind"] in {"label", "adjudicate", "reveal"}:
-            found.add(row["item"])
+            (own if row["reviewer"] == reviewer else others).add(row["item"])
         elif row["target"] is not None:
             place = (row["desk"], row["reviewer"], row["target"])
-            found |= _items_of_action(conn, *place, limit + 1)
-        if len(found) > limit:
+            others |= _items_of_action(conn, *place, limit + 1)
+        if len(own | others) > limit:
             return None
-    return None if len(rows) > limit else found
+    if len(added) > limit:
+        return None
+    newest = Head(rows[-1]["key"], rows[-1]["hash"]) if rows else Head()
+    return newest, own - others, others
 
 
 def add_counters(conn: sqlite3.Connection) -> None:

@@ -16,7 +16,7 @@ from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import ConfidenceSums
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.store.queue import NUMBER, code, filled, marks
+from reviewdesk.store.queue import NUMBER, code, filled
 from reviewdesk.store.rows import decision
 
 
@@ -69,16 +69,6 @@ def label_columns(
     )
     given = array("B", filter(None, held))
     return {"key": keys, "mark": given, **dict(zip(_COLUMNS, filled(made, rows), strict=True))}
-
-
-def labelled_now(conn: sqlite3.Connection, run: int, item: bytes) -> dict[int, LabelledRow | None]:
-    """Return the run's verdicts of one item by key, each ``None`` if the item has no label."""
-    mark = marks(conn, [item]).get(item)
-    rows = conn.execute("SELECT * FROM verdicts WHERE item = ? AND run = ?", (item, run))
-    return {
-        row["key"]: _to_labelled_row(row, mark.truth, seen=mark.seen) if mark else None
-        for row in rows
-    }
 
 
 def _to_labelled_row(row: sqlite3.Row, truth: Truth, *, seen: bool) -> LabelledRow:

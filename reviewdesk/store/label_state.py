@@ -23,6 +23,7 @@ from itertools import pairwise
 from reviewdesk.domain.labels.chain import COUNTED, DESK, Covered, covered
 from reviewdesk.domain.labels.marks import AUDIT, COPY, FLAGGED, TENTATIVE, UNSEEN
 from reviewdesk.domain.labels.sampling import FIRST_REST
+from reviewdesk.store.connect import ExplainedConnection
 from reviewdesk.store.rows import in_pages, value
 
 WINDOW = 4096
@@ -183,8 +184,13 @@ def order_by_counters(conn: sqlite3.Connection) -> None:
 
 def are_kept(conn: sqlite3.Connection) -> bool:
     """Return True unless an older version made the desk and a migration is on the way."""
+    if getattr(conn, "counted", False):
+        return True
     query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'event_places'"
-    return conn.execute(query).fetchone() is not None
+    found = conn.execute(query).fetchone() is not None
+    if isinstance(conn, ExplainedConnection):
+        conn.counted = found
+    return found
 
 
 def highest(conn: sqlite3.Connection) -> int | None:
@@ -253,7 +259,8 @@ def follow(conn: sqlite3.Connection, items: Collection[bytes]) -> None:
     after.subtract(before)
     _add_tags(conn, after)
     labelled = sorted({row[0] for row in held ^ found if row[1] in {"label", "adjudication"}})
-    keys = in_pages(conn, "SELECT key FROM verdicts WHERE item IN (*)", labelled)
+    bare = sorted({*labelled} - {row[0] for row in found if row[1] == "label"})
+    keys = in_pages(conn, "SELECT key FROM verdicts WHERE item IN (*)", bare)
     _write_bytes(conn, dict.fromkeys((row[0] for row in keys), 0) | _bytes_of(conn, labelled))
 
 

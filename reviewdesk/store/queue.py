@@ -42,7 +42,7 @@ class _ReviewerItems(Struct, frozen=True):
 
     deferred: set[bytes]
     marked: set[bytes]
-    noted: Mapping[bytes, set[str]]
+    noted: dict[bytes, set[str]]
     reviewer: str
     withheld: Withheld
 
@@ -56,15 +56,21 @@ def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]
     }
 
 
-def _noted(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, set[str]]:
-    """Return, by item, the authors whose newest standing note on it is not empty."""
-    found: dict[bytes, set[str]] = {}
-    query = """SELECT c.item, c.author, json_extract(e.detail, '$.note') AS note
+def _own(
+    conn: sqlite3.Connection, items: Sequence[bytes], reviewer: str, withheld: Withheld
+) -> _ReviewerItems:
+    """Read what people did with some items beside labels: marks, deferrals and standing notes."""
+    found = _ReviewerItems(set(), set(), {}, reviewer, withheld)
+    query = """SELECT c.item, c.slot, c.author, json_extract(e.detail, '$.on') AS marked,
+                      json_extract(e.detail, '$.note') AS note
                FROM current_events c JOIN label_events e ON e.key = c.key
-               WHERE c.slot = 'note' AND c.item IN (*)"""
-    for row in in_pages(conn, query, items):
-        if row["note"]:
-            found.setdefault(row["item"], set()).add(row["author"])
+               WHERE c.slot IN ('mark', 'defer', 'note') AND c.item IN (*)"""
+    for item, slot, author, marked, note in in_pages(conn, query, items):
+        if slot == "note":
+            if note:
+                found.noted.setdefault(item, set()).add(author)
+        elif author == reviewer and (slot == "defer" or marked):
+            (found.deferred if slot == "defer" else found.marked).add(item)
     return found
 
 
@@ -79,11 +85,7 @@ def rows(
     found = {row["key"]: row for row in stored}
     items = [row["item"] for row in found.values()]
     truths = marks(conn, items)
-    query = "SELECT item FROM item_marks WHERE reviewer = ? AND item IN (*)"
-    marked = {row["item"] for row in in_pages(conn, query, items, reviewer)}
-    query = "SELECT item FROM current_events WHERE slot = 'defer' AND author = ? AND item IN (*)"
-    deferred = {row["item"] for row in in_pages(conn, query, items, reviewer)}
-    own = _ReviewerItems(deferred, marked, _noted(conn, items), reviewer, withheld)
+    own = _own(conn, items, reviewer, withheld)
     return [
         _queue_row(found[key], truths.get(found[key]["item"]), own)
         for key in wanted

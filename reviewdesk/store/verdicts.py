@@ -90,6 +90,12 @@ def ids_from(conn: sqlite3.Connection, run: int, start: str, most: int) -> list[
     return [row["id"] for row in rows]
 
 
+def has_copies(conn: sqlite3.Connection, run: int) -> bool:
+    """Return True if several verdicts of a run are on one content; this reads all of them."""
+    query = "SELECT count(*) > count(DISTINCT item) FROM verdicts WHERE run = ?"
+    return bool(value(conn, query, (run,)))
+
+
 def count_of_item(conn: sqlite3.Connection, run: int, item: bytes) -> int:
     """Count the verdicts of a run on this content."""
     return int(value(conn, "SELECT count(*) FROM verdicts WHERE run = ? AND item = ?", (run, item)))

@@ -8,8 +8,6 @@ from reviewdesk.desk.team.second_opinions import withheld
 from reviewdesk.store import figures
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
     from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.domain.labels.rows import LabelledRow
     from reviewdesk.domain.records import Run
@@ -23,13 +21,3 @@ def labelled(desk: OpenFile, run: Run) -> list[LabelledRow]:
     """
     waiting = withheld(desk).waiting if desk.double else ()
     return [row for row in figures.labelled(desk.conn, run.key) if row.item not in waiting]
-
-
-def labelled_now(
-    desk: OpenFile, run: Run, items: Collection[bytes]
-) -> Iterator[Mapping[int, LabelledRow | None]]:
-    """Yield the run's verdicts on each item by key, ``None`` if it has no label to count."""
-    waiting = withheld(desk, items).waiting if desk.double else ()
-    for item in items:
-        rows = figures.labelled_now(desk.conn, run.key, item)
-        yield dict.fromkeys(rows) if item in waiting else rows

@@ -215,5 +215,7 @@ def write_at(desk: OpenFile, act: Callable[[Any], Any], at: datetime) -> Any:
 
 def same_items(desk: OpenFile, item: Item) -> frozenset[int]:
     """Return the verdicts of the item's run with its content: a label of one is one of all."""
+    if item.same_content == 1:
+        return frozenset({item.row.key})
     found = verdicts.keys_of_item(desk.conn, item.run.key, bytes.fromhex(item.item_hash))
     return frozenset(found.values())

@@ -10,7 +10,7 @@ from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld, is_double
 from reviewdesk.store import reviewer, team, verdicts
 from reviewdesk.store.connect import writing
-from reviewdesk.store.events import Head, head, holds, touched
+from reviewdesk.store.events import Head, head, touched
 from reviewdesk.store.explain import explained
 from reviewdesk.store.label_state import marks
 
@@ -100,18 +100,26 @@ class WithheldLabels:
         desk = self._desk
         if desk.double is None:
             return NOTHING
-        newest = head(desk.conn)
-        if newest != self._seen or desk.double != self._double:
-            known = self._seen is not None and desk.double == self._double
-            items = None
-            if known and self._seen is not None and holds(desk.conn, self._seen):
-                items = touched(desk.conn, self._seen, _MANY)
-            found = withheld(desk, items)
-            for held, now in ((self._waiting, found.waiting), (self._others, found.others)):
-                held.difference_update(held.copy() if items is None else items)
-                held.update(now)
-            self._seen, self._double = newest, desk.double
+        found = None
+        if self._seen is not None and desk.double == self._double:
+            found = touched(desk.conn, self._seen, _MANY, desk.reviewer)
+        if found is None:
+            self._seen, self._double = head(desk.conn), desk.double
+            self._follow(None)
+        else:
+            self._seen, own, others = found
+            # What only the reviewer labelled or revealed was told already, unless it is withheld.
+            self._follow(others | (own & (self._waiting | self._others)))
         return Withheld(desk.reviewer, self._waiting, self._others)
+
+    def _follow(self, items: set[bytes] | None) -> None:
+        """Read again what is withheld, of some items or of all."""
+        if items is not None and not items:
+            return
+        found = withheld(self._desk, items)
+        for held, now in ((self._waiting, found.waiting), (self._others, found.others)):
+            held.difference_update(held.copy() if items is None else items)
+            held.update(now)
 
     def waiting(self, run: Run) -> frozenset[int]:
         """Return the verdicts of a run, by key, that wait for the reviewer's second opinion."""

@@ -21,7 +21,7 @@ from reviewdesk.domain.jurors.rates import (
     quoted_kappa,
     rates,
 )
-from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, prefix_ends
+from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, prefixes
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.columns import (
     DECISIONS,
@@ -70,7 +70,7 @@ class Labels(Struct, frozen=True):
 
         A label of an unseen response is left out, so that a stratum with one is not fully labelled.
         """
-        ends = prefix_ends(placed.values())
+        ends = {h: end for h, (end, _) in prefixes(placed.values()).items()}
         truth = np.full(len(keys), NOTHING, np.int8)
         counted = np.zeros(len(keys), np.bool_)
         content, test = np.arange(2 * len(keys)).reshape(2, -1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,14 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from reviewdesk.domain.labels.marks import TRUTH, TRUTHS, UNSEEN
-from reviewdesk.domain.labels.rows import LabelledRow
-from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA, LabelledVerdict
+from reviewdesk.domain.labels.marks import COPY, TRUTH, TRUTHS, UNSEEN
+from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
 from reviewdesk.domain.query.columns import CODES
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Ints, Rows
 from reviewdesk.domain.stats.dense import Bools, Floats
-from reviewdesk.domain.verdict import Decision
 
 Column = npt.NDArray[Any]
 _DECISIONS = CODES["decision"]
@@ -70,6 +68,34 @@ class LabelColumns:
         for name in ("score", "stated_score", "confidence"):
             columns[name] = np.where(np.isinf(columns[name]), np.nan, columns[name])
         return LabelColumns(**columns)
+
+    @staticmethod
+    def none() -> LabelColumns:
+        """Return the columns of no label."""
+        kinds: dict[str, Any] = {"key": np.int64, "mark": np.uint8, "decision": np.int8}
+        kinds |= dict.fromkeys(("score", "stated_score", "confidence"), np.float64)
+        kinds |= dict.fromkeys(("passes", "answered", "stratum", "rank"), np.int32)
+        return LabelColumns(**{name: np.empty(0, kind) for name, kind in kinds.items()})
+
+    def following(
+        self, marks: bytearray, first: int, read: Callable[[bytearray], Mapping[str, Any]]
+    ) -> LabelColumns:
+        """Return the columns of the labels that stand now, given the marks of consecutive keys.
+
+        ``read`` returns the facts of verdicts by their marks; it is asked for those that are new.
+        """
+        held, known = np.frombuffer(marks, np.uint8), np.zeros(len(marks), np.bool_)
+        places = self.key - first
+        stays, known[places] = held[places] > 0, True
+        fresh = bytearray(np.where(known, 0, held).tobytes())
+        added = LabelColumns.of(read(fresh)) if any(fresh) else LabelColumns.none()
+        every = np.concatenate([self.key[stays], added.key])
+        order = np.argsort(every, kind="stable")
+        columns = {
+            name: np.concatenate([getattr(self, name)[stays], getattr(added, name)])[order]
+            for name in self.__dataclass_fields__
+        }
+        return LabelColumns(**{**columns, "mark": held[every[order] - first]})
 
     def __len__(self) -> int:
         """Return the number of labelled verdicts."""
@@ -125,6 +151,9 @@ class LabelColumns:
     @cached_property
     def contents(self) -> Contents:
         """The entries by content, which are those with one place in the draw."""
+        if not np.any(self.mark & COPY):
+            every = np.arange(len(self) + 1)
+            return Contents(every[:-1], every[:-1], every)
         codes = self.rank.astype(np.int64) * len(STRATA) + self.stratum
         _, first, place = np.unique(codes, return_index=True, return_inverse=True)
         # In the order of the file, in which the entries are.
@@ -141,32 +170,3 @@ class LabelColumns:
         several = len(self.contents.bounds) <= len(self)
         content = self.contents.number[kept] if several else None
         return Rows(sure[kept], right[kept], np.ones(int(kept.sum())), self.passed[kept], content)
-
-    def row(self, at: int) -> LabelledRow:
-        """Return one entry without its id and its item, which no count needs."""
-        code = int(self.decision[at])
-        decision = None if code < 0 else Decision(_DECISIONS[code])
-        truth = TRUTHS[int(self.mark[at]) & TRUTH]
-        assert truth is not None  # noqa: S101 - every entry has a label
-        return LabelledRow(
-            key=int(self.key[at]),
-            id="",
-            item=b"",
-            decision=decision,
-            score=_number(self.score[at]),
-            stated_score=_number(self.stated_score[at]),
-            confidence=_number(self.confidence[at]),
-            passes=int(self.passes[at]),
-            answered=int(self.answered[at]),
-            place=LabelledVerdict(
-                int(self.stratum[at]),
-                int(self.rank[at]),
-                truth,
-                decision in {Decision.PASS, Decision.FAIL},
-                bool(self.seen[at]),
-            ),
-        )
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

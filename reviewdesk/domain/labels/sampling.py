@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import count
 from types import MappingProxyType
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -136,7 +136,7 @@ def weigh(
     of its verdicts in the stratum, times ``k_h/m_h`` for the non-responses.
     """
     found = prefixes(labelled)
-    ends = _ends(found)
+    ends = {h: end for h, (end, _) in found.items()}
     units: dict[object, set[tuple[int, int]]] = {}
     counting = set[tuple[int, int]]()
     for row in labelled:
@@ -200,115 +200,27 @@ def empty_strata(
     return tuple(h for h in decided_strata(sizes, decided) if not counted.get(h))
 
 
-class Held(Protocol[T]):
-    """Labels by number, as a dictionary holds them."""
+def prefixes(labelled: Iterable[LabelledVerdict]) -> dict[int, tuple[int, int]]:
+    """Return by stratum the length of the labelled prefix, and the number of labels.
 
-    def __contains__(self, number: int, /) -> bool:
-        """Return True if there is a label of this number."""
-
-    def __getitem__(self, number: int, /) -> T:
-        """Return the label of a number; raise KeyError if there is none."""
-
-    def __setitem__(self, number: int, label: T, /) -> None:
-        """Set the label of a number."""
-
-    def __delitem__(self, number: int, /) -> None:
-        """Remove the label of a number."""
-
-
-class Overlay(Generic[T]):
-    """Labels by number that ``find`` looks up, until they are set anew or removed."""
-
-    def __init__(self, find: Callable[[int], T | None]) -> None:
-        """Hold what ``find`` returns; ``None`` is no label."""
-        self._find = find
-        self._own: dict[int, T | None] = {}
-
-    def _label(self, number: int) -> T | None:
-        return self._own[number] if number in self._own else self._find(number)
-
-    def __contains__(self, number: int) -> bool:
-        """Return True if there is a label of this number."""
-        return self._label(number) is not None
-
-    def __getitem__(self, number: int) -> T:
-        """Return the label of a number; raise KeyError if there is none."""
-        if (found := self._label(number)) is None:
-            raise KeyError(number)
-        return found
-
-    def __setitem__(self, number: int, label: T) -> None:
-        """Set the label of a number."""
-        self._own[number] = label
-
-    def __delitem__(self, number: int) -> None:
-        """Remove the label of a number."""
-        self._own[number] = None
-
-
-@dataclass(slots=True)
-class Prefix(Generic[T]):
-    """One stratum's labels by rank, and the prefix: its first verdicts that all have a label.
-
-    A label at the end of the prefix extends it over all labels that follow without a gap; removing
-    a label inside the prefix cuts it there. Each costs one step per rank that enters or leaves, and
-    many labels added (or removed) at once cost no more than one pass together. A label that changes
-    its truth keeps its rank.
+    The prefix are the stratum's first verdicts that all have a label; labels beyond it wait.
     """
-
-    held: Held[T] = field(default_factory=dict)
-    end: int = 0
-    """The length of the prefix."""
-    many: int = 0
-    """The number of labels, of which those beyond the prefix wait."""
-
-    def give(self, rank: int, label: T) -> list[tuple[T, int]]:
-        """Set a rank's label; return the labels that enter the prefix (1) and leave it (-1)."""
-        moved = [(self.held[rank], -1), (label, 1)] if rank < self.end else []
-        self.many += rank not in self.held
-        self.held[rank] = label
-        while self.end in self.held:
-            moved.append((self.held[self.end], 1))
-            self.end += 1
-        return moved
-
-    def take(self, rank: int) -> list[tuple[T, int]]:
-        """Remove the label of a rank; return the labels that leave the prefix, each with -1."""
-        moved = [(self.held[place], -1) for place in range(rank, self.end)]
-        self.end = min(self.end, rank)
-        self.many -= 1
-        del self.held[rank]
-        return moved
-
-
-def prefixes(labelled: Iterable[LabelledVerdict]) -> dict[int, Prefix[None]]:
-    """Return each stratum's labels with its labelled prefix, by stratum."""
-    found: dict[int, Prefix[None]] = {}
+    ranks: dict[int, set[int]] = {}
     for row in labelled:
-        prefix = found.setdefault(row.stratum, Prefix())
-        if row.seen:
-            prefix.give(row.rank, None)
-    return found
+        ranks.setdefault(row.stratum, set()).update([row.rank] if row.seen else ())
+    return {h: (next(n for n in count() if n not in held), len(held)) for h, held in ranks.items()}
 
 
-def prefix_ends(labelled: Iterable[LabelledVerdict]) -> dict[int, int]:
-    """Return the length of each stratum's labelled prefix, by stratum."""
-    return _ends(prefixes(labelled))
-
-
-def _ends(found: Mapping[int, Prefix[T]]) -> dict[int, int]:
-    return {h: prefix.end for h, prefix in found.items()}
-
-
-def gaps(found: Mapping[int, Prefix[T]]) -> tuple[DrawGap, ...]:
+def gaps(found: Mapping[int, tuple[int, int]]) -> tuple[DrawGap, ...]:
     """Return where labels wait for an earlier place of the draw, those with the most first.
 
-    Labels of verdicts that the panel did not decide give no row, so that nothing waits for them.
+    ``found`` is what ``prefixes`` returns. Labels of verdicts that the panel did not decide give no
+    row, so that nothing waits for them.
     """
     made = [
-        DrawGap(h, prefix.end, prefix.many - prefix.end)
-        for h, prefix in found.items()
-        if prefix.many > prefix.end and h % FIRST_REST != 2
+        DrawGap(h, end, many - end)
+        for h, (end, many) in found.items()
+        if many > end and h % FIRST_REST != 2
     ]
     return tuple(sorted(made, key=lambda gap: (-gap.waiting, gap.stratum)))
 

@@ -266,10 +266,10 @@ def test_the_lines_of_the_queue_tell_what_is_being_saved(tmp_path: Path) -> None
     with reviewing(tmp_path, 5) as review:
         with locked(review):
             review.press("label.pass", "label.fail", "defer", "mark")
-            assert marks_of(review) == ["p~", "f?~", "z~", "·~", "·"]
+            assert marks_of(review) == ["p~", "f~", "z~", "·~", "·"]
             assert [row.marked for row in review.controller.rows(review.session.keys)][3]
             review.press("undo", "undo")
-            assert marks_of(review) == ["p~", "f?~", "·", "·", "·"]
+            assert marks_of(review) == ["p~", "f~", "·", "·", "·"]
         assert marks_of(review) == ["p", "f?", "·", "·", "·"]
 
 

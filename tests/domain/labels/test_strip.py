@@ -1,25 +1,24 @@
-"""The strip's figures by increments, against the full recomputation of the same labels."""
+"""The strip's figures from columns, against those of the same labels one by one."""
 
 from __future__ import annotations
 
 import math
-import random
 from array import array
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import asdict
 
-from reviewdesk.domain.labels.bulk import live_figures
 from reviewdesk.domain.labels.label_columns import LabelColumns
 from reviewdesk.domain.labels.marks import TRUTHS as MARKS
 from reviewdesk.domain.labels.marks import UNSEEN
 from reviewdesk.domain.labels.rows import SOURCES, LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import LabelledVerdict, Prefix
-from reviewdesk.domain.labels.strip import LiveFigures
+from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.strip import labelled_alone, strip_lines
 from reviewdesk.domain.labels.summary import alone, summarise
 from reviewdesk.domain.query.columns import CODES
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
@@ -104,6 +103,10 @@ def same(found: Calibration, expected: Calibration) -> None:
 
 
 def columns(labels: Iterable[LabelledRow]) -> LabelColumns:
+    return LabelColumns.of(arrays(labels))
+
+
+def arrays(labels: Iterable[LabelledRow]) -> dict[str, array[Any]]:
     """The labels as a desk reads them at once."""
     made = sorted(labels, key=lambda one: one.key)
     marks = [MARKS.index(one.place.truth) | UNSEEN * (not one.place.seen) for one in made]
@@ -119,56 +122,52 @@ def columns(labels: Iterable[LabelledRow]) -> LabelColumns:
         found[name] = array("i", [getattr(one, name) for one in made])
     for name in ("stratum", "rank"):
         found[name] = array("i", [getattr(one.place, name) for one in made])
-    return LabelColumns.of({**found, "decision": array("b", codes)})
+    return {**found, "decision": array("b", codes)}
 
 
-@given(
-    runs(), st.lists(st.tuples(TRUTHS, SEEN), max_size=24), STEPS, st.sampled_from([None, *SOURCES])
-)
-def test_any_labels_in_any_order(
+def lines(figures: RunFigures, labels: Iterable[LabelledRow]) -> Calibration:
+    return strip_lines(figures, columns(labels))
+
+
+@given(runs(), st.lists(st.tuples(TRUTHS, SEEN), max_size=24), st.sampled_from([None, *SOURCES]))
+def test_any_labels(
     run: tuple[RunFigures, list[LabelledRow]],
-    before: list[tuple[Truth, bool]],
-    steps: list[list[tuple[int, Truth | None, bool]]],
+    given: list[tuple[Truth, bool]],
     source: str | None,
 ) -> None:
     figures, verdicts = run
-    given = zip(verdicts[::-1], before, strict=False)
-    held = {one.key: labelled(one, truth, seen=seen) for one, (truth, seen) in given}
-    # Those that stand at the start are counted at once, the others one by one.
-    live = live_figures(figures, columns(held.values()), source)
-    same(live.calibration(), summarise(list(held.values()), figures, source))
-    close(live.alone(), alone(list(held.values()), {}).metrics)
-    for step in steps if verdicts else []:
-        picked = [(verdicts[which % len(verdicts)], truth, seen) for which, truth, seen in step]
-        changes = {
-            verdict.key: None if truth is None else labelled(verdict, truth, seen=seen)
-            for verdict, truth, seen in picked
-        }
-        live.apply(changes)
-        held = {key: one for key, one in (held | changes).items() if one is not None}
-        same(live.calibration(), summarise(list(held.values()), figures, source))
-        close(live.alone(), alone(list(held.values()), {}).metrics)
-        assert len(live) == len(held)
+    pairs = zip(verdicts[::-1], given, strict=False)
+    held = [labelled(one, truth, seen=seen) for one, (truth, seen) in pairs]
+    found = columns(held)
+    same(strip_lines(figures, found, source), summarise(held, figures, source))
+    close(labelled_alone(found), alone(held, {}).metrics)
 
 
-@given(runs(standing=True), st.randoms(use_true_random=False))
-def test_a_run_that_is_labelled_to_its_end_and_back(
-    run: tuple[RunFigures, list[LabelledRow]], chance: random.Random
+@given(runs(), STEPS)
+def test_columns_that_follow_the_marks_are_those_that_are_read_anew(
+    run: tuple[RunFigures, list[LabelledRow]],
+    steps: list[list[tuple[int, Truth | None, bool]]],
 ) -> None:
-    figures, verdicts = run
-    order = chance.sample(verdicts, len(verdicts))
-    truths = [chance.choice([Truth.PASS, Truth.FAIL]) for _ in order]
-    live = LiveFigures(figures)
-    every = [labelled(verdict, truth) for verdict, truth in zip(order, truths, strict=True)]
-    for verdict in every:
-        live.apply({verdict.key: verdict})
-    found = live.calibration()
-    same(found, summarise(every, figures))
-    decided = figures.passed + figures.failed
-    assert found.design is (Design.CENSUS if decided else Design.NONE)
-    for verdict in reversed(every):
-        live.apply({verdict.key: None})
-    same(live.calibration(), summarise([], figures))
+    _, verdicts = run
+    held: dict[int, LabelledRow] = {}
+    followed = LabelColumns.none()
+    for step in steps if verdicts else []:
+        for which, truth, seen in step:
+            verdict = verdicts[which % len(verdicts)]
+            held.pop(verdict.key, None)
+            if truth is not None:
+                held[verdict.key] = labelled(verdict, truth, seen=seen)
+        anew = columns(held.values())
+        marks = bytearray(len(verdicts))
+        for key, mark in zip(anew.key.tolist(), anew.mark.tolist(), strict=True):
+            marks[key - 1] = mark
+
+        def read(fresh: bytearray, held: dict[int, LabelledRow] = held) -> dict[str, array[Any]]:
+            return arrays(held[place + 1] for place, mark in enumerate(fresh) if mark)
+
+        followed = followed.following(marks, 1, read)
+        for name in anew.__dataclass_fields__:
+            np.testing.assert_array_equal(getattr(followed, name), getattr(anew, name), name)
 
 
 def test_every_design_on_the_way_through_a_draw() -> None:
@@ -179,12 +178,9 @@ def test_every_design_on_the_way_through_a_draw() -> None:
         for key, place in enumerate(LabelledVerdict(h, rank, Truth.PASS) for h, rank in places)
     ]
     figures = RunFigures(5, 0, "support", scores_stated=False, sizes={0: 2, 3: 3})
-    live = LiveFigures(figures)
-    told = [live.calibration()]
     # Behind the prefix of the rest, the flagged ones, the front of the rest, its last.
-    for key in (3, 0, 1, 2, 4):
-        live.apply({key: verdicts[key]})
-        told.append(live.calibration())
+    order = [verdicts[key] for key in (3, 0, 1, 2, 4)]
+    told = [lines(figures, order[:n]) for n in range(6)]
     assert [found.design for found in told] == [
         Design.NONE,
         Design.AD_HOC,
@@ -197,17 +193,18 @@ def test_every_design_on_the_way_through_a_draw() -> None:
     assert weighted is not None
     # Two labels that stand for themselves and two for 3/2 each: (1 + 1 + 1.5 + 1.5)² / 6.5.
     assert weighted.ess == pytest.approx(25 / 6.5)
-    live.apply({2: None})
-    assert live.calibration().design is Design.ESCALATED_ONLY
+    without = [one for one in order if one.key != 2]
+    assert lines(figures, without).design is Design.ESCALATED_ONLY
+
+
+def at_rank(rank: int, truth: Truth = Truth.PASS, *, seen: bool = True) -> LabelledRow:
+    place = LabelledVerdict(3, rank, truth, seen=seen)
+    return LabelledRow(rank, "v", b"", Decision.PASS, 0.8, None, None, 1, 1, place)
 
 
 def test_a_label_that_waits_is_counted() -> None:
-    place = LabelledVerdict(3, 5, Truth.PASS)
-    front = LabelledVerdict(3, 0, Truth.FAIL)
-    live = LiveFigures(RunFigures(9, 0, "support", scores_stated=False, sizes={3: 9}))
-    for key, spot in enumerate((place, front)):
-        live.apply({key: LabelledRow(key, "v", b"", Decision.PASS, 0.8, None, None, 1, 1, spot)})
-    found = live.calibration()
+    figures = RunFigures(9, 0, "support", scores_stated=False, sizes={3: 9})
+    found = lines(figures, [at_rank(5), at_rank(0, Truth.FAIL)])
     assert (found.design, found.waiting, found.labelled.n) == (Design.WEIGHTED, 1, 2)
     assert found.population is not None
     assert found.population.accuracy == 0.0
@@ -215,44 +212,19 @@ def test_a_label_that_waits_is_counted() -> None:
 
 def test_a_label_of_an_unseen_response_stops_the_prefix_until_one_of_a_seen_stands() -> None:
     figures = RunFigures(3, 0, "support", scores_stated=False, sizes={3: 3})
-    live = LiveFigures(figures)
 
-    def give(rank: int, *, seen: bool) -> Calibration:
-        place = LabelledVerdict(3, rank, Truth.PASS, seen=seen)
-        live.apply({rank: LabelledRow(rank, "v", b"", Decision.PASS, 0.8, None, None, 1, 1, place)})
-        return live.calibration()
+    def given(*seen: bool) -> Calibration:
+        return lines(figures, [at_rank(rank, seen=one) for rank, one in enumerate(seen)])
 
     # The first and the last count, or wait: the label between them stops the prefix at 1.
-    give(0, seen=True)
-    give(1, seen=False)
-    found = give(2, seen=True)
+    found = given(True, False, True)
     assert (found.design, found.labelled.n, found.waiting) == (Design.WEIGHTED, 3, 2)
-    assert give(1, seen=True).design is Design.CENSUS
-    # Taken back to one of an unseen response, it stops the prefix again.
-    assert give(1, seen=False).waiting == 2
-    give(0, seen=False)
+    assert given(True, True, True).design is Design.CENSUS
     # Labels of unseen responses alone are labels, outside the draw.
-    assert give(2, seen=False).design is Design.AD_HOC
+    assert given(False, False, False).design is Design.AD_HOC
 
 
 def test_an_unknown_source_is_refused() -> None:
     figures = RunFigures(0, 0, "support", scores_stated=False, sizes={})
     with pytest.raises(UsageError, match="agreement"):
-        LiveFigures(figures, "agreement")
-
-
-def test_what_a_label_costs() -> None:
-    prefix: Prefix[str] = Prefix()
-    for rank in range(1, 100):
-        assert prefix.give(rank, "pass") == []
-    # All of them wait for the first.
-    assert prefix.end == 0
-    assert prefix.give(0, "pass") == [("pass", 1)] * 100
-    assert prefix.end == 100
-    # Another word for a label costs one out and one in, wherever it stands.
-    assert prefix.give(3, "unsure") == [("pass", -1), ("unsure", 1)]
-    assert prefix.take(99) == [("pass", -1)]
-    assert prefix.end == 99
-    # Taken back from the front, the others are passed once, and then wait outside.
-    assert [len(prefix.take(rank)) for rank in range(99)] == [99] + [0] * 98
-    assert (prefix.end, 0 in prefix.held, 99 in prefix.held) == (0, False, False)
+        strip_lines(figures, LabelColumns.none(), "agreement")
