@@ -53,7 +53,6 @@ class Bursts:
     """
 
     def __init__(self) -> None:
-        """Start with no key."""
         self._held: list[Pressed] = []
         self._names: list[str] = []
         self._printable = 0

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -18,22 +17,18 @@ from textual.screen import Screen
 from textual.style import Style
 
 from reviewdesk.app.ahead import TypeAhead
+from reviewdesk.app.controllers.core import RUNS
 from reviewdesk.app.controllers.requests import (
     Ask,
-    ChoiceForm,
     Close,
     Copy,
-    DiffForm,
-    ExplainForm,
     Form,
     HelpForm,
-    HistoryForm,
     Jump,
     Move,
     NoteForm,
     OpenPalette,
-    OrderForm,
-    PanelsForm,
+    PageForm,
     PromptForm,
     QuestionForm,
     Redraw,
@@ -42,7 +37,6 @@ from reviewdesk.app.controllers.requests import (
     TagsForm,
     TakeLines,
     TakeSelection,
-    TeamForm,
     UseOwnTheme,
     UseTheme,
 )
@@ -67,20 +61,6 @@ from reviewdesk.app.theme.inks import (
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.settings import DEFAULT, Settings
-
-_PAGES = {"calibration": "pages.CalibrationScreen", "runs": "pages.RunsScreen"}
-_DIALOGS: Mapping[type[object], str] = {
-    PromptForm: "fields.PromptField",
-    QuestionForm: "dialogs.Question",
-    OrderForm: "dialogs.OrderDialog",
-    ChoiceForm: "dialogs.ChoiceDialog",
-    HistoryForm: "history.HistoryScreen",
-    DiffForm: "diff.DiffScreen",
-    ExplainForm: "explain.ExplainScreen",
-    PanelsForm: "panels.PanelsScreen",
-    TeamForm: "team.TeamScreen",
-}
-"""The screens behind the review and the dialogs of the forms, which are loaded when opened."""
 
 
 class ConsoleApp(ChangesApp, inherit_bindings=False):
@@ -176,7 +156,9 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         if self.top is not self.review:
             self.pop_screen()
         if where != ReviewScreen.where:
-            self.push_screen(_screen(_PAGES[where])(self))
+            from reviewdesk.app.screens.pages import CalibrationScreen, RunsScreen
+
+            self.push_screen((RunsScreen if where == RUNS else CalibrationScreen)(self))
 
     def _carry_out(self, request: Request) -> None:
         match request:
@@ -204,7 +186,6 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
                 self.runner.end()
 
     def _ask(self, form: Form, then: Callable[[Any], object]) -> None:
-        """Open a dialog; pass its answer on once it has left the screen stack."""
         dialog = _dialog(self, form)
         self.push_screen(dialog, lambda answer: self.call_next(self.act, partial(then, answer)))
         self.ahead.opened(dialog, text=isinstance(form, PromptForm | NoteForm))
@@ -320,34 +301,23 @@ class ReviewApp(ConsoleApp):
 
 def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
     """Return the dialog of a form."""
+    from reviewdesk.app.screens import dialogs, fields
+
     match form:
         case HelpForm():
-            from reviewdesk.app.screens.help import HelpScreen, live_actions
-
-            return HelpScreen(live_actions(app.top, app.likely()))
+            active = dialogs.live_actions(app.top, app.likely())
+            return dialogs.PageDialog(dialogs.help_form(active))
+        case PageForm():
+            return dialogs.PageDialog(form)
+        case QuestionForm():
+            return dialogs.Question(form)
+        case PromptForm():
+            return fields.PromptField(form)
         case NoteForm():
-            from reviewdesk.app.screens.fields import NoteDialog
-
-            return NoteDialog(form, app.act)
+            return fields.NoteDialog(form, app.act)
         case TagsForm():
-            from reviewdesk.app.screens.fields import TagLine
-
-            return TagLine(form, lambda: app.lateness, app.act)
-        case _ if (name := _DIALOGS.get(type(form))) is not None:
-            found: Screen[Any] = _screen(name)(form)
-            return found
+            return fields.TagLine(form, lambda: app.lateness, app.act)
         case _:
-            from reviewdesk.app.controllers.rerun_form import RerunForm
             from reviewdesk.app.screens.rerun import RerunDialog
 
-            assert isinstance(form, RerunForm)  # noqa: S101 - the only form that is left
             return RerunDialog(form, lambda: app.lateness, app.act)
-
-
-def _screen(place: str) -> Callable[[Any], Screen[Any]]:
-    """Return a class of ``app.screens`` by its module and name."""
-    module, _, name = place.partition(".")
-    found: Callable[[Any], Screen[Any]] = getattr(
-        import_module(f"reviewdesk.app.screens.{module}"), name
-    )
-    return found

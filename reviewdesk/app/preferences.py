@@ -45,7 +45,6 @@ def _is_share(value: object) -> bool:
 
 
 def _is_like(default: object, value: object) -> bool:
-    """Return True if a value read from JSON fits an option: a bool or a list of names."""
     if isinstance(default, frozenset):
         return isinstance(value, list) and all(isinstance(name, str) for name in value)
     return type(value) is type(default)

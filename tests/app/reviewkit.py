@@ -12,10 +12,12 @@ from reviewdesk.app.controllers.requests import (
     Ask,
     Close,
     Copy,
+    DialogPage,
     FieldInput,
     Form,
     Move,
     NoteForm,
+    PageForm,
     PromptForm,
     Request,
     UseTheme,
@@ -31,6 +33,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Event, Item, Run, Truth, View
 from reviewdesk.errors import Cancelled, ReviewDeskError
 from reviewdesk.settings import Settings
+from reviewdesk.views.document import plain
 from tests.app.builders import WIDE, Clock, open_run, report, verdict
 from tests.app.panekit import DrawnPane
 
@@ -266,3 +269,20 @@ def reviewing(path: Path, count: int = 6, **more: Any) -> Iterator[Review]:
     review = Review(desk, run, **more)
     yield review
     desk.close()
+
+
+def dialog_page(review: Review, at: int = 0) -> DialogPage:
+    """A page of the dialog that is open."""
+    assert isinstance(review.dialog, PageForm)
+    return review.dialog.read(at)
+
+
+def dialog_lines(review: Review, at: int = 0) -> list[str]:
+    """The lines of a dialog's list."""
+    return [plain(one.text) for one in dialog_page(review, at).choices]
+
+
+def dialog_events(review: Review, at: int = 0) -> list[Event]:
+    """The events that the history lists: 0 those of the item, 1 the reviewer's own."""
+    answers = [one.answer for one in dialog_page(review, at).choices]
+    return [one for one in answers if isinstance(one, Event)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.requests import PanelsForm
+from reviewdesk.app.controllers.requests import PageForm
 from reviewdesk.desk import Desk
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import Truth
@@ -86,7 +86,7 @@ def test_a_second_panel_is_compared_and_labels_are_taken_away(
     review.command(f"open sample_runs/{SECOND}")
     assert review.session.run.name == SECOND.removesuffix(".jsonl")
     review.command("compare")
-    assert isinstance(review.dialog, PanelsForm)
+    assert isinstance(review.dialog, PageForm)
     review.answer(None)
     review.command(f"run {RUN.removesuffix('.jsonl')}")
     review.command("export labels.jsonl")

@@ -144,5 +144,4 @@ def _open_item(session: Session) -> tuple[int, bytes | None]:
 
 
 def _taken(desk: Desk, key: int) -> bool:
-    """Return True if others decided an item that the reviewer has not labelled."""
     return desk.rows([key])[0].decided and not desk.item(key).labelled_before

@@ -317,7 +317,6 @@ def _back_up(keep: int, desk: Desk, report: Report) -> object:
 
 
 def _unsaved(desk: Desk) -> str:
-    """Return what stands in the place of the saved mark before anything is saved."""
     return "read-only" if desk.read_only else ""
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core
 from reviewdesk.app.controllers.jobs import EXPORT, LOAD, Report
 from reviewdesk.app.controllers.requests import (
+    Choice,
     Close,
     Copy,
-    ExplainForm,
+    DialogPage,
     FieldInput,
     HelpForm,
     OpenPalette,
@@ -21,6 +22,7 @@ from reviewdesk.app.controllers.requests import (
     TakeLines,
     TakeSelection,
     UseTheme,
+    one_page,
 )
 from reviewdesk.app.keys import commands
 from reviewdesk.app.keys import commands as completion
@@ -247,7 +249,10 @@ class DeskController:
         def took(lines: Sequence[str]) -> None:
             terms = dict.fromkeys((*_terms_of_item(core), *glossary.mentioned(lines)))
             if terms:
-                core.ask(ExplainForm(tuple(terms)), lambda _: None)
+                keys = ("enter", "next"), ("j k", "move"), ("esc", "closes")
+                choices = [Choice(term.word, below=term.text) for term in terms]
+                page = DialogPage("What is in view", keys, choices=choices)
+                core.ask(one_page(page, closes=frozenset("qe")), lambda _: None)
             else:
                 core.say_here("no figure is in view; reviewdesk explain lists every word")
 

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from reviewdesk.app.controllers import jobs as outcomes
 from reviewdesk.app.controllers.core import Core, item_to_change
 from reviewdesk.app.controllers.requests import (
+    Choice,
     Copy,
-    DiffForm,
-    DiffPage,
+    DialogPage,
     FieldInput,
-    HistoryForm,
     NoteForm,
+    PageForm,
     PromptForm,
     TagsForm,
 )
@@ -28,13 +28,15 @@ from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.review import clipboard, drafts, edits, history, marks, other_runs
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.panel import rerun_result
+from reviewdesk.domain.panel.rerun_result import RerunResult
 from reviewdesk.domain.query import completion
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags, split_tags
 from reviewdesk.errors import NotFoundError, ReviewDeskError
 from reviewdesk.views import events
-from reviewdesk.views.document import Tone
+from reviewdesk.views.comparison import comparison
+from reviewdesk.views.document import Text, Tone, outside
 from reviewdesk.views.json import review as shapes
 
 Shown = Callable[[Item], Item]
@@ -168,7 +170,6 @@ class NoteController:
 
 
 def _key_of_note(core: Core, key: int) -> str:
-    """Return the key that opens a verdict's note: it is in view, or was just labelled."""
     now = core.session.item
     in_view = now is not None and now.row.key == key
     return core.keys.first("note" if in_view else "note.labelled")
@@ -338,8 +339,9 @@ class ItemController:
             # A re-run's answers must stay hidden from a blind reviewer like the first ones.
             mine = [event for event in mine if event.kind not in events.RERUNS]
             shown = [event for event in shown if not hidden or event.kind not in events.RERUNS]
+        found = outcomes.Outcomes(core.desk).of
         title = "" if item is None else item.verdict.id
-        form = HistoryForm(title, shown[::-1], mine, outcomes.Outcomes(core.desk).of)
+        form = _history_pages(title, shown[::-1], mine, found)
         core.ask(form, partial(self._go_to, session.run))
 
     def _go_to(self, run: Run, event: Event | None) -> None:
@@ -359,20 +361,30 @@ class ItemController:
             core.say_here("no other loaded run judged this content")
             return
 
-        def read(place: int) -> DiffPage:
+        count, runs = len(records) + len(found), "" if records else " other runs"
+
+        def read(place: int) -> DialogPage:
+            note = f"{place + 1} of {count}{runs}"
             if place < len(records):
                 made = records[place].rerun
                 halt = rerun_result.outcome(item, made).halt if made.stopped else ""
-                return DiffPage(rerun_history.beside(item, records[place]), halt)
-            other = found[place - len(records)]
-            flips = other_runs.flips(core.desk, item.run, other.run)
-            return DiffPage(core.desk.item(other.key), flips=flips)
+                other = rerun_history.beside(item, records[place])
+                return _comparison(item, other, note, "the same item, asked again", halt)
+            one = found[place - len(records)]
+            flips = other_runs.flips(core.desk, item.run, one.run)
+            summary = f"{flips.shared:,} items in both runs"
+            if not core.session.view.blind:
+                # That count includes verdicts without a label.
+                summary += f", {flips.flipped:,} decided otherwise"
+            other = core.desk.item(one.key)
+            return _comparison(item, other, note, summary, more=count > 1, run=one.run)
 
-        count, blind = len(records) + len(found), core.session.view.blind
-        core.ask(DiffForm(item, count, bool(records), blind, read), self._filter_flips)
+        turns = {"n": 1, "tab": 1, "N": -1, "shift+tab": -1}
+        closes = frozenset("qd")
+        form = PageForm(read, count, turns=turns, closes=closes, width=112, height=40)
+        core.ask(form, self._filter_flips)
 
     def _filter_flips(self, run: Run | None) -> None:
-        """Filter the queue to the verdicts that the other run decided differently."""
         if run is not None:
             self._use_filter(completion.condition("flip", run.name) or f"flip:{run.hash}")
 
@@ -390,3 +402,54 @@ class ItemController:
         path = clipboard.keep_copy(text, "copied.json")
         also = "" if path is None else f"; also in {path}".replace(str(Path.home()), "~", 1)
         core.say(f"copied, {len(text):,} characters of JSON{also}", Tone.NOTE)
+
+
+def _history_pages(
+    name: str,
+    item: Sequence[Event],
+    mine: Sequence[Event],
+    found: Callable[[Event], RerunResult | None],
+) -> PageForm:
+    """Return two lists of events, newest first: those of the item, and the reviewer's own work.
+
+    The answer is the chosen event.
+    """
+
+    def line(one: Event) -> Choice:
+        when, who = events.given(one)
+        about = outside(one.verdict or "", 80)
+        text = (when, "  ", *events.event(one, found(one)), "  ", about, "  ", who)
+        return Choice(text, one if one.verdict is not None else None)
+
+    def page(at: int) -> DialogPage:
+        keys = ("enter", "goes there"), ("tab", ("my work", "the item")[at]), ("j k", "move")
+        choices = [line(one) for one in (item, mine)[at]]
+        title = ("History of", "My work")[at]
+        about = "" if at else name
+        return DialogPage(title, (*keys, ("esc", "closes")), about, "newest first", choices=choices)
+
+    turns, closes = {"tab": 1, "shift+tab": 1}, frozenset({"q", "at"})
+    return PageForm(page, 2, 0 if item else 1, turns, closes, width=96, height=40)
+
+
+def _comparison(
+    item: Item, other: Item, note: str, summary: str, halt: str = "", *,
+    more: bool = True, run: Run | None = None,
+) -> DialogPage:  # fmt: skip
+    """Return the page that compares an item with another; ``f`` answers the run that it is of."""
+    keys = [("f", "lists what flipped")] * (run is not None) + [("n", "next")] * more
+    lead = (
+        Text(f"{halt} · " if halt else "", Tone.WARN),
+        "with ",
+        outside(other.run.name, 60),
+        Text(f"   {summary}", Tone.MUTED),
+    )
+    return DialogPage(
+        "Compare",
+        (*keys, ("j k", "scroll"), ("esc", "closes")),
+        item.verdict.id,
+        note,
+        lead,
+        comparison(item, other),
+        answers={} if run is None else {"f": run},
+    )

@@ -42,7 +42,6 @@ class TaskStop:
     """Cancels the asyncio task of another thread, once; any thread may ask for it."""
 
     def __init__(self) -> None:
-        """Start without a task and without a request to stop."""
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[Any] | None = None
@@ -158,7 +157,6 @@ class Jobs:
     """The background jobs of a session: at most one load and one export, and any re-runs."""
 
     def __init__(self, runner: Runner) -> None:
-        """Start without jobs."""
         self.runner = runner
         self.reruns: dict[str, OpenRerun] = {}
         self._share: dict[str, float] = {}
@@ -288,7 +286,6 @@ class RerunReader:
     """Reads re-runs; the flip rates of a run are counted apart, as there may be many re-runs."""
 
     def __init__(self) -> None:
-        """Start with nothing read."""
         self._run = ""
         self._counted: frozenset[int] = frozenset()
         self._rates: tuple[FlipRate, ...] = ()
@@ -342,7 +339,6 @@ class Outcomes:
     """Finds the results of ended re-runs by their events; reads each verdict once."""
 
     def __init__(self, desk: Desk) -> None:
-        """Start with nothing read."""
         self._desk = desk
         self._known: dict[tuple[str, str], dict[int, RerunResult]] = {}
 

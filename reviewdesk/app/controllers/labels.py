@@ -36,7 +36,6 @@ WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
 
 
 def _truth(action: str) -> Truth:
-    """Return the label that an action such as ``label.pass`` gives."""
     return Truth(action.removeprefix("label."))
 
 
@@ -71,7 +70,6 @@ class LabelController:
         core.ask(QuestionForm(question, "u takes it back."), partial(self._if_yes, item, give))
 
     def _if_yes(self, item: Item, act: Callable[[Item], None], answer: bool | None) -> None:
-        """Act on an item if the answer is yes and nothing else has come into view meanwhile."""
         now = self._core.session.item
         if answer and now is not None and now.row.key == item.row.key:
             act(now)
@@ -176,7 +174,6 @@ class LabelController:
         return Edit("label", key, known, truth, view=view)
 
     def _is_blind(self, item: Item) -> bool:
-        """Return True if no session of the reviewer has shown the panel's answer to an item."""
         core = self._core
         blind = core.review.exposure.is_blind(core.session, item)
         return blind and not exposure.was_seen(core.desk, item.row.key)

@@ -11,11 +11,13 @@ from msgspec.structs import replace
 from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.requests import (
-    ChoiceForm,
+    DialogPage,
     FieldInput,
-    PanelsForm,
+    PageForm,
     PromptForm,
     QuestionForm,
+    choice,
+    one_page,
 )
 from reviewdesk.app.controllers.state import CalibrationState, RunsState
 from reviewdesk.app.keys.commands import files
@@ -35,6 +37,7 @@ from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown,
 from reviewdesk.domain.stats.diagram import bin_drills
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.views.comparison import two_panels
 from reviewdesk.views.document import Tone
 
 
@@ -68,7 +71,6 @@ def _figure_drills(found: CalibrationPage, *, blind: bool) -> tuple[DrillDown, .
 
 
 def _page(desk: Desk, run: Run) -> CalibrationPage:
-    """Return the page with what a session tells of it that may turn blind."""
     return replace(calibration_page(desk, run), skipped=skipped(desk, run))
 
 
@@ -182,7 +184,6 @@ class CalibrationController:
             self.turn(next(at for at, page in enumerate(PAGES) if page.table) - self._at)
 
     def _switch_target(self) -> None:
-        """Switch between the intervals of this run and those of such items."""
         self._target = Target.RUN if self._target is Target.ITEMS else Target.ITEMS
 
     # from a figure to its verdicts
@@ -213,7 +214,7 @@ class CalibrationController:
                 self._use_filter(drills[place].filter)
 
         titles = [f"{entry.count:>5,}  {entry.title}   {entry.filter}" for entry in drills]
-        core.ask(ChoiceForm("The verdicts behind a figure", titles), chosen)
+        core.ask(choice("The verdicts behind a figure", titles), chosen)
 
 
 def _read_page(page: CalibrationPageKind, run: Run, desk: Desk, _report: object) -> object:
@@ -306,7 +307,6 @@ class RunsController:
         self._read()
 
     def _choose_run(self, run: Run) -> None:
-        """Move the cursor to a run of the list."""
         hashes = [line.run.hash for line in self._runs]
         if run.hash in hashes:
             self.choose(hashes.index(run.hash))
@@ -316,7 +316,6 @@ class RunsController:
         self.choose(self._cursor + lines)
 
     def _turn(self) -> None:
-        """Give the keys to the details, or back to the list."""
         self.reading = not self.reading
 
     def _open(self) -> None:
@@ -394,7 +393,7 @@ class PanelsController:
             elif isinstance(found, PanelComparison) and run.hash == core.session.run.hash:
                 core.say("")
                 blind = core.session.view.blind
-                core.ask(PanelsForm(found, blind), partial(self._lead, found, blind))
+                core.ask(_panels(found, blind), partial(self._lead, found, blind))
 
         core.say(f"comparing with {show_line(other.name, 80)} …", Tone.MUTED)
         work = partial(_compare, run, other)
@@ -411,7 +410,7 @@ class PanelsController:
                 self._use_filter(drills[place].filter)
 
         titles = [f"{one.count:>5,}  {one.title}   {one.filter}" for one in drills]
-        self._core.ask(ChoiceForm("The verdicts behind the comparison", titles), chosen)
+        self._core.ask(choice("The verdicts behind the comparison", titles), chosen)
 
 
 def _compare(run: Run, other: Run, desk: Desk, _report: object) -> object:
@@ -421,3 +420,13 @@ def _compare(run: Run, other: Run, desk: Desk, _report: object) -> object:
 def _check_name(text: str) -> None:
     if not text.strip():
         raise UsageError("no file was named", "tab completes names.")
+
+
+def _panels(found: PanelComparison, blind: bool) -> PageForm:
+    page = DialogPage(
+        " against ".join(show_line(run.name, 60) for run in (found.first, found.second)),
+        (("enter", "shows the verdicts"), ("j k", "scroll"), ("esc", "closes")),
+        document=two_panels(found, blind=blind),
+        answers={"enter": True},
+    )
+    return one_page(page, closes=frozenset("qd"), width=112, height=40)

@@ -11,14 +11,22 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import REVIEW, Core, opening_text
 from reviewdesk.app.controllers.jobs import COLUMNS, QUEUE, SEARCH, Job, Report
-from reviewdesk.app.controllers.requests import FieldInput, OrderForm, PromptForm, QuestionForm
+from reviewdesk.app.controllers.requests import (
+    Choice,
+    DialogPage,
+    FieldInput,
+    PageForm,
+    PromptForm,
+    QuestionForm,
+)
 from reviewdesk.app.controllers.session import ReviewSession
 from reviewdesk.app.controllers.state import SearchHits, Session, effective_order, uses_hidden
 from reviewdesk.app.keys import commands as completion
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters, queue, search
-from reviewdesk.domain.query.filter import parse_filter, parse_order
+from reviewdesk.domain.query.filter import ORDERS, hidden_order, parse_filter, parse_order
 from reviewdesk.domain.query.tokens import HELP
+from reviewdesk.domain.query.words import ORDERS as ORDER_WORDS
 from reviewdesk.domain.records import Run, View
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import Cancelled, NotFoundError, ReviewDeskError, UsageError
@@ -262,7 +270,7 @@ class QueueController:
     def _order(self) -> None:
         view, use = self._core.session.view, self._use_order
         self._reader.warm()
-        self._core.ask(OrderForm(view.order, view.blind), lambda order: order and use(order))
+        self._core.ask(_orders(view), lambda order: order and use(order))
 
     def _use_order(self, order: str) -> None:
         parse_order(order)
@@ -372,7 +380,6 @@ def _size_notice(session: Session) -> str:
 
 
 def _search(session: Session, text: str, desk: Desk, _report: object) -> SearchHits:
-    """Return the hits of a search, placed in the session's queue."""
     keys = search.find(desk, session.run, text, blind=session.view.blind)
     share, words = search.indexed(desk, session.run), tuple(search.words(text))
     return SearchHits(text, words, keys, array("q"), share).placed(session.keys)
@@ -389,3 +396,34 @@ def _search_notice(found: SearchHits, place: int | None) -> str:
     if place is None:
         return f"nothing found for {text}{more}"
     return f"{place + 1:,} of {len(found.places):,} with {text}{more}"
+
+
+_COLUMN = max(map(len, ORDERS)) + 2
+
+
+def _orders(view: View) -> PageForm:
+    """Return the dialog of the orders: one page up and one page down, which ``-`` turns."""
+
+    def note(name: str) -> str:
+        if view.blind and hidden_order(name):
+            return "hidden: asks first"
+        blind_draw = view.blind and name == "draw"
+        return "a seeded permutation of all" if blind_draw else ORDER_WORDS[name]
+
+    def page(at: int) -> DialogPage:
+        ways = "ascending", "descending"
+        keys = (
+            ("enter", "chooses"),
+            ("-", ways[1 - at]),
+            ("j k", "move"),
+            ("letters", "jump"),
+            ("esc", "closes"),
+        )
+        choices = [Choice(f"{name:<{_COLUMN}}{note(name)}", "-" * at + name) for name in ORDERS]
+        name = view.order.removeprefix("-")
+        chosen = ORDERS.index(name) if name in ORDERS else 0
+        title = "Order of the queue"
+        return DialogPage(title, keys, note=ways[at], choices=choices, chosen=chosen)
+
+    down = view.order.startswith("-")
+    return PageForm(page, 2, int(down), {"minus": 1}, frozenset("qo"), jumps=True)

@@ -98,7 +98,6 @@ class PaneController:
             self._core.arrange(panes.sized("jury", panes.width - 1 - column))
 
     def _reset(self) -> None:
-        """Give every pane its default width."""
         self._core.arrange(replace(self._core.panes, queue=None, jury=None))
         self._core.say_here("the panes have their default widths")
 

@@ -29,7 +29,6 @@ class Repeats:
     """
 
     def __init__(self, desk: Desk, share: float) -> None:
-        """Start a session: what the log holds by now is not hidden."""
         self._desk, self._share, self._start = desk, share, repeats.newest_event(desk)
         self._log: WorkLog | None = None
         self._came: dict[str, RepeatedItem] = {}
@@ -209,7 +208,6 @@ class Repeats:
 
 
 def _newest(events: Sequence[Event], name: str) -> Any:
-    """Return the newest value of a detail, ``None`` if no event has it."""
     return next((one.detail[name] for one in reversed(events) if name in one.detail), None)
 
 

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 
 from reviewdesk.app.keys.commands import Completer
-from reviewdesk.desk.review.other_runs import Flips
-from reviewdesk.domain.jurors.panels import PanelComparison
-from reviewdesk.domain.panel.rerun_result import RerunResult
-from reviewdesk.domain.records import Event, Item
-from reviewdesk.views.document import Document
-from reviewdesk.views.glossary import GlossaryTerm
+from reviewdesk.views.document import Document, Words
 
 if TYPE_CHECKING:
     from reviewdesk.app.controllers.rerun_form import RerunForm
@@ -52,18 +47,62 @@ class QuestionForm(Struct, frozen=True):
     reason: str
 
 
-class OrderForm(Struct, frozen=True):
-    """Asks for the order of the queue; the answer is an order or ``None``."""
+class Choice(Struct, frozen=True):
+    """One line of a list, and what it answers; a ``head`` cannot be chosen."""
 
-    order: str
-    blind: bool
+    text: Words
+    answer: object = None
+    below: str = ""
+    head: bool = False
 
 
-class ChoiceForm(Struct, frozen=True):
-    """Offers a short list; the answer is the index of the chosen option or ``None``."""
+class DialogPage(Struct, frozen=True):
+    """One page of a dialog: a document, or a list with the chosen line.
+
+    ``keys`` stand at its foot, the one that closes last; ``answers`` are what keys answer, by
+    Textual's name; ``lead`` is a line above a document.
+    """
 
     title: str
-    options: Sequence[str]
+    keys: Sequence[tuple[str, str]]
+    name: str = ""
+    note: str = ""
+    lead: Words = ""
+    document: Document | Callable[[int], Any] | None = None
+    choices: Sequence[Choice] = ()
+    chosen: int = 0
+    answers: Mapping[str, object] = {}
+
+
+class PageForm(Struct, frozen=True):
+    """Shows pages, which ``read`` returns by their places; the answer is ``None`` if it is closed.
+
+    ``turns`` are the keys that turn pages, ``closes`` those that close beside escape; with
+    ``jumps`` a letter goes to a line that begins with it. Without a ``height`` the dialog is as
+    high as its list.
+    """
+
+    read: Callable[[int], DialogPage]
+    count: int = 1
+    at: int = 0
+    turns: Mapping[str, int] = {}
+    closes: frozenset[str] = frozenset({"q"})
+    jumps: bool = False
+    width: int = 80
+    height: int = 0
+
+
+def one_page(page: DialogPage, **more: Any) -> PageForm:
+    """Return the form of a single page."""
+    return PageForm(lambda _at: page, **more)
+
+
+def choice(title: str, lines: Sequence[str]) -> PageForm:
+    """Return the form of a short list; the answer is the index of the chosen line."""
+    keys = ("enter", "chooses"), ("j k", "move"), ("esc", "closes")
+    return one_page(
+        DialogPage(title, keys, choices=[Choice(one, at) for at, one in enumerate(lines)])
+    )
 
 
 class NoteForm(Struct, frozen=True):
@@ -93,74 +132,12 @@ class TagsForm(Struct, frozen=True):
     toggle: Callable[[int, float], Sequence[str]]
 
 
-class HistoryForm(Struct, frozen=True):
-    """Shows the events of the item and of the reviewer, each newest first.
-
-    ``found`` returns the result of the re-run that an event records, if any. The answer is the
-    chosen event or ``None``.
-    """
-
-    title: str
-    item: Sequence[Event]
-    session: Sequence[Event]
-    found: Callable[[Event], RerunResult | None]
-
-
-class DiffPage(Struct, frozen=True):
-    """One verdict to compare with: a re-run or, with ``flips``, the same content in another run.
-
-    ``halt`` says how far a stopped re-run came.
-    """
-
-    other: Item
-    halt: str = ""
-    flips: Flips | None = None
-
-
-class DiffForm(Struct, frozen=True):
-    """Compares an item with others, ``whole`` if re-runs are among them; ``read`` returns one.
-
-    The answer is the run whose flipped verdicts are to be shown, or ``None``.
-    """
-
-    item: Item
-    count: int
-    whole: bool
-    blind: bool
-    read: Callable[[int], DiffPage]
-
-
-class ExplainForm(Struct, frozen=True):
-    """Shows terms with their sentences, the chosen one first; there is no answer."""
-
-    terms: Sequence[GlossaryTerm]
-
-
-class PanelsForm(Struct, frozen=True):
-    """Shows how two panels compare; the answer is True if the verdicts behind it are wanted."""
-
-    found: PanelComparison
-    blind: bool
-
-
-class TeamForm(Struct, frozen=True):
-    """Shows how far the reviewers of a run agree; the answer is True if the disputed are wanted.
-
-    ``disputed`` counts the verdicts on which people differ and that nobody adjudicated.
-    """
-
-    run: str
-    document: Document
-    disputed: int
-
-
 class HelpForm(Struct, frozen=True):
     """Shows the keys that work now; the answer is the action to carry out or ``None``."""
 
 
 Form: TypeAlias = (
-    "PromptForm | QuestionForm | OrderForm | ChoiceForm | NoteForm | TagsForm | HistoryForm"
-    " | DiffForm | PanelsForm | TeamForm | ExplainForm | HelpForm | RerunForm"
+    "PromptForm | QuestionForm | NoteForm | TagsForm | PageForm | HelpForm | RerunForm"
 )
 
 

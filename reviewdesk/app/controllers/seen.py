@@ -252,7 +252,6 @@ class Exposure:
     """Remembers which items and which queue rows were on screen with the panel's answer shown."""
 
     def __init__(self) -> None:
-        """Start with nothing seen."""
         self._opened: set[str] = set()
         self._listed: set[int] = set()
         self._stored: set[int] = set()

@@ -73,7 +73,6 @@ class SessionQueue:
             self._wait(step) if self._later else step()
 
     def _wait(self, step: Callable[[], object]) -> bool:
-        """Take a step once the queue is whole; return False."""
         self._later.append(step)
         return False
 
@@ -265,7 +264,6 @@ class ReviewSession(SessionQueue):
             self.show(self._next_undecided(-1) or 0)
 
     def _read_on(self, land: Callable[[], object]) -> None:
-        """Show that the queue is being read, and land once it is whole."""
         self.session = replace(self.session, item=None, index=None, page=Page.READING)
         self._wait(land)
 

@@ -8,7 +8,14 @@ from functools import partial
 from reviewdesk.app.controllers.core import REVIEW, Core, item_to_change
 from reviewdesk.app.controllers.jobs import TEAM, Job, Report
 from reviewdesk.app.controllers.labels import WORDS
-from reviewdesk.app.controllers.requests import ChoiceForm, FieldInput, PromptForm, TeamForm
+from reviewdesk.app.controllers.requests import (
+    DialogPage,
+    FieldInput,
+    PageForm,
+    PromptForm,
+    choice,
+    one_page,
+)
 from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.controllers.state import Page
 from reviewdesk.desk import Desk
@@ -111,7 +118,7 @@ class TeamController:
                 form = PromptForm("Why, for", hint="enter alone gives no reason", name=name)
                 core.ask(form, partial(self._settle, item, [*WORDS][place]))
 
-        core.ask(ChoiceForm(f"What did {name} deserve? {given}", [*WORDS.values()]), chosen)
+        core.ask(choice(f"What did {name} deserve? {given}", [*WORDS.values()]), chosen)
 
     def _settle(self, item: Item, truth: Truth, answer: FieldInput | None) -> None:
         """Save an adjudication as one event, unless the reason was left with escape."""
@@ -140,21 +147,27 @@ class TeamController:
 
         core, session = self._core, self._core.session
 
-        def read(desk: Desk, _report: Report) -> TeamForm:
+        def read(desk: Desk, _report: Report) -> PageForm:
             page = agreement.team_page(desk, session.run)
             found = agreement.disagreements(desk, session.run)
             document = views.whole(page, found, blind=session.view.blind)
-            return TeamForm(session.run.name, document, page.disputed)
+            wanted = [("enter", "shows the disputed")] * bool(page.disputed)
+            shown = DialogPage(
+                f"Reviewers of {show_line(session.run.name, 60)}",
+                (*wanted, ("j k", "scroll"), ("esc", "closes")),
+                document=document,
+                answers={"enter": True} if page.disputed else {},
+            )
+            return one_page(shown, width=112, height=44)
 
         def ended(found: object, error: ReviewDeskError | None) -> None:
             if error is not None:
                 core.complain(error)
-            elif isinstance(found, TeamForm) and not core.asking:
+            elif isinstance(found, PageForm) and not core.asking:
                 core.ask(found, self._closed)
 
         core.jobs.runner.start(Job(TEAM, read, ended, fault="no agreement"))
 
     def _closed(self, wanted: bool | None) -> None:
-        """Show the verdicts on which people differ, if they are wanted."""
         if wanted:
             self._use_filter("label:disputed")

@@ -117,7 +117,6 @@ class UndoController:
 
 
 def _is_of(event: Event, run: Run) -> bool:
-    """Return True if an event belongs to ``run``, or to no run."""
     return event.run in {None, run.hash, run.name}
 
 
@@ -131,7 +130,6 @@ def _event_text(event: Event) -> str:
 
 
 def _clip(text: str, width: int = 80) -> str:
-    """Cut an id at its end to ``width`` cells, with an ellipsis."""
     return text if fitting(text, width) == len(text) else text[: fitting(text, width - 1)] + "…"
 
 

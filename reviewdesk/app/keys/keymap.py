@@ -165,7 +165,6 @@ def _is_drawable(char: str) -> bool:
 
 @cache
 def _signs() -> Mapping[str, str]:
-    """Return the signs on keyboards, by Textual's name of their key."""
     found = map(chr, chain.from_iterable(_BLOCKS))
     return {_char_key(char): char for char in found if _is_drawable(char) and not char.isalnum()}
 

@@ -54,7 +54,6 @@ class RegistryProvider(Provider):
         return [action for action in self._chooser.likely() if action.id != "palette"]
 
     def _shown(self, action: Action) -> Content:
-        """Return the line of an action: its keys, and what it does."""
         keys = self._chooser.keymap.shown(action.id)
         return Content(f"{pad(keys, _COLUMN)}{action.title}")
 

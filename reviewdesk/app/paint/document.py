@@ -205,7 +205,6 @@ def _fit(
 
 
 def _cells(row: Row, marks: int) -> list[Content]:
-    """Return the cells of a row, the first with its mark in ``marks`` cells before it."""
     sign = cut(words_line(row.mark or ""), marks)
     cells = [words_line(cell, Tone.MUTED if cell == NONE else Tone.TEXT) for cell in row.cells]
     return [sign.pad_right(marks - sign.cell_length) + cells[0], *cells[1:]]

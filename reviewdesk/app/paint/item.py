@@ -119,14 +119,12 @@ def pages(item: Item) -> int:
 
 
 def _title(item: Item, width: int, *, hidden: bool) -> _Part:
-    """Return what stands above the texts: the line of verdict, the item's name and signs."""
     lines = section_lines(Section("", verdict.title(item, blind=hidden)), width)
     decided = [] if hidden else section_lines(Section("", verdict.headline(item)), width)
     return _Part(TITLE, decided, PaintedText.counted(lines))
 
 
 def _together(texts: Mapping[str, str], width: int, reading: ReadingOptions) -> bool:
-    """Return True if two responses stand side by side."""
     return texts.keys() >= {*RESPONSES} and reading.beside and reading.wrap and width >= BESIDE
 
 
@@ -179,7 +177,6 @@ def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str
 
 
 def _worth(one: _Part, size: int, spare: int) -> int:
-    """Return ``size``, or all of a text if little would hide and ``spare`` lines allow it."""
     more = len(one.text.lines) - size
     return size + more if 0 < more <= min(spare, _WORTH - 2) else size
 

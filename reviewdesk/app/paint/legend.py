@@ -123,7 +123,6 @@ def _flags() -> Iterable[tuple[Piece, str]]:
 
 
 def _facts(signs: Iterable[tuple[Piece, str]], width: int) -> Lines:
-    """Return the signs side by side, as many on a line as fit."""
     return flow((line("  ", sign, f" {text}") for sign, text in signs), width, 2)
 
 

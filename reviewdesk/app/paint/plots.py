@@ -66,7 +66,6 @@ class Canvas:
     """A grid of cells over the unit square. Column 0 is at the left, row 0 at the top."""
 
     def __init__(self, columns: int, rows: int) -> None:
-        """Start blank, with at least two columns and two rows."""
         self.columns, self.rows = max(2, columns), max(2, rows)
         self._cells = [[(" ", "")] * self.columns for _ in range(self.rows)]
 
@@ -155,7 +154,6 @@ def _draw(canvas: Canvas, found: Fit, each: int) -> None:
 
 
 def _columns(one: Bin, each: int) -> range:
-    """Return the columns of a bin. The last bin also has the column of confidence 1."""
     return range(one.index * each, (one.index + 1) * each + (one.index == _BINS - 1))
 
 
@@ -174,7 +172,6 @@ def _plot_lines(canvas: Canvas) -> Lines:
 
 
 def _edge_labels(each: int) -> str:
-    """Return the labels of the bin edges, as many as fit, each under its column."""
     step = 1 if each >= _ROOMY else 2 if each > 1 else 5
     names = [f"{tick / _BINS:.1f}" if tick else " 0" for tick in range(0, _BINS, step)]
     return "".join(pad(name, each * step) for name in names) + " 1"

@@ -84,7 +84,6 @@ def flag_names(flags: Flag, room: int) -> str:
 
 
 def _leading(names: Sequence[str], between: str, room: int) -> str:
-    """Return as many names as fit, from the first on."""
     fitting = (between.join(names[:count]) for count in range(len(names), 0, -1))
     return next((text for text in fitting if len(text) <= room), "")
 
@@ -166,12 +165,10 @@ def _names(row: QueueRow, width: int, ink: str) -> list[Piece]:
 
 
 def _says_more(row: QueueRow) -> bool:
-    """Whether the test's title says more than the id does."""
     return _bare(inline(row.test)) not in _bare(inline(row.id))
 
 
 def _bare(name: str) -> str:
-    """Return a name without what an id writes otherwise than a title: case, spaces, signs."""
     return "".join(filter(str.isalnum, name.casefold()))
 
 

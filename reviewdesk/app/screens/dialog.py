@@ -131,7 +131,6 @@ class Dialog(ModalScreen[ScreenResultType]):
     """
 
     def __init__(self) -> None:
-        """Stand in the place of the class."""
         super().__init__(classes="-low" if self.low else "")
 
     # what each dialog defines

@@ -1,26 +1,32 @@
-"""Small dialogs: a question, a choice and the order of the queue."""
+"""The dialogs without a field: a question, and pages of a document or a list."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from reviewdesk.app.controllers.requests import ChoiceForm, OrderForm, QuestionForm
-from reviewdesk.app.paint.styled import inline, paragraph
+from reviewdesk.app.controllers.requests import Choice, DialogPage, PageForm, QuestionForm
+from reviewdesk.app.keys.actions import LABEL, Action, by_group
+from reviewdesk.app.keys.keymap import NO_KEY
+from reviewdesk.app.paint.document import document_lines, words_line
+from reviewdesk.app.paint.legend import legend_lines
+from reviewdesk.app.paint.styled import Lines, cut, heading, inline, pad, paragraph
+from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.dialog import ChoiceList, Dialog, Keys, ListDialog
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.app.widgets.lines import Bar
-from reviewdesk.domain.query import words
-from reviewdesk.domain.query.filter import ORDERS, hidden_order
+from reviewdesk.app.widgets.lines import Bar, Pane
+from reviewdesk.views.document import Document
 
-_BLIND_DRAW = "a seeded permutation of all"
-_COLUMN = max(map(len, ORDERS)) + 2
-_HIDDEN_ORDER = "hidden: asks first"
+WIDTH = 72
+"""The width of the headings of the help."""
 
 
 class Question(Dialog[bool]):
@@ -33,7 +39,6 @@ class Question(Dialog[bool]):
     ]
 
     def __init__(self, form: QuestionForm) -> None:
-        """Ask the question of ``form``."""
         super().__init__()
         self._form = form
 
@@ -56,94 +61,161 @@ class Question(Dialog[bool]):
         self.dismiss(answer)
 
 
-class ChoiceDialog(ListDialog[int | None]):
-    """Offers a list; closes with the index of the chosen option, ``None`` without a choice."""
+class PageDialog(ListDialog[Any]):
+    """Draws the pages of a form, one at a time; closes with what a key or a line answers."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [("escape,q", "close", "Close")]
-
-    def __init__(self, form: ChoiceForm) -> None:
-        """Offer the options of ``form``."""
-        super().__init__()
-        self._form = form
-
-    def title_facts(self) -> tuple[str, str, str]:
-        """Return the title of the form."""
-        return self._form.title, "", ""
-
-    def content(self) -> ComposeResult:
-        """Show the list."""
-        yield ChoiceList(
-            *(Option(Content(inline(o, 200))) for o in self._form.options), markup=False
-        )
-
-    def keys(self) -> Keys:
-        """Return the keys of a list."""
-        return ("enter", "chooses"), ("j k", "move"), ("esc", "closes")
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Close with the choice."""
-        self.dismiss(event.option_index)
-
-
-class OrderDialog(ListDialog[str | None]):
-    """Choose the order of the queue."""
-
+    CSS = """
+    PageDialog.-high > #box { height: 100%; }
+    PageDialog.-high ChoiceList, PageDialog Pane { height: 1fr; max-height: 100%; }
+    PageDialog Pane, PageDialog.-document ChoiceList { display: none; }
+    PageDialog.-document Pane { display: block; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
-        ("escape,q,o", "close", "Close"),
-        ("minus", "turn", "Descending"),
-        *((letter, f"jump('{letter}')", "Jump") for letter in sorted({n[0] for n in ORDERS})),
+        ("escape", "close", "Close"),
+        ("tab", "turn('tab')", "Next page"),
+        ("shift+tab", "turn('shift+tab')", "DialogPage before"),
     ]
 
-    def __init__(self, form: OrderForm) -> None:
-        """Open with the order that is in force."""
+    def __init__(self, form: PageForm) -> None:
         super().__init__()
-        self._order, self._blind = form.order, form.blind
-        self._descending = form.order.startswith("-")
+        self._form, self._at = form, form.at
+        self._page = form.read(form.at)
 
     def title_facts(self) -> tuple[str, str, str]:
-        """Return the direction beside the title."""
-        return "Order of the queue", "", "descending" if self._descending else "ascending"
+        """Return what the page in view is about."""
+        page = self._page
+        return inline(page.title, 200), page.name, page.note
 
     def content(self) -> ComposeResult:
-        """List every order with what it brings up first."""
-        yield ChoiceList(
-            *(Option(Content(f"{name:<{_COLUMN}}{self._note(name)}"), id=name) for name in ORDERS),
-            markup=False,
-        )
+        """Yield a line, a list and a text, as far as the page has them."""
+        yield Bar(self._lead, id="lead")
+        yield ChoiceList(markup=False)
+        yield Pane()
 
     def keys(self) -> Keys:
-        """Return the keys of the list, and the one that reverses."""
-        way = "ascending" if self._descending else "descending"
-        return (
-            ("enter", "chooses"),
-            ("-", way),
-            ("j k", "move"),
-            ("letters", "jump"),
-            ("esc", "closes"),
-        )
+        """Return the keys of the page in view."""
+        return self._page.keys
+
+    def moving(self) -> Widget:
+        """Return the list or the text in view."""
+        return self.query_one(OptionList if self._page.document is None else Pane)
+
+    @property
+    def text(self) -> str:
+        """The list as plain text."""
+        return "\n".join(str(option.prompt) for option in self.query_one(OptionList).options)
 
     def on_mount(self) -> None:
-        """Highlight the order in force."""
-        name = self._order.removeprefix("-")
-        self.query_one(OptionList).highlighted = ORDERS.index(name) if name in ORDERS else 0
+        """Draw the first page."""
+        box = self.query_one("#box")
+        box.styles.width = self._form.width
+        if self._form.height:
+            self.add_class("-high")
+            box.styles.max_height = self._form.height
+        self._show()
 
-    def _note(self, name: str) -> str:
-        if self._blind and hidden_order(name):
-            return _HIDDEN_ORDER
-        return _BLIND_DRAW if self._blind and name == "draw" else words.ORDERS[name]
+    def on_resize(self, event: events.Resize) -> None:
+        """Keep the keys in view, whatever the height."""
+        if self._form.height:
+            Dialog.on_resize(self, event)
+        else:
+            super().on_resize(event)
 
-    def action_jump(self, letter: str) -> None:
-        """Highlight the next order that begins with ``letter``, from the top after the last."""
-        options = self.query_one(OptionList)
-        after = (options.highlighted or 0) + 1
-        around = [*range(after, len(ORDERS)), *range(after)]
-        options.highlighted = next(i for i in around if ORDERS[i].startswith(letter))
+    def _lead(self, width: int) -> Lines:
+        return [cut(words_line(self._page.lead), width)]
 
-    def action_turn(self) -> None:
-        """Reverse the direction."""
-        self._descending = not self._descending
+    def _show(self) -> None:
+        page, options = self._page, self.query_one(OptionList)
+        self.set_class(page.document is not None, "-document")
+        self.query_one("#lead").display = bool(page.lead)
+        self.query_one("#lead", Bar).redraw()
         self.redraw()
+        # A hidden list would keep the focus, and act on enter.
+        self.set_focus(None if page.document is not None else options)
+        if isinstance(document := page.document, Document):
+            self.query_one(Pane).paint(lambda width: document_lines(document, width))
+        elif document is not None:
+            self.query_one(Pane).paint(document)
+        else:
+            kept = options.highlighted if len(options.options) == len(page.choices) else None
+            options.clear_options()
+            options.add_options([_option(one) for one in page.choices])
+            if not page.choices:
+                options.add_option(Option(Content("nothing yet"), disabled=True))
+            options.highlighted = page.chosen if kept is None else kept
+            if kept is None:
+                options.scroll_home(animate=False)
+
+    def action_turn(self, key: str) -> None:
+        """Show another page."""
+        if by := self._form.turns.get(key):
+            self._at = (self._at + by) % self._form.count
+            self._page = self._form.read(self._at)
+            self._show()
+
+    def on_key(self, event: events.Key) -> None:
+        """Close, answer, turn the page, or jump to a line that begins with a letter."""
+        key = event.key
+        if key in self._form.closes:
+            self.dismiss(None)
+        elif key in self._page.answers:
+            self.dismiss(self._page.answers[key])
+        elif key in self._form.turns:
+            self.action_turn(key)
+        elif not (self._form.jumps and self._jump(key)):
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _jump(self, letter: str) -> bool:
+        """Highlight the next line that begins with a letter, from the top after the last."""
+        options, count = self.query_one(OptionList), len(self._page.choices)
+        after = (options.highlighted or 0) + 1
+        around = [*range(after, count), *range(after)]
+        starts = (at for at in around if str(options.options[at].prompt).startswith(letter))
+        found = next(starts, None)
+        if found is not None:
+            options.highlighted = found
+        return found is not None
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Close with the chosen order."""
-        self.dismiss(("-" if self._descending else "") + (event.option.id or "draw"))
+        """Close with the answer of a line; go on to the next line if it has none."""
+        answer = self._page.choices[event.option_index].answer
+        if answer is None:
+            self.action_move("cursor_down")
+        else:
+            self.dismiss(answer)
+
+
+def _option(one: Choice) -> Option:
+    prompt = words_line(one.text)
+    if one.below:
+        prompt = prompt.stylize("bold") + Content(f"\n  {inline(one.below, 2000)}")
+    name = one.answer if isinstance(one.answer, str) else None
+    return Option(prompt, id=name, disabled=one.head)
+
+
+def live_actions(screen: DeskScreen, every: Iterable[Action]) -> list[tuple[Action, str]]:
+    """Return every action that a key can start now, with its keys, the likely ones first."""
+    active = {found.binding.id for key, found in screen.active_bindings.items() if key != NO_KEY}
+    keymap = screen.front.keymap
+    return [(action, keymap.shown(action.id)) for action in every if action.id in active]
+
+
+def help_form(active: list[tuple[Action, str]]) -> PageForm:
+    """Return the help: every active key, by group, and every sign; it answers an action to do."""
+    keys, choices = {action.id: shown for action, shown in active}, list[Choice]()
+    for group, members in by_group(action for action, _ in active).items():
+        choices.append(Choice(heading(group.upper(), WIDTH).plain, head=True))
+        choices += [Choice(f"  {pad(keys[a.id], 12)} {a.title}", a.id) for a in members]
+    # The list begins with an action that gives no label.
+    harmless = {action.id for action, _ in active if action.group != LABEL}
+    chosen = next((at for at, one in enumerate(choices) if one.answer in harmless), 0)
+    move, close = ("j k", "move"), ("esc", "closes")
+    pages = (
+        DialogPage("Keys", (("enter", "does it"), ("tab", "signs"), move, close), choices=choices,
+             chosen=chosen),
+        DialogPage("Signs", (("tab", "keys"), ("j k", "scroll"), close), document=legend_lines),
+    )  # fmt: skip
+    closes = frozenset({"q", "question_mark"})
+    return PageForm(pages.__getitem__, 2, turns={"tab": 1}, closes=closes, height=52)

@@ -106,7 +106,6 @@ class Consent:
     """The state of the consent page: which sheet of the payloads it shows, and in which form."""
 
     def __init__(self, ready: ReadyRerun) -> None:
-        """Start with the first sheet, message by message."""
         self.ready, self.notice = ready, ""
         self._payloads = list(payloads(ready.held.values()))
         self._page, self._exact = 0, False
@@ -306,7 +305,6 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
             self._act(partial(self._form.give_up, chosen))
 
     def _choosing(self) -> bool:
-        """Return True on the first page; on the consent page, cancel and return False."""
         if self._consent is not None:
             self.dismiss(None)
         return self._consent is None

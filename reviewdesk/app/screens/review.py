@@ -105,7 +105,6 @@ class ReviewTexts:
 
 
 def _item_facts(state: ViewState) -> tuple[object, ...]:
-    """Return all that the item's pane depends on, beside the width."""
     session = state.session
     page = None if session.item else (session.view, session.progress, state.figures)
     return session.item, session.page, session.hidden, session.withheld, state.reading, page
@@ -383,7 +382,6 @@ def _title_notes(state: ViewState) -> dict[str, str]:
 
 
 def _pace_text(pace: Pace | None) -> str:
-    """Return the labels per hour, in words; empty until the pace is steady."""
     if pace is None or not pace.steady:
         return ""
     return f" · {pace.per_hour:.0f} per hour"

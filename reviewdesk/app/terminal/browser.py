@@ -26,7 +26,6 @@ class BrowserDriver(GuardedDriver, WebDriver):
     """Closes the app, so that it saves, when the pipe ends that its keys come by."""
 
     def __init__(self, app: Any, **options: Any) -> None:
-        """Remember the app."""
         super().__init__(app, **options)
         self._leaves: Leaves = app
 
@@ -55,7 +54,6 @@ class BrowserDriver(GuardedDriver, WebDriver):
             self._leaves.hang_up()
 
     def _on_meta(self, packet_type: str, payload: bytes) -> None:
-        """Act on a message of the server; one that no server of ours sends is dropped."""
         with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
             super()._on_meta(packet_type, payload)
 

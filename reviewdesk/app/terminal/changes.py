@@ -153,7 +153,6 @@ class CellWriter:
     """Writes cells with as few changes of style as they need, starting and ending plain."""
 
     def __init__(self) -> None:
-        """Start with nothing written."""
         self._pieces: list[str] = []
         self._look = PLAIN
 
@@ -205,7 +204,6 @@ class Shown:
     """Keeps the cells that were sent. What it does not know it sends."""
 
     def __init__(self) -> None:
-        """Start with an unknown screen."""
         self._rows: dict[int, list[Cell | None]] = {}
         self._wide: set[int] = set()
         """The rows in which a text of more than a character a cell was drawn."""
@@ -292,7 +290,6 @@ def _unknown_left(row: list[Cell | None], at: int) -> None:
 
 
 def _unknown_right(row: list[Cell | None], at: int) -> None:
-    """Make the end of a text unknown whose start was overwritten up to ``at``."""
     while at < len(row) and (cell := row[at]) is not None and not cell.text:
         row[at] = None
         at += 1
@@ -339,7 +336,6 @@ class ChangesDriver(GuardedDriver):
     """Draws as the driver does that it is mixed into, by less: the cells that change."""
 
     def __init__(self, app: Any, **options: Any) -> None:
-        """Share with the app what the terminal shows."""
         super().__init__(app, **options)
         holder: HasShown = app
         self.shown = holder.shown
@@ -379,7 +375,6 @@ class ChangesApp(App[None], inherit_bindings=False):
     """An app that knows what its terminal shows, and sends what differs from that."""
 
     def __init__(self) -> None:
-        """Begin with nothing known."""
         self.shown = Shown()
         if not os.environ.get("NO_COLOR"):
             # Textual treats an empty value as set.

@@ -40,7 +40,6 @@ class PasteMarks:
     """
 
     def __init__(self) -> None:
-        """Start outside of a paste."""
         self._held, self._inside = "", False
         self._given = False
         """Whether the parser has the first character of ``_held`` already."""

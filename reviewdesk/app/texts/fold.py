@@ -49,7 +49,6 @@ def joined(text: str, at: int) -> bool:
 
 
 def _sticks(before: int, char: str, nature: int, *, alone: bool) -> bool:
-    """Whether a character belongs to the grapheme before it; ``alone`` if that is one character."""
     if nature & _EXTENDS or (before & _TIES and char >= "\u0300"):
         return True
     return alone and bool(before & nature & _REGIONAL)
@@ -119,7 +118,6 @@ def cuts(text: str, first: int, rest: int) -> list[Cut]:
 
 
 def _skip_spaces(text: str, start: int) -> int:
-    """Return the place of the first character from ``start`` on that is not a space."""
     while start < len(text) and text[start] == " ":
         start += 1
     return start
@@ -185,7 +183,6 @@ def _pieces(text: str, start: int, room: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _breaks(before: str, char: str) -> bool:
-    """Whether a line may break between two characters that have no space between them."""
     if not (_ideograph(before) or _ideograph(char)):
         return False
     return char not in _NO_START and before not in _NO_END
@@ -193,5 +190,4 @@ def _breaks(before: str, char: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def _ideograph(char: str) -> bool:
-    """Whether a character is wide and not Hangul, whose words have spaces."""
     return char >= "\u2e80" and not "\uac00" <= char <= "\ud7a3" and cell_len(char) == 2

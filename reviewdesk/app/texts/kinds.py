@@ -178,7 +178,6 @@ def _signs() -> dict[TextKind, re.Pattern[str]]:
 
 
 def _has_prose(head: str) -> bool:
-    """Whether at least one line outside comments and strings reads like prose."""
     return any(_is_prose(line.rstrip()) for line in _ASIDE.sub("", head).split("\n"))
 
 

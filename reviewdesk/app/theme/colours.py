@@ -181,7 +181,6 @@ _PAIRS = {
 
 
 def _sixteen(base: Theme, inks: Mapping[str, str]) -> Theme:
-    """Return a 16-colour theme of Textual's with these inks; all others are the terminal's own."""
     ours = {name: _DEFAULT for name in DESK.variables if name.startswith("desk-")}
     ours |= {f"desk-{ink}": f"ansi_{colour}" for ink, colour in inks.items()}
     return dataclasses.replace(base, variables={**base.variables, **ours, **_PAIRS})

@@ -29,7 +29,6 @@ class RowChosen(Message):
     """A line of the queue was clicked."""
 
     def __init__(self, index: int) -> None:
-        """Carry the index into the queue."""
         super().__init__()
         self.index = index
 
@@ -38,7 +37,6 @@ class RuleDragged(Message):
     """The rule at the left of a pane was dragged."""
 
     def __init__(self, pane: str, column: int) -> None:
-        """Carry the pane's name, and the column of the screen that the mouse is at."""
         super().__init__()
         self.pane, self.column = pane, column
 
@@ -47,7 +45,6 @@ class PaintFailed(Message):
     """A widget met an error while painting; the screen shows it on the status line."""
 
     def __init__(self, error: ReviewDeskError) -> None:
-        """Carry the error."""
         super().__init__()
         self.error = error
 
@@ -56,7 +53,6 @@ class ItemDrawn(Message):
     """A frame with an item was drawn; the screen tells the controller what it shows."""
 
     def __init__(self, drawn: DrawnItem) -> None:
-        """Carry what is on screen."""
         super().__init__()
         self.drawn = drawn
 
@@ -165,7 +161,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        """Start empty."""
         super().__init__(id=id)
         self._painter: Painter = lambda _width: []
         self._lines: Lines = []
@@ -218,12 +213,10 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self.scroll_to(y=self._anchored_line(), animate=False)
 
     def _anchored_line(self) -> int:
-        """Return the line of the passage that stays at the top."""
         top, total = self._anchor
         return top * len(self._lines) // max(1, total)
 
     def _anchor_at(self, line: int) -> None:
-        """Remember the passage that a line shows."""
         self._anchor = (line, len(self._lines))
 
     def on_resize(self) -> None:
@@ -265,7 +258,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def _furthest(self) -> int:
-        """How many columns the text can be scrolled to the right."""
         if self._widest is None:
             self._widest = max((content.cell_length for content in self._lines), default=0)
         return max(0, self._widest - max(1, self._width - 1))

@@ -24,7 +24,6 @@ class ItemPane(Pane):
     """A pane that keeps its passage and not its line, and reports what it has drawn."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        """Start empty."""
         super().__init__(id=id)
         self.layout_of_item = ItemLayout()
         self._top: Place | TextPassage = Place()
@@ -131,7 +130,6 @@ class JuryPane(Pane):
     """A pane that remembers its scroll position for every item."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        """Start empty."""
         super().__init__(id=id)
         self._item = ""
         self._left_at: dict[str, tuple[int, int]] = {}

@@ -141,7 +141,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         return page[place] if place < len(page) else None
 
     def _post_failure(self, error: ReviewDeskError) -> None:
-        """Post the failure after drawing: a message posted while drawing stops at the screen."""
         self.post_message(PaintFailed(error))
 
     def render_lines(self, crop: Region) -> list[Strip]:

@@ -73,6 +73,5 @@ def vocabulary(desk: Desk, run: Run) -> Vocabulary:
 
 
 def _names(found: Iterable[str | None]) -> tuple[str, ...]:
-    """Return up to ``_MOST`` texts, sorted, taking those that differ only in case as one."""
     folded = {name.casefold(): name for name in found if isinstance(name, str)}
     return tuple(sorted(folded.values(), key=str.casefold)[:_MOST])

@@ -32,7 +32,6 @@ class PaceReader:
     """A reviewer's pace in one run, up to the last event of the log that was read."""
 
     def __init__(self) -> None:
-        """Start before the first event."""
         self._pacing, self._seq = Pacing(), 0
 
     def pace(self, desk: Desk, run: Run) -> Pace:

@@ -76,7 +76,6 @@ def _keep_digits(desk: Desk, configured: Sequence[str], own: Sequence[str]) -> t
 
 
 def _digits(desk: Desk) -> tuple[str, ...]:
-    """Return the desk's tags by digit; earlier versions kept those of each reviewer."""
     stored = _stored_digits(desk.conn, DESK)
     return stored or _stored_digits(desk.conn, desk.reviewer)
 

@@ -30,7 +30,6 @@ class HeldColumns:
     """The columns of the run that was asked for last, which the connections of a desk share."""
 
     def __init__(self) -> None:
-        """Hold nothing yet."""
         self._held: RunColumns | None = None
         self._loaded: tuple[int, ...] = ()
         self._labelled = -1
@@ -141,7 +140,6 @@ def warm(desk: QueueFile, run: Run) -> None:
 
 
 def _in_file(kept: Filter, order: str) -> bool:
-    """Return True if the file tells the order of the queue at once."""
     return not kept.groups and parse_order(order)[0] in queue.IN_FILE
 
 
@@ -177,7 +175,6 @@ class _Query:
     """One filter and order over the columns of a run."""
 
     def __init__(self, desk: QueueFile, run: Run, kept: Filter, order: str) -> None:
-        """Read the columns that are needed, and find what the filter keeps."""
         # Imported here because it loads numpy, which a queue in the order of the file spares.
         from reviewdesk.domain.query.masks import columns_of, mask_of
         from reviewdesk.domain.query.run_columns import RunFacts

@@ -51,7 +51,6 @@ class WorkLog:
     """
 
     def __init__(self, desk: Desk, run: Run, share: float = 0) -> None:
-        """Start before the first event."""
         self.run, self._desk, self._seq = run, desk, 0
         self._draw = RepeatDraw(_seed(desk, run), share)
         self._actions: dict[int, list[WorkEvent]] = {}
@@ -179,13 +178,11 @@ def _put(log: list[T], one: T, *, by: Callable[[T], int], stands: bool) -> None:
 
 
 def _newest_label(log: Sequence[WorkEvent], before: float = math.inf) -> WorkEvent | None:
-    """Return the newest label among the events of an item, of those before an event."""
     labels = (one for one in reversed(log) if one.kind == "label" and one.key < before)
     return next(labels, None)
 
 
 def _seed(desk: Desk, run: Run) -> str:
-    """Return the key of the draw, of which the desk's id is on no screen."""
     text = "\n".join(("repeat", desk_id(desk.conn), run.seed, desk.reviewer))
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 

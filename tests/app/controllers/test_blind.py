@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.requests import HistoryForm
 from reviewdesk.app.controllers.state import Page
 from reviewdesk.app.paint.item import item_lines
 from reviewdesk.desk import Desk
@@ -16,7 +15,7 @@ from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings
 from reviewdesk.views.verdict import FIGURES
 from tests.app.builders import open_run, report, verdict
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, dialog_events, reviewing
 
 
 @pytest.mark.parametrize("opened_by", ["reveal", "label.pass"])
@@ -138,8 +137,7 @@ def test_what_an_agent_suggests_is_hidden_until_the_persons_own_label(tmp_path: 
             line.plain for line in item_lines(before, 80, hidden=True)
         )
         review.press("history")
-        assert isinstance(review.dialog, HistoryForm)
-        assert review.dialog.item == []
+        assert dialog_events(review) == []
         review.answer(None)
         review.press("copy.json")
         assert "day 31" not in review.copied

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.pages import PAGES
-from reviewdesk.app.controllers.requests import ChoiceForm
 from reviewdesk.app.controllers.state import CalibrationState
 from reviewdesk.app.screens.pages import page_lines
 from reviewdesk.domain.records import Truth, View
@@ -15,7 +14,7 @@ from reviewdesk.domain.stats.figures import Target
 from reviewdesk.errors import DeskError
 from reviewdesk.settings import Feedback, Settings
 from tests.app.builders import open_run, report, verdict
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, dialog_lines, reviewing
 
 NAMES = [page.name for page in PAGES]
 
@@ -30,8 +29,7 @@ def text(review: Review) -> str:
 
 
 def options(review: Review) -> list[str]:
-    assert isinstance(review.dialog, ChoiceForm)
-    return list(review.dialog.options)
+    return dialog_lines(review)
 
 
 def reads(review: Review) -> list[str]:

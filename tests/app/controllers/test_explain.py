@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reviewdesk.app.controllers.requests import ExplainForm, TakeLines
+from reviewdesk.app.controllers.requests import TakeLines
 from reviewdesk.domain.records import View
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, dialog_lines, reviewing
 
 STRIP = ["labelled  n 20 ECE 0.100 Brier 0.200 · census"]
 
@@ -18,8 +18,7 @@ def explained(review: Review, lines: list[str]) -> list[str]:
     assert isinstance(request, TakeLines)
     request.then(lines)
     review.after()
-    assert isinstance(review.dialog, ExplainForm)
-    words = [term.word for term in review.dialog.terms]
+    words = dialog_lines(review)
     review.answer(None)
     return words
 

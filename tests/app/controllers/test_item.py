@@ -7,19 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.requests import (
-    DiffForm,
-    HistoryForm,
-    NoteForm,
-    PromptForm,
-    Sideways,
-)
+from reviewdesk.app.controllers.requests import NoteForm, PromptForm, Sideways
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import drafts
 from reviewdesk.domain.records import View
+from reviewdesk.views.document import plain
 from tests.app.builders import open_run, report, verdict
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, dialog_events, dialog_page, reviewing
 
 
 def form_of(review: Review) -> PromptForm:
@@ -127,27 +122,23 @@ def test_commands_write_as_the_keys_do(tmp_path: Path) -> None:
         assert (review.item.tags, review.item.note) == (("wrong-policy", "tone"), "as I see it")
         review.command("cal")
         assert review.state.where == "calibration"
-        review.command("undo")
-        assert review.state.where == "review"
+        review.command("item")
+        review.press("undo")
         assert review.item.note is None
 
 
 # history and other runs
 
 
-def history_of(review: Review) -> HistoryForm:
-    assert isinstance(review.dialog, HistoryForm)
-    return review.dialog
-
-
 def test_history_tells_of_the_item_and_of_my_work_and_goes_there(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
         first = review.current
         review.press("label.pass", "label.fail", "undo", "history")
-        form = history_of(review)
-        assert [(e.label, e.undone) for e in form.item if e.label] == [("fail", True)]
-        assert form.session[-1].verdict == first
-        review.answer(form.session[-1])
+        told = [(e.label, e.undone) for e in dialog_events(review) if e.label]
+        mine = dialog_events(review, 1)
+        assert told == [("fail", True)]
+        assert mine[-1].verdict == first
+        review.answer(mine[-1])
         assert review.current == first
         review.press("history")
         review.answer(None)
@@ -161,24 +152,21 @@ def test_blind_history_holds_no_judgement_of_others(tmp_path: Path) -> None:
         other.close()
         review.controller.poll()
         review.press("history")
-        assert history_of(review).item == []
+        assert dialog_events(review) == []
         review.answer(None)
         review.press("blind", "history")
-        assert [event.detail["note"] for event in history_of(review).item] == ["the panel is right"]
+        assert [event.detail["note"] for event in dialog_events(review)] == ["the panel is right"]
 
 
 def test_two_runs_of_one_content_are_compared(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=View(order="file")) as review:
         second_run(review.desk)
         review.press("diff")
-        form = review.dialog
-        assert isinstance(form, DiffForm)
-        page = form.read(0)
+        page = dialog_page(review)
         # Items 1 and 2 of 6 fail in the second run, where two of their three jurors turned.
-        assert page.flips is not None
-        assert (page.flips.shared, page.flips.flipped) == (6, 2)
-        assert (form.count, form.whole, form.blind) == (1, False, False)
-        review.answer(page.other.run)
+        assert plain(page.lead) == "with again   6 items in both runs, 2 decided otherwise"
+        assert page.note == "1 of 1 other runs"
+        review.answer(page.answers["f"])
         assert review.session.view.filter == "flip:again"
         assert len(review.session.keys) == 2
 
@@ -199,9 +187,7 @@ def test_a_blind_comparison_is_told_to_count_no_decisions(tmp_path: Path) -> Non
         review.press("diff")
         assert "hidden until the item is labelled" in review.notice
         review.press("label.pass", "back", "diff")
-        form = review.dialog
-        assert isinstance(form, DiffForm)
-        assert form.blind
+        assert plain(dialog_page(review).lead) == "with again   6 items in both runs"
 
 
 def test_nothing_to_compare_with_says_so(tmp_path: Path) -> None:

@@ -270,7 +270,7 @@ def test_the_lines_of_the_queue_tell_what_is_being_saved(tmp_path: Path) -> None
             assert [row.marked for row in review.controller.rows(review.session.keys)][3]
             review.press("undo", "undo")
             assert marks_of(review) == ["p~", "f~", "·", "·", "·"]
-        assert marks_of(review) == ["p", "f?", "·", "·", "·"]
+        assert marks_of(review) == ["p", "f", "·", "·", "·"]
 
 
 def test_what_is_not_kept_for_later_says_so_at_once(tmp_path: Path) -> None:

@@ -6,16 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.app.controllers.requests import ChoiceForm, PanelsForm, QuestionForm
+from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Feedback, Settings
-from reviewdesk.views.comparison import two_panels
-from reviewdesk.views.document import Section
+from reviewdesk.views.document import Document, Section
 from tests.app.builders import report, verdict
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, dialog_lines, dialog_page, reviewing
 
 
 def other(desk: Desk, bodies: list[dict[str, Any]], name: str) -> Run:
@@ -23,9 +22,10 @@ def other(desk: Desk, bodies: list[dict[str, Any]], name: str) -> Run:
     return desk.load(Source.from_bytes(f"{name}.json", json.dumps(body).encode())).run
 
 
-def form(review: Review) -> PanelsForm:
-    assert isinstance(review.dialog, PanelsForm)
-    return review.dialog
+def shown(review: Review) -> Document:
+    found = dialog_page(review).document
+    assert isinstance(found, Document)
+    return found
 
 
 def test_the_chosen_run_is_compared_with_the_one_under_review(tmp_path: Path) -> None:
@@ -34,13 +34,9 @@ def test_the_chosen_run_is_compared_with_the_one_under_review(tmp_path: Path) ->
         review.press("screen.runs", "first")
         assert review.hint("run.compare") is True
         review.press("run.compare")
-        found = form(review).found
-        assert (found.first.name, found.second.name) == ("run", again.name)
-        # The other panel fails two of the six that this one passes.
-        assert (found.items, found.flips, found.labelled) == (6, 2, 0)
+        assert dialog_page(review).title == f"run against {again.name}"
         review.answer(True)
-        assert isinstance(review.dialog, ChoiceForm)
-        assert review.dialog.options[0] == "    2  decided otherwise in again   flip:again"
+        assert dialog_lines(review)[0] == "    2  decided otherwise in again   flip:again"
         review.answer(0)
         assert (review.state.where, review.session.view.filter) == ("review", "flip:again")
         assert len(review.session.keys) == 2
@@ -54,8 +50,7 @@ def test_from_the_run_under_review_the_newest_of_the_same_items_is_compared(
         review.press("screen.runs")
         assert review.hint("run.compare") is True
         review.press("run.compare")
-        found = form(review).found
-        assert (found.first.name, found.second.name) == ("run", again.name)
+        assert dialog_page(review).title == f"run against {again.name}"
 
 
 def test_the_run_under_review_is_not_compared_with_itself(tmp_path: Path) -> None:
@@ -76,10 +71,10 @@ def test_a_command_compares_with_the_newest_run_of_the_same_items(tmp_path: Path
         second_run(review.desk)
         other(review.desk, [verdict(99)], "alone")
         review.command("compare")
-        assert form(review).found.second.name == "again"
+        assert dialog_page(review).title == "run against again"
         review.answer(False)
         review.command("compare alone")
-        assert form(review).found.items == 0
+        assert dialog_page(review).title == "run against alone"
         review.answer(False)
         assert review.dialogs == []
 
@@ -89,12 +84,10 @@ def test_a_blind_session_compares_the_labelled_items_alone(tmp_path: Path) -> No
         second_run(review.desk)
         review.press("label.pass", "label.fail")
         review.command("compare again")
-        shown = form(review)
-        assert shown.blind
-        titles = [one.title for one in two_panels(shown.found, blind=True).every]
+        titles = [one.title for one in shown(review).every]
         assert titles == ["", "Right by the labels"]
         review.answer(True)
-        assert len(getattr(review.dialog, "options", ())) == 2
+        assert len(dialog_lines(review)) == 2
         review.answer(0)
         # What differs tells the panels' answers: that is asked about, as any filter is.
         assert isinstance(review.dialog, QuestionForm)
@@ -113,7 +106,7 @@ def test_unlabelled_items_change_nothing_that_a_blind_comparison_says(tmp_path: 
             ]
             other(review.desk, bodies, "twin")
             review.command("compare twin")
-            pages.append(two_panels(form(review).found, blind=True).every)
+            pages.append(shown(review).every)
     assert pages[0] == pages[1]
     assert len(pages[0]) == 2
 
@@ -126,7 +119,7 @@ def test_a_blind_comparison_without_labels_does_not_count_the_decisions(tmp_path
         with reviewing(tmp_path / str(len(more)), view=View(blind=True)) as review:
             other(review.desk, [verdict(i, **more) for i in range(1, 7)], "twin")
             review.command("compare twin")
-            pages.append(two_panels(form(review).found, blind=True).every)
+            pages.append(shown(review).every)
     assert pages[0] == pages[1]
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.queue import mode_notice
-from reviewdesk.app.controllers.requests import OrderForm, PromptForm, QuestionForm
+from reviewdesk.app.controllers.requests import PromptForm, QuestionForm
 from reviewdesk.app.controllers.state import Page
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters, search
@@ -18,7 +18,7 @@ from reviewdesk.domain.query.tokens import EXAMPLE, RULE
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.errors import UsageError
 from tests.app.builders import juror, open_run, report, verdict
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, dialog_page, reviewing
 
 Opened = tuple[Desk, Run]
 
@@ -80,7 +80,7 @@ def test_the_order_is_asked_for_and_applied(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
         first = review.current
         review.press("order")
-        assert review.dialog == OrderForm("draw", blind=False)
+        assert dialog_page(review).choices[0].answer == "draw"
         review.answer("file")
         assert review.session.view.order == "file"
         # The order begins with its first item, and the one that was in view is one key away.

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.requests import HistoryForm, NoteForm, PromptForm
+from reviewdesk.app.controllers.requests import NoteForm, PromptForm
 from reviewdesk.app.texts.layout import Place
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.rows import full_rows
@@ -20,7 +20,7 @@ from reviewdesk.domain.labels.repeats import OTHERS
 from reviewdesk.domain.records import Item, Run, Truth, View
 from reviewdesk.settings import Feedback, Settings, Share
 from tests.app.builders import SMALL, open_run, report, verdict
-from tests.app.reviewkit import Review
+from tests.app.reviewkit import Review, dialog_events
 from tests.helpers import tag
 
 ALL = Settings(repeat=Share(1), feedback=Feedback.NEVER)
@@ -95,9 +95,8 @@ def test_what_came_back_looks_like_an_item_without_a_label(tmp_path: Path) -> No
         assert review.session.hidden
         assert review.controller.rows([key])[0] == first.row
         review.press("history")
-        form = review.dialog
-        assert isinstance(form, HistoryForm)
-        assert (form.item, [one for one in form.session if one.verdict == name]) == ([], [])
+        assert dialog_events(review) == []
+        assert not [one for one in dialog_events(review, 1) if one.verdict == name]
         review.answer(None)
         # It stands behind the item that was labelled last, as the next undecided one would.
         assert review.session.index is not None
@@ -189,9 +188,7 @@ def test_a_crash_before_the_repeat_loses_nothing(tmp_path: Path) -> None:
         later.press("undo")
         assert later.item.row.label is None
         later.press("redo", "history")
-        form = later.dialog
-        assert isinstance(form, HistoryForm)
-        kinds = [one.kind for one in form.item]
+        kinds = [one.kind for one in dialog_events(later)]
         assert kinds == ["redo", "undo", "repeat", "label"]
         again.desk.close()
         later.desk.close()
@@ -201,16 +198,12 @@ def test_history_shows_a_repeat_after_its_session(tmp_path: Path) -> None:
     with long_review(tmp_path) as review:
         item = until_repeat(review)
         review.press("label.fail", "back", "history")
-        form = review.dialog
-        assert isinstance(form, HistoryForm)
-        assert [one.kind for one in form.item] == ["label"]
-        assert "repeat" not in " ".join(one.kind for one in form.session)
+        assert [one.kind for one in dialog_events(review)] == ["label"]
+        assert "repeat" not in " ".join(one.kind for one in dialog_events(review, 1))
         later = reopened(review)
         later.command(f"go {item.verdict.id}")
         later.press("history")
-        form = later.dialog
-        assert isinstance(form, HistoryForm)
-        assert [one.kind for one in form.item] == ["repeat", "label"]
+        assert [one.kind for one in dialog_events(later)] == ["repeat", "label"]
         later.desk.close()
 
 

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.controllers.jobs import Job, arrival_of
-from reviewdesk.app.controllers.requests import DiffForm, HistoryForm
+from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.rerun import RerunScope
 from reviewdesk.domain.panel.rerun_result import Arrival
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError, ReviewDeskError
-from reviewdesk.views.events import rerun_event_text as event_text
+from reviewdesk.views.document import Document
 from tests.app.panelkit import KEY, broken, form_of, opened, panel_file
-from tests.app.reviewkit import Review
+from tests.app.reviewkit import Review, dialog_lines, dialog_page
 from tests.live.server import Reply, Server
 from tests.live.server import verdict as said
 
@@ -155,10 +155,8 @@ async def test_answers_and_failures_are_told_apart(tmp_path: Path) -> None:
     await asked(review, some)
     assert review.notice.startswith("item/001: asked again: 1 answered, 2 failed; pass → ")
     review.press("history")
-    form = review.dialog
-    assert isinstance(form, HistoryForm)
-    for events in (form.item, form.session):
-        told = [event_text(e.detail, form.found(e)) for e in events if e.kind == "rerun_ended"]
+    for at in (0, 1):
+        told = [line for line in dialog_lines(review, at) if "answered" in line]
         assert len(told) == 1
         assert "1 answered, 2 failed" in told[0]
     review.desk.close()
@@ -169,9 +167,7 @@ async def test_where_nobody_answered_nobody_is_said_to_have_come_back(tmp_path: 
     await asked(review, lambda _seen: "no JSON here", index=2)
     assert "asked again: 0 answered, 1 failed" in review.notice
     review.press("history")
-    form = review.dialog
-    assert isinstance(form, HistoryForm)
-    [told] = [event_text(e.detail, form.found(e)) for e in form.item if e.kind == "rerun_ended"]
+    [told] = [line for line in dialog_lines(review) if "answered" in line]
     assert "0 answered, 1 failed" in told
     assert "came back" not in told
     review.desk.close()
@@ -225,14 +221,13 @@ async def test_a_flipped_decision_is_told_copied_and_compared_newest_first(
     review.press("copy.json")
     assert [one["flipped"] for one in json.loads(review.copied)["reruns"]] == [False, True]
     review.press("diff")
-    form = review.dialog
-    assert isinstance(form, DiffForm)
-    assert (form.count, form.whole) == (2, True)
-    newest, oldest = form.read(0), form.read(1)
+    newest, oldest = (dialog_page(review, at) for at in (0, 1))
     # There is no other run to filter by.
-    assert newest.flips is None
-    assert newest.other.assessment.decision == "fail"
-    assert oldest.other.assessment.decision == "pass"
+    assert (newest.note, newest.answers) == ("1 of 2", {})
+    for page, decision in ((newest, "fail"), (oldest, "pass")):
+        assert isinstance(page.document, Document)
+        [line] = [one for one in document_text(page.document).split("\n") if "decision" in one]
+        assert line.split()[-1] == decision
     review.desk.close()
 
 

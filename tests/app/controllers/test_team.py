@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.app.controllers.requests import ChoiceForm, TeamForm
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Truth, View
-from tests.app.reviewkit import Review, reviewing
+from reviewdesk.views.document import Document
+from tests.app.reviewkit import Review, dialog_page, reviewing
 
 FILE = View(order="file")
 _TRUTHS = Truth.FAIL, Truth.PASS
@@ -41,8 +41,7 @@ def test_an_adjudication_keeps_every_label_and_is_one_undo(tmp_path: Path) -> No
         assert label(review) is Truth.DISPUTED
         assert review.hint("adjudicate")
         review.press("adjudicate")
-        assert isinstance(review.dialog, ChoiceForm)
-        assert "ann pass, bob fail" in review.dialog.title
+        assert "ann pass, bob fail" in dialog_page(review).title
         review.answer(1)
         review.answer("too late")
         assert label(review) is Truth.FAIL
@@ -78,10 +77,10 @@ def test_there_must_be_something_to_adjudicate(tmp_path: Path) -> None:
 def test_the_page_leads_to_the_disputed(tmp_path: Path) -> None:
     with differing(tmp_path) as review:
         review.command("team")
-        form = review.dialog
-        assert isinstance(form, TeamForm)
-        assert form.disputed == 1
-        text = document_text(form.document)
+        page = dialog_page(review)
+        assert isinstance(page.document, Document)
+        assert page.answers == {"enter": True}
+        text = document_text(page.document)
         assert "Krippendorff's alpha" in text
         assert "panel" in text
         review.answer(True)
@@ -96,6 +95,6 @@ def test_blind_the_page_tells_no_panel(tmp_path: Path) -> None:
         bob.label(bob.queue(bob.run(), "", "file")[0], Truth.FAIL)
         bob.close()
         review.command("team")
-        form = review.dialog
-        assert isinstance(form, TeamForm)
-        assert "panel" not in document_text(form.document)
+        found = dialog_page(review).document
+        assert isinstance(found, Document)
+        assert "panel" not in document_text(found)

@@ -13,8 +13,7 @@ from reviewdesk.app.keys.actions import ACTIONS, THEMES, likely
 from reviewdesk.app.keys.keymap import real_key
 from reviewdesk.app.keys.palette import RegistryProvider, matching
 from reviewdesk.app.screens.base import DeskScreen, app_bindings, screen_bindings
-from reviewdesk.app.screens.dialogs import Question
-from reviewdesk.app.screens.help import HelpScreen
+from reviewdesk.app.screens.dialogs import PageDialog, Question
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 
 SCREENS = ("review", "calibration", "runs")
@@ -71,11 +70,13 @@ async def test_help_lists_exactly_the_active_bindings(
             assert all(found.tooltip for found in active.values())
             await stage.press("question_mark")
             helped = stage.app.screen
-            assert isinstance(helped, HelpScreen)
-            assert {action.id for action, _ in helped.active} == there(name)
-            for action, keys in helped.active:
-                assert keys == stage.app.keymap.shown(action.id) != ""
-                assert action.title in helped.text
+            assert isinstance(helped, PageDialog)
+            options = [one for one in helped.query_one(OptionList).options if not one.disabled]
+            assert {one.id for one in options} == there(name)
+            for one in options:
+                action = ACTIONS[one.id or ""]
+                keys = stage.app.keymap.shown(action.id)
+                assert str(one.prompt).split() == f"{keys} {action.title}".split()
             await stage.press("escape")
             assert stage.app.screen is screen
 

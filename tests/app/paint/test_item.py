@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.app.paint.document import words_line
 from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.paint.rows import queue_line
-from reviewdesk.app.screens.history import event_line
 from reviewdesk.app.texts.layout import ReadingOptions
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Item, Truth
 from reviewdesk.reports.bytes.source import Source
+from reviewdesk.views.events import event as event_words
+from reviewdesk.views.events import given
 from tests.app.appkit import jury_lines
 from tests.app.builders import open_run, report, verdict
 
@@ -45,7 +47,9 @@ def test_an_imported_label_is_told_by_its_author_and_its_time(tmp_path: Path) ->
     assert f"{said}dr ␛[2Jsmith" in shown
     assert "  ann" not in shown
     [event] = [event for event in desk.item(key).history if event.label]
-    assert event_line(event, None).plain == f"{said}item/001  dr ␛[2Jsmith"
+    when, who = given(event)
+    told = ("  ", *event_words(event, None), "  item/001  ", who)
+    assert words_line((when, *told)).plain == f"{said}item/001  dr ␛[2Jsmith"
     desk.close()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.screens.explain import ExplainScreen
+from reviewdesk.app.screens.dialogs import PageDialog
 from tests.app.appkit import SMALL, open_run, report, staged, verdict
 
 
@@ -16,7 +16,7 @@ async def test_it_leaves_the_header_in_view(tmp_path: Path, size: tuple[int, int
     async with staged(*run, size=size) as stage:
         header = stage.cells()[0]
         await stage.press("e")
-        assert isinstance(stage.app.screen, ExplainScreen)
+        assert isinstance(stage.app.screen, PageDialog)
         assert stage.cells()[0] == header
         assert "escalated" in stage.drawn()
         await stage.press("enter", "j", "e")

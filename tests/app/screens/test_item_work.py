@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import OptionList
 
-from reviewdesk.app.screens.diff import DiffScreen
-from reviewdesk.app.screens.history import HistoryScreen
+from reviewdesk.app.screens.dialogs import PageDialog
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Item, Run, View
@@ -35,7 +34,7 @@ async def test_history_tells_of_the_item_and_of_my_work_and_goes_there(opened: O
         first = stage.current
         await stage.press("p", "f", "u", "at")
         screen = stage.app.screen
-        assert isinstance(screen, HistoryScreen)
+        assert isinstance(screen, PageDialog)
         drawn = stage.drawn()
         assert "label fail, given open, seen (undone)" in drawn
         assert "label pass" not in drawn
@@ -55,7 +54,7 @@ async def test_two_runs_of_one_content_are_compared(opened: Opened, size: tuple[
     second_run(desk)
     async with staged(desk, run, size=size, view=View(order="file")) as stage:
         await stage.press("d")
-        assert isinstance(stage.app.screen, DiffScreen)
+        assert isinstance(stage.app.screen, PageDialog)
         drawn = stage.drawn()
         # Items 1 and 2 of 6 fail in the second run, where two of their three jurors turned.
         assert "6 items in both runs, 2 decided otherwise" in drawn

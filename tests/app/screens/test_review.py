@@ -8,7 +8,7 @@ import pytest
 from textual import events
 from textual.widgets import Input, TextArea
 
-from reviewdesk.app.screens.dialogs import OrderDialog
+from reviewdesk.app.screens.dialogs import PageDialog
 from reviewdesk.app.screens.fields import NoteDialog, PromptField
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.desk import Desk
@@ -43,7 +43,7 @@ async def test_a_label_is_saved_shown_and_moves_on(opened: tuple[Desk, Run]) -> 
         assert f"saved ✓ pass {first}" in drawn
         assert "1 pass or fail · figures after 19 more labels" in drawn
         assert "Brier" not in stage.review.bar("strip").text
-        await stage.press("2", "i", "F")
+        await stage.press("2", "i", "f")
         assert labels(*opened)[:4] == [Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.FAIL]
         await stage.press("backspace")
         assert stage.session.index == 3
@@ -128,7 +128,7 @@ async def test_a_filter_error_points_and_keeps_the_input(opened: tuple[Desk, Run
 async def test_the_order_dialog(opened: tuple[Desk, Run]) -> None:
     async with staged(*opened) as stage:
         await stage.press("o")
-        assert isinstance(stage.app.screen, OrderDialog)
+        assert isinstance(stage.app.screen, PageDialog)
         await stage.press("j", "minus", "enter")
         assert stage.session.view.order == "-file"
         assert "order -file" in stage.drawn()
