@@ -184,7 +184,7 @@ def _quickly(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
     """Run a transaction that need not outlive the power, and so does not wait for the disk."""
     conn.execute("PRAGMA synchronous=NORMAL")
     try:
-        with writing(conn, path):
+        with writing(conn, path, hashed=False):
             yield
     finally:
         conn.execute("PRAGMA synchronous=FULL")
