@@ -24,7 +24,6 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.live.records import Call, calls_for
-from reviewdesk.live.runner import ask_panel
 from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.transport import HttpTransport
 
@@ -61,6 +60,8 @@ def invented(count: int) -> list[Case]:
 
 async def timed(calls: list[Call], asking: CallSession) -> float:
     """Seconds until every ballot is there, each of them an answer."""
+    from tests.live.builders import ask_panel
+
     started = perf_counter()
     async for _, ballot in ask_panel(calls, asking):
         if ballot["status"] != "ok":

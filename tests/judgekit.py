@@ -18,7 +18,9 @@ from reviewdesk.desk.live.batch import BatchListener, Order
 from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.live.batch import World
 from reviewdesk.live.records import Clock as LiveClock
-from reviewdesk.live.records import Request, Response, Transport
+from reviewdesk.live.records import Request, Response, Transport, calls_for
+from reviewdesk.reports.panels.cases_file import open_cases, read_cases
+from reviewdesk.reports.panels.panel_file import read_panel
 
 _NONCE = re.compile(r'"nonce": "([^"]+)"')
 _CASE = re.compile(r"question (\S+)\.")
@@ -203,6 +205,14 @@ class Room:
         with closing(sqlite3.connect(self.replies)) as conn:
             conn.row_factory = sqlite3.Row
             return [dict(row) for row in conn.execute("SELECT * FROM replies ORDER BY key")]
+
+    def answered(self) -> set[tuple[str, str]]:
+        """The case and the model of each exchange on disk."""
+        panel = read_panel(self.folder / "panel.yaml")
+        source = open_cases(str(self.folder / "cases.jsonl"))
+        every = (call for case in read_cases(source) for call in calls_for(case, panel))
+        about = {call.key: (call.case, call.juror.model) for call in every}
+        return {about[line["call"]] for line in self.stored()}
 
     def commitments(self) -> list[dict[str, Any]]:
         """What the journal was begun and gone on with."""

@@ -328,14 +328,6 @@ class Batch(Generic[Q]):
         return ballot
 
 
-class Listener(Struct, frozen=True):
-    """Who hears of a run: of each progress, and of what a person should know meanwhile."""
-
-    told: Callable[[LiveProgress], None] = lambda _: None
-    noted: Callable[[str], None] = lambda _: None
-    """Hears of long pauses, and of jurors that are stopped."""
-
-
 async def ask_all(
     questions: Iterable[Q],
     store: ReplyStore,

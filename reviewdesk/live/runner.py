@@ -10,16 +10,16 @@ import asyncio
 import heapq
 import math
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count, islice
-from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+from itertools import count
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.turnout import RATE_LIMITED, ModelPause
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
+from reviewdesk.live.budget import Meter
 from reviewdesk.live.keys import Key
 from reviewdesk.live.limits import TICK, CallTurn, ModelLimit
 from reviewdesk.live.records import Call, Exchange, Response
@@ -177,19 +177,6 @@ Drawn: TypeAlias = Sequence[tuple[T, Call]]
 Cast: TypeAlias = tuple[T, Call, CanonicalBallot]
 
 
-class Ledger(Protocol):
-    """Reserves the money for each request, and knows when a reply is on disk."""
-
-    async def begin(self, call: Call) -> bool:
-        """Reserve a request; return ``False`` if it might exceed the ceiling."""
-
-    async def end(self, call: Call) -> None:
-        """Release what the request did not use."""
-
-    async def settled(self) -> None:
-        """Return when everything kept so far is on disk."""
-
-
 @dataclass(slots=True, eq=False)
 class _Queue(Generic[T]):
     """The calls to one juror that wait: for their turn, or for the time of their next attempt."""
@@ -248,8 +235,8 @@ class CallRunner(Generic[T]):
         self,
         asking: CallSession,
         draw: Callable[[int], Drawn[T] | None],
-        ledger: Ledger | None = None,
-        look: Callable[[], None] | None = None,
+        meter: Meter,
+        look: Callable[[], None] = lambda: None,
     ) -> None:
         """Draw nothing yet.
 
@@ -257,7 +244,7 @@ class CallRunner(Generic[T]):
         for, and ``None`` if there are none, at least until another ballot was taken. ``look`` is
         called about once a second while all that is left to do is to wait.
         """
-        self._asking, self._draw, self._ledger, self._look = asking, draw, ledger, look
+        self._asking, self._draw, self._meter, self._look = asking, draw, meter, look
         self._queues: dict[JurorState, _Queue[T]] = {}
         self._running: dict[_Job[T], asyncio.Task[CanonicalBallot | Retry | None]] = {}
         self._at_host: Counter[str] = Counter()
@@ -426,21 +413,20 @@ class CallRunner(Generic[T]):
 
     async def _attempt(self, job: _Job[T], turn: CallTurn) -> CanonicalBallot | Retry | None:
         """Make one attempt of a call; return ``None`` if the ceiling forbids it."""
-        state, ledger, call = job.queue.state, self._ledger, job.attempts.call
+        state, meter, call = job.queue.state, self._meter, job.attempts.call
         if state.limit is None or state.key is None:
             raise RuntimeError(f"{state.juror.name} has no key yet")
         try:
-            if ledger is not None and not await ledger.begin(call):
+            if not await meter.begin(call):
                 return None
             try:
                 found = await job.attempts.once(state.limit, state.key, turn)
             finally:
-                if ledger is not None:
-                    await ledger.end(call)
+                await meter.end(call)
         finally:
             state.limit.leave()
-        if ledger is not None and not isinstance(found, Retry):
-            await ledger.settled()
+        if not isinstance(found, Retry):
+            await meter.settled()
         return found
 
     # Waiting
@@ -450,7 +436,7 @@ class CallRunner(Generic[T]):
         clock = self._asking.clock
         began, is_idle = clock.monotonic(), not self._running
         due = self._next_due()
-        if self._look is not None and due < math.inf:
+        if due < math.inf:
             due = min(due, began + LOOK)
         if due < self._alarm_at - TICK:
             if self._alarm is not None:
@@ -460,7 +446,7 @@ class CallRunner(Generic[T]):
             self._alarm.add_done_callback(self._ring)
         job = await self._news.get()
         self.idle += clock.monotonic() - began if is_idle else 0.0
-        if job is None and self._look is not None:
+        if job is None:
             self._look()
         return job
 
@@ -483,27 +469,3 @@ class CallRunner(Generic[T]):
     def _changed(self) -> None:
         """Look again at what a limit held back; any thread may call it."""
         self._loop.call_soon_threadsafe(self._news.put_nowait, None)
-
-
-async def ask_panel(
-    calls: Iterable[Call], asking: CallSession
-) -> AsyncGenerator[tuple[Call, CanonicalBallot], None]:
-    """Yield calls with their ballots in order of arrival; closing the iterator cancels open calls.
-
-    A call is taken from ``calls`` only when there is a place for it.
-    """
-    waiting = iter(calls)
-
-    def draw(free: int) -> list[tuple[None, Call]] | None:
-        return [(None, call) for call in islice(waiting, free)] or None
-
-    async with aclosing(CallRunner(asking, draw).ballots()) as found:
-        async for _, call, ballot in found:
-            yield call, ballot
-
-
-async def ask(call: Call, asking: CallSession) -> CanonicalBallot:
-    """Return the ballot of one juror; every failure becomes a ballot too."""
-    async with aclosing(ask_panel([call], asking)) as ballots:
-        _, ballot = await anext(ballots)
-    return ballot

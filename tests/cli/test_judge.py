@@ -297,7 +297,7 @@ async def test_kills_lose_no_reply_and_repeat_no_stored_one(
             # No stored reply was asked for again, and nothing twice within one process.
             assert not stored & set(asked[-1])
             assert set(asked[-1].values()) == {1}
-            now = {(line["case"], f"m{line['seat']}") for line in room.stored()}
+            now = room.answered()
             assert stored <= now
             assert len(set(asked[-1]) - now) <= open_calls
             stored = now

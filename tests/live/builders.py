@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import islice
 
+from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.prompt import render
 from reviewdesk.errors import TransportError
+from reviewdesk.live.batch import Unstored
+from reviewdesk.live.budget import Budget, Meter
 from reviewdesk.live.records import Call, Exchange, Request, Response
+from reviewdesk.live.runner import CallRunner
+from reviewdesk.live.session import CallSession
 from tests.helpers import START
 
 KEY = "sk-sentinel/7f3a+9c=ef01"
@@ -75,3 +83,25 @@ class Kept:
 
     def __call__(self, _: Call, exchange: Exchange) -> None:
         self.exchanges.append(exchange)
+
+
+async def ask_panel(
+    calls: Iterable[Call], asking: CallSession
+) -> AsyncGenerator[tuple[Call, CanonicalBallot], None]:
+    """Yield calls with their ballots in order of arrival, with the session's own store."""
+    waiting = iter(calls)
+
+    def draw(free: int) -> list[tuple[None, Call]] | None:
+        return [(None, call) for call in islice(waiting, free)] or None
+
+    meter = Meter(Unstored(None), Budget())
+    async with aclosing(CallRunner(asking, draw, meter).ballots()) as found:
+        async for _, call, ballot in found:
+            yield call, ballot
+
+
+async def ask(one: Call, asking: CallSession) -> CanonicalBallot:
+    """The ballot of one juror."""
+    async with aclosing(ask_panel([one], asking)) as ballots:
+        _, ballot = await anext(ballots)
+    return ballot

@@ -18,11 +18,21 @@ from reviewdesk.errors import DeskError, TransportError
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Call, Exchange, Request, Response
 from reviewdesk.live.replies.ballots import ballot_of
-from reviewdesk.live.runner import MAX_HEADER, MAX_REFUSAL, ask, ask_panel
+from reviewdesk.live.runner import MAX_HEADER, MAX_REFUSAL
 from reviewdesk.live.session import TOGETHER, CallSession
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.reports.canonical.models import JurorModel
-from tests.live.builders import KEY, KEYS, FakeClock, FakeTransport, Kept, call, juror
+from tests.live.builders import (
+    KEY,
+    KEYS,
+    FakeClock,
+    FakeTransport,
+    Kept,
+    ask,
+    ask_panel,
+    call,
+    juror,
+)
 from tests.live.server import Server, verdict
 from tests.live.test_retry import GOOD, URL
 

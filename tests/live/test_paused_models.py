@@ -31,7 +31,7 @@ from reviewdesk.live.budget import Budget, Meter
 from reviewdesk.live.limits import MINUTE, CallTurn, ModelLimit, ModelLimits
 from reviewdesk.live.records import Call, Exchange, Request, Response, calls_for
 from reviewdesk.live.replies.faults import Fault, Retryable
-from reviewdesk.live.runner import FEW_WAITING, MOST_TEXT, MOST_WAITING, ask_panel
+from reviewdesk.live.runner import FEW_WAITING, MOST_TEXT, MOST_WAITING
 from reviewdesk.live.session import CallSession
 from reviewdesk.live.waits import asked_wait
 from reviewdesk.live.wires.envelope import Envelope
@@ -39,7 +39,7 @@ from reviewdesk.views.document import Section
 from reviewdesk.views.live.panel import turnout
 from reviewdesk.views.progress import live_text
 from tests.judgekit import PRICE, URL, Consent, Room, fine, of_whom, world
-from tests.live.builders import FakeClock, Kept, juror
+from tests.live.builders import FakeClock, Kept, ask_panel, juror
 from tests.live.limiters import BEGAN, VirtualClock
 
 CASES = [f"c{at}" for at in range(40)]

@@ -12,10 +12,9 @@ import pytest
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
 from reviewdesk.live.records import Response
-from reviewdesk.live.runner import ask
 from reviewdesk.live.session import CallSession
 from tests.helpers import START
-from tests.live.builders import KEYS, NONCE, FakeClock, FakeTransport, Kept, call, juror
+from tests.live.builders import KEYS, NONCE, FakeClock, FakeTransport, Kept, ask, call, juror
 
 URL = "http://127.0.0.1:9/v1"
 JSON = {"content-type": "application/json"}

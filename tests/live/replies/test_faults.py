@@ -17,11 +17,10 @@ from reviewdesk.domain.verdict import Status
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Exchange
 from reviewdesk.live.replies.ballots import ballot_of
-from reviewdesk.live.runner import ask
 from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.reports.canonical.models import JurorModel
-from tests.live.builders import KEY, KEYS, FakeClock, Kept, call, juror
+from tests.live.builders import KEY, KEYS, FakeClock, Kept, ask, call, juror
 from tests.live.faults import FAULTS, LIMITED, Ending
 from tests.live.server import Server
 

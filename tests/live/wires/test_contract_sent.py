@@ -12,10 +12,9 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.reply_contract import schema
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.live.records import calls_for
-from reviewdesk.live.runner import ask, ask_panel
 from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.transport import HttpTransport
-from tests.live.builders import KEYS, FakeClock, Kept, call, juror
+from tests.live.builders import KEYS, FakeClock, Kept, ask, ask_panel, call, juror
 from tests.live.server import Fault, Seen, Server, answer, envelope, verdict
 
 KEYS_IN_ORDER = ["reason", "pass", "score", "confidence", "nonce"]

@@ -17,12 +17,11 @@ from reviewdesk.live.budget import worst
 from reviewdesk.live.keys import key_problem
 from reviewdesk.live.plan import plan
 from reviewdesk.live.records import Response, calls_for
-from reviewdesk.live.runner import ask
 from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.requests import payload
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.live.wires.vendors import endpoint
-from tests.live.builders import KEY, KEYS, FakeClock, FakeTransport, Kept, call, juror
+from tests.live.builders import KEY, KEYS, FakeClock, FakeTransport, Kept, ask, call, juror
 from tests.live.server import Seen, Server, answer, envelope, verdict
 
 SECRET = "cf-token/Zz9+sentinel=77"
