@@ -38,8 +38,7 @@ if TYPE_CHECKING:
         trimmed_mean,
     )
     from reviewdesk.domain.panel.case import Case, Check
-    from reviewdesk.domain.panel.juror import Juror
-    from reviewdesk.domain.panel.price import Price
+    from reviewdesk.domain.panel.juror import Juror, Price
     from reviewdesk.domain.panel.spec import PanelSpec
     from reviewdesk.domain.stats.alpha import (
         AlphaState,
@@ -95,8 +94,7 @@ _WHERE = {
     "domain.jury.label_rules": "LabelVote label_decision label_vote",
     "domain.jury.label_words": "LabelRules",
     "domain.jury.rule": "rule_for",
-    "domain.panel.price": "Price",
-    "domain.panel.juror": "Juror",
+    "domain.panel.juror": "Juror Price",
     "domain.panel.spec": "PanelSpec",
     "domain.assessment.history": "remarks",
     "domain.stats.rates": "cohen_kappa rate_difference wilson",

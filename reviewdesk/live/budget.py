@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from reviewdesk.domain.panel.vendors import Wire
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.live.records import Call, Exchange, ReplyStore
 from reviewdesk.live.replies.ballots import price_of
 from reviewdesk.live.replies.faults import Fault, reply_or_fault
 from reviewdesk.live.wires.requests import encoded, payload
-from reviewdesk.live.wires.vendors import Wire, endpoint
+from reviewdesk.live.wires.vendors import endpoint
 
 
 class Budget:

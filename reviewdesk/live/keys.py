@@ -17,8 +17,9 @@ from threading import Lock
 from typing import Final
 
 from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.vendors import VENDORS
 from reviewdesk.live.replies.redact import Redactor
-from reviewdesk.live.wires.vendors import VENDORS, Endpoint
+from reviewdesk.live.wires.vendors import Endpoint
 
 SECONDS: Final = 30
 """How long a command may take; a password manager may ask for a passphrase in a window."""

@@ -21,8 +21,7 @@ from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.turnout import ModelPause
 from reviewdesk.live.records import Clock, Exchange
 from reviewdesk.live.replies.faults import Fault, Retryable
-from reviewdesk.live.retry import backoff
-from reviewdesk.live.waits import asked_wait, budget_wait
+from reviewdesk.live.retry import asked_wait, backoff, budget_wait
 from reviewdesk.live.wires.envelope import Envelope
 
 MINUTE: Final = 60.5

@@ -22,9 +22,8 @@ from reviewdesk.live.cache import ReplyCache
 from reviewdesk.live.keys import key_names, key_problem, redactor
 from reviewdesk.live.records import Call, ReplyStore
 from reviewdesk.live.replies.ballots import answer_of, ballot_of
-from reviewdesk.live.wires.proxies import address_text, proxy_for
 from reviewdesk.live.wires.requests import hashed, payload
-from reviewdesk.live.wires.vendors import Endpoint, endpoint
+from reviewdesk.live.wires.vendors import Endpoint, address_text, endpoint, proxy_for
 
 
 def hosts(

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reviewdesk.domain.panel.price import Price
+from reviewdesk.domain.panel.juror import Price
 from reviewdesk.errors import DeskError, TransportError
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Call, Exchange, Request, Response

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from reviewdesk.desk.live.batch import BatchListener, judge_cases
 from reviewdesk.desk.live.batch_report import PendingCase
 from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.price import Price
+from reviewdesk.domain.panel.juror import Price
 from reviewdesk.errors import Cancelled, CeilingError, TransportError, UsageError
 from reviewdesk.live.batch import Batch, CaseCalls, Unstored
 from reviewdesk.live.budget import Budget, Meter, booked, worst

@@ -31,9 +31,9 @@ from reviewdesk.live.budget import Budget, Meter
 from reviewdesk.live.limits import MINUTE, CallTurn, ModelLimit, ModelLimits
 from reviewdesk.live.records import Call, Exchange, Request, Response, calls_for
 from reviewdesk.live.replies.faults import Fault, Retryable
+from reviewdesk.live.retry import asked_wait
 from reviewdesk.live.runner import FEW_WAITING, MOST_TEXT, MOST_WAITING
 from reviewdesk.live.session import CallSession
-from reviewdesk.live.waits import asked_wait
 from reviewdesk.live.wires.envelope import Envelope
 from reviewdesk.views.document import Section
 from reviewdesk.views.live.panel import turnout

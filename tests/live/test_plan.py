@@ -9,13 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.domain.panel.consent import Host
-from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.price import Price
+from reviewdesk.domain.panel.juror import Juror, Price
 from reviewdesk.errors import TransportError
 from reviewdesk.live.plan import payloads, plan
-from reviewdesk.live.wires import proxies
 from reviewdesk.live.wires.requests import encoded, payload
-from reviewdesk.live.wires.vendors import endpoint
+from reviewdesk.live.wires.vendors import address_text, endpoint, proxy_for
 from tests.live.builders import KEY, KEYS, call, juror
 
 NEAR = juror("http://127.0.0.1:9/v1")
@@ -106,8 +104,8 @@ def behind_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_proxy_of_the_environment_is_used_but_for_this_machine(
     url: str, proxy: str | None
 ) -> None:
-    assert proxies.proxy_for(url) == proxy
-    assert "secret" not in proxies.address_text(proxy or "")
+    assert proxy_for(url) == proxy
+    assert "secret" not in address_text(proxy or "")
 
 
 @pytest.mark.usefixtures("behind_a_proxy")
@@ -118,6 +116,6 @@ def test_a_proxy_that_cannot_be_used_is_named_by_its_variable(
     monkeypatch.delenv("https_proxy")
     monkeypatch.setenv(variable, "socks5://me:secret@proxy.test:1080")
     with pytest.raises(TransportError, match=f"^{variable.upper()} names a socks5 proxy") as error:
-        proxies.proxy_for("https://far.test/v1")
+        proxy_for("https://far.test/v1")
     assert "secret" not in str(error.value)
-    assert proxies.proxy_for("http://127.0.0.1:1/v1") is None
+    assert proxy_for("http://127.0.0.1:1/v1") is None

@@ -22,7 +22,7 @@ from reviewdesk.desk.figures.whatif import what_if as what_if_of
 from reviewdesk.desk.figures.whatif import what_if_item
 from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.desk.live.panel_check import check_panel
+from reviewdesk.desk.live.panel_new import check_panel
 from reviewdesk.desk.live.rerun_history import beside, of_item
 from reviewdesk.desk.review.runs import run_details
 from reviewdesk.domain.labels.repeats import LabelPair, self_agreement

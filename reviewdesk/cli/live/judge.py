@@ -19,17 +19,7 @@ from reviewdesk.cli.common import (
     shared_options,
 )
 from reviewdesk.cli.invocation import current_settings, desk_path
-from reviewdesk.cli.live.options import (
-    LiveLine,
-    allowance,
-    call_limit,
-    check_terminal,
-    deadline_option,
-    max_failed_option,
-    max_wait_option,
-    seconds,
-    usd,
-)
+from reviewdesk.cli.live.options import LiveLine, check_terminal, limit_options, limits
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -63,12 +53,7 @@ Examples:
 )
 @click.option("--resume", is_flag=True, help="Go on with a run that was stopped.")
 @force_option
-@click.option("--max-cost", metavar="USD", help="Stop before more than this is spent.")
-@click.option("--concurrency", default="16", metavar="N", help="Calls open at once; 16 at first.")
-@click.option("--per-host", metavar="N", help="Calls open at once to one host; else no bound.")
-@deadline_option
-@max_wait_option
-@max_failed_option
+@limit_options
 @click.option(
     "--stop-when-decided",
     is_flag=True,
@@ -83,10 +68,9 @@ Examples:
 @json_option
 @shared_options
 def judge(
-    *, cases: str, panel: str, report: str | None, resume: bool, force: bool, max_cost: str | None,
-    concurrency: str, per_host: str | None, deadline: str | None, max_wait: str | None,
-    max_failed: str, stop_when_decided: bool, batch: bool, cache: str | None, yes: bool,
-    dry_run: bool, as_json: bool,
+    *, cases: str, panel: str, report: str | None, resume: bool, force: bool,
+    stop_when_decided: bool, batch: bool, cache: str | None, yes: bool, dry_run: bool,
+    as_json: bool, **given: str | None,
 ) -> None:  # fmt: skip
     """Ask a panel of jurors about every case of CASES.
 
@@ -115,14 +99,9 @@ def judge(
     from reviewdesk.desk.live.batch import Order
 
     order = Order(
-        cases=cases, panel=panel, report=report, resume=resume, force=force,
-        max_cost=usd(max_cost),
-        concurrency=call_limit(concurrency, "--concurrency"),
-        per_host=None if per_host is None else call_limit(per_host, "--per-host"),
-        yes=yes, max_failed=allowance(max_failed),
-        deadline=seconds(deadline, "--deadline"), max_wait=seconds(max_wait, "--max-wait"),
+        cases=cases, panel=panel, report=report, resume=resume, force=force, yes=yes,
         stop_when_decided=stop_when_decided, in_batches=batch, cache=cache,
-        desk=desk_path() if settings.source("desk") == "--desk" else None,
+        desk=desk_path() if settings.source("desk") == "--desk" else None, **limits(given),
     )  # fmt: skip
     _judge(order, as_json=as_json)
 

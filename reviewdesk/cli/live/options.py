@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,22 +16,45 @@ from reviewdesk.errors import UsageError
 if TYPE_CHECKING:
     from reviewdesk.domain.panel.turnout import Allowance, LiveProgress
 
-deadline_option = click.option(
-    "--deadline",
-    metavar="SECONDS",
-    help="Seconds of trying for each ballot, pauses aside; 600 at first.",
-)
-max_wait_option = click.option(
-    "--max-wait",
-    metavar="SECONDS",
-    help="Longest pause of a model before its jurors are set aside; 600 at first.",
-)
-max_failed_option = click.option(
-    "--max-failed",
-    default="0",
-    metavar="N",
-    help="Ballots that may be lost: a count, or a share such as 5%; none at first.",
-)
+F = TypeVar("F", bound=Callable[..., Any])
+
+_LIMITS = (
+    ("--max-cost", "USD", None, "Stop before more than this is spent."),
+    ("--concurrency", "N", "16", "Calls open at once; 16 at first."),
+    ("--per-host", "N", None, "Calls open at once to one host; else no bound."),
+    (
+        "--deadline", "SECONDS", None,
+        "Seconds of trying for each ballot, pauses aside; 600 at first.",
+    ),
+    (
+        "--max-wait", "SECONDS", None,
+        "Longest pause of a model before its jurors are set aside; 600 at first.",
+    ),
+    (
+        "--max-failed", "N", "0",
+        "Ballots that may be lost: a count, or a share such as 5%; none at first.",
+    ),
+)  # fmt: skip
+
+
+def limit_options(command: F) -> F:
+    """Add the options of what a run may spend, open, wait for and lose."""
+    for name, metavar, default, text in reversed(_LIMITS):
+        command = click.option(name, metavar=metavar, default=default, help=text)(command)
+    return command
+
+
+def limits(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Parse what the options of ``limit_options`` say, by the names of an order's fields."""
+    per_host = given["per_host"]
+    return {
+        "max_cost": usd(given["max_cost"]),
+        "concurrency": call_limit(given["concurrency"], "--concurrency"),
+        "per_host": None if per_host is None else call_limit(per_host, "--per-host"),
+        "deadline": seconds(given["deadline"], "--deadline"),
+        "max_wait": seconds(given["max_wait"], "--max-wait"),
+        "max_failed": allowance(given["max_failed"]),
+    }
 
 
 def allowance(text: str) -> Allowance:

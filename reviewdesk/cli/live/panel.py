@@ -39,7 +39,7 @@ def check(*, path: str, generator: str | None, as_json: bool) -> None:
     warnings, and 2 where the file cannot be used.
     """
     from reviewdesk.cli.plain import document_text
-    from reviewdesk.desk.live.panel_check import check_panel
+    from reviewdesk.desk.live.panel_new import check_panel
     from reviewdesk.domain.verdict import Generator
     from reviewdesk.views.json import panel as shapes
     from reviewdesk.views.live.panel import panel as composition
@@ -109,7 +109,7 @@ def new(
 
 def _tell(path: str, draft: PanelDraft, *, as_json: bool) -> None:
     from reviewdesk.cli.plain import document_text
-    from reviewdesk.desk.live.panel_check import check_panel
+    from reviewdesk.desk.live.panel_new import check_panel
     from reviewdesk.views.json import panel as shapes
     from reviewdesk.views.live.panel import panel as composition
 

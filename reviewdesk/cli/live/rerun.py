@@ -18,17 +18,7 @@ from reviewdesk.cli.common import (
     say_section,
     shared_options,
 )
-from reviewdesk.cli.live.options import (
-    LiveLine,
-    allowance,
-    call_limit,
-    check_terminal,
-    deadline_option,
-    max_failed_option,
-    max_wait_option,
-    seconds,
-    usd,
-)
+from reviewdesk.cli.live.options import LiveLine, check_terminal, limit_options, limits
 from reviewdesk.desk.review.named import named_verdict
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
 
@@ -73,12 +63,7 @@ Examples:
 @click.option("--missing", is_flag=True, help="Ask only the jurors that gave no answer.")
 @click.option("--resume", is_flag=True, help="Finish the re-runs that were cut off.")
 @click.option("--give-up", is_flag=True, help="End the re-runs that were cut off; keep what came.")
-@click.option("--max-cost", metavar="USD", help="Stop before more than this is spent.")
-@click.option("--concurrency", default="16", metavar="N", help="Calls open at once; 16 at first.")
-@click.option("--per-host", metavar="N", help="Calls open at once to one host; else no bound.")
-@deadline_option
-@max_wait_option
-@max_failed_option
+@limit_options
 @click.option("--yes", is_flag=True, help="Send without asking.")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent, and send nothing.")
 @run_option
@@ -86,9 +71,8 @@ Examples:
 @shared_options
 def rerun(
     *, verdicts: tuple[str, ...], filter_: str | None, panel: str | None, jurors: tuple[str, ...],
-    missing: bool, resume: bool, give_up: bool, max_cost: str | None, concurrency: str,
-    per_host: str | None, deadline: str | None, max_wait: str | None, max_failed: str, yes: bool,
-    dry_run: bool, run_name: str | None, as_json: bool,
+    missing: bool, resume: bool, give_up: bool, yes: bool, dry_run: bool, run_name: str | None,
+    as_json: bool, **given: str | None,
 ) -> None:  # fmt: skip
     """Ask jurors again about verdicts, or about what a filter keeps.
 
@@ -104,13 +88,7 @@ def rerun(
     _check_choice(bool(verdicts), filter_ is not None, resume, give_up)
     if not (yes or dry_run or give_up):
         check_terminal()
-    hosts = None if per_host is None else call_limit(per_host, "--per-host")
-    calls = call_limit(concurrency, "--concurrency")
-    order = RerunOrder(
-        wish=wish, source=panel or "", max_cost=usd(max_cost), concurrency=calls, per_host=hosts,
-        yes=yes, deadline=seconds(deadline, "--deadline"),
-        max_wait=seconds(max_wait, "--max-wait"), max_failed=allowance(max_failed),
-    )  # fmt: skip
+    order = RerunOrder(wish=wish, source=panel or "", yes=yes, **limits(given))
     with open_desk() as desk:
         if give_up:
             _give_up(desk)

@@ -14,15 +14,16 @@ from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.jury.quorum import least_answered
 from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.composition import PanelCheck, composition
 from reviewdesk.domain.panel.consent import ConsentPlan
-from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.reasoning import low_effort
+from reviewdesk.domain.panel.juror import Juror, low_effort
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, rule_of
 from reviewdesk.domain.panel.vendors import (
     ADDRESSED,
     OTHER_NAMES,
     ROUTED_AS,
     SUGGESTED,
+    VENDORS,
     Vendor,
     likely_vendor,
 )
@@ -36,9 +37,10 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 from reviewdesk.errors import ReviewDeskError, UsageError
-from reviewdesk.live.keys import PROCESS, key_problem
+from reviewdesk.live.keys import PROCESS, is_malformed, key_problem
 from reviewdesk.live.records import Transport
-from reviewdesk.live.wires.vendors import VENDORS, endpoint
+from reviewdesk.live.wires.vendors import endpoint
+from reviewdesk.reports.panels.panel_file import read_panel
 
 PLAIN_RULE: Final = PanelRule(Strategy.MEDIAN, quorum="1/2")
 """The rule of a panel whose jurors alone are chosen."""
@@ -299,3 +301,19 @@ def _quick(spec: PanelSpec) -> PanelSpec:
         dataclasses.replace(one, timeout=min(one.timeout, PROBE_SECONDS)) for one in spec.jurors
     )
     return dataclasses.replace(spec, jurors=tuple(jurors))
+
+
+def check_panel(
+    path: str, environment: Mapping[str, str] = PROCESS, generator: Generator | None = None
+) -> PanelCheck:
+    """Read a panel file, and find which of its jurors' keys are missing or malformed.
+
+    Raises:
+        PanelError: the file cannot be used.
+    """
+    found = composition(read_panel(path), generator)
+    wanted = dict.fromkeys(seat.key_variable for seat in found.seats if seat.key_variable)
+    wanted |= dict.fromkeys(name for one in found.spec.jurors for name in one.headers.values())
+    missing = tuple(name for name in wanted if not environment.get(name, "").strip())
+    malformed = tuple(name for name in wanted if is_malformed(environment.get(name, "")))
+    return PanelCheck(path, found, missing, malformed)

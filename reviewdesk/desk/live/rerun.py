@@ -18,7 +18,6 @@ from reviewdesk.desk.live.unfinished import UnfinishedRerun
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, own_facts
 from reviewdesk.domain.panel.case import Case, case_of
 from reviewdesk.domain.panel.consent import ConsentPlan
-from reviewdesk.domain.panel.from_report import panel_of
 from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.rerun import (
     RerunRequest,
@@ -29,7 +28,8 @@ from reviewdesk.domain.panel.rerun import (
     seating,
 )
 from reviewdesk.domain.panel.rerun_result import RerunExtent
-from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.panel.spec import PanelSpec, panel_of
+from reviewdesk.domain.panel.vendors import VENDORS
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Item
 from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
@@ -38,7 +38,7 @@ from reviewdesk.live.keys import PROCESS, key_problem
 from reviewdesk.live.plan import Survey
 from reviewdesk.live.plan import payloads as sent
 from reviewdesk.live.records import Call, calls_for
-from reviewdesk.live.wires.vendors import VENDORS, endpoint
+from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.store import reruns
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.rule import stand_in
 from reviewdesk.domain.jury.supermajority import LEAST_COMMITTED, exact_share
 from reviewdesk.domain.jury.trim import Breakdown, breakdown
-from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.juror import SHORT_LIMIT, Juror, thinks
 from reviewdesk.domain.panel.prompt import CASE_SLOTS, render, slots_in
-from reviewdesk.domain.panel.reasoning import SHORT_LIMIT, thinks
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.panel.vendors import key_variable
 from reviewdesk.domain.verdict import BY_REGIME, Generator, Policy, Strategy

@@ -13,7 +13,7 @@ from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.canonical import CanonicalBallot, own_facts
 from reviewdesk.domain.enums import Status
 from reviewdesk.domain.panel.hash import panel_hash
-from reviewdesk.domain.panel.reply_contract import VERSION
+from reviewdesk.domain.panel.prompt import VERSION
 from reviewdesk.domain.verdict import Ballot, Decision, Verdict
 from reviewdesk.errors import UsageError
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from msgspec import Struct
+
 from reviewdesk.domain.jury.family import family
 
 
 class Vendor(StrEnum):
-    """The vendor that serves a juror; ``live`` defines the endpoints and wire formats."""
+    """The vendor that serves a juror."""
 
     OPENAI = "openai"
     DEEPSEEK = "deepseek"
@@ -27,13 +29,65 @@ class Vendor(StrEnum):
     CUSTOM = "custom"
 
 
-LOCAL: Mapping[Vendor, str | None] = {
-    Vendor.OLLAMA: "http://127.0.0.1:11434/v1",
-    Vendor.VLLM: "http://127.0.0.1:8000/v1",
-    Vendor.CUSTOM: None,
-}
-"""Self-hosted servers with their default addresses; they may need no key."""
+class Wire(StrEnum):
+    """The two supported protocols; the value is the path below the base URL."""
 
+    CHAT = "/chat/completions"
+    MESSAGES = "/messages"
+
+
+class JsonMode(StrEnum):
+    """The way to request a JSON object from an endpoint."""
+
+    SCHEMA = "json_schema"
+    OBJECT = "json_object"
+    NONE = "none"
+
+
+class VendorWire(Struct, frozen=True):
+    """One row of the vendor table; ``tokens`` is the endpoint's name for the token limit.
+
+    ``key_header`` is the header of the key; in ``authorization`` the key follows ``Bearer``.
+    """
+
+    base_url: str | None
+    key_env: str | None
+    wire: Wire = Wire.CHAT
+    shape: JsonMode = JsonMode.SCHEMA
+    tokens: str = "max_tokens"
+    key_header: str = "authorization"
+
+
+VENDORS = {
+    "openai": VendorWire(
+        "https://api.openai.com/v1", "OPENAI_API_KEY", tokens="max_completion_tokens"
+    ),
+    "deepseek": VendorWire(
+        "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", shape=JsonMode.OBJECT
+    ),
+    "openrouter": VendorWire("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "gemini": VendorWire(
+        "https://generativelanguage.googleapis.com/v1beta/openai/", "GEMINI_API_KEY"
+    ),
+    "anthropic": VendorWire(
+        "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY",
+        wire=Wire.MESSAGES, key_header="x-api-key",
+    ),
+    "mistral": VendorWire("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    "groq": VendorWire(
+        "https://api.groq.com/openai/v1", "GROQ_API_KEY", tokens="max_completion_tokens"
+    ),
+    "together": VendorWire("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    "xai": VendorWire("https://api.x.ai/v1", "XAI_API_KEY"),
+    "fireworks": VendorWire("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+    "azure": VendorWire(
+        None, "AZURE_OPENAI_API_KEY", tokens="max_completion_tokens", key_header="api-key"
+    ),
+    "ollama": VendorWire("http://127.0.0.1:11434/v1", None),
+    "vllm": VendorWire("http://127.0.0.1:8000/v1", None),
+    "custom": VendorWire(None, None, shape=JsonMode.NONE),
+}  # fmt: skip
+"""The known vendors. Without a key variable no key is sent unless the juror names one."""
 
 ADDRESSED: Mapping[str, str] = {
     Vendor.AZURE: "https://NAME.openai.azure.com",
@@ -71,19 +125,13 @@ ROUTED_AS: Mapping[str, str] = {
 OTHER_NAMES: Mapping[str, Vendor] = {"google": Vendor.GEMINI}
 """Other names that vendors are known by."""
 
-_KEY_VARIABLES: Mapping[str, str] = {Vendor.AZURE: "AZURE_OPENAI_API_KEY"}
-
 
 def key_variable(vendor: str, named: str | None = None) -> str | None:
     """Return the variable that holds the key: the one that a juror names, else the vendor's.
 
     Return ``None`` for a self-hosted server if the juror names no variable.
     """
-    if named is not None:
-        return named
-    if vendor in LOCAL:
-        return None
-    return _KEY_VARIABLES.get(vendor, f"{vendor.upper()}_API_KEY")
+    return named or VENDORS[vendor].key_env
 
 
 def likely_vendor(model: str) -> Vendor | None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from reviewdesk.domain.canonical import CanonicalAnswer, CanonicalBallot
-from reviewdesk.domain.panel.juror import seat_body
-from reviewdesk.domain.panel.price import Price
+from reviewdesk.domain.panel.juror import Price, seat_body
+from reviewdesk.domain.panel.vendors import JsonMode
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.replies.faults import Fault, left_out, reply_or_fault
 from reviewdesk.live.replies.redact import Redactor
 from reviewdesk.live.replies.reply import ParsedReply, ReplyProblem, UnreadableReply, parse
-from reviewdesk.live.waits import stated_wait
+from reviewdesk.live.retry import stated_wait
 from reviewdesk.live.wires.envelope import Envelope
 from reviewdesk.live.wires.requests import STRUCTURE, TEMPERATURE
-from reviewdesk.live.wires.vendors import Endpoint, JsonMode, endpoint
+from reviewdesk.live.wires.vendors import Endpoint, endpoint
 
 _STATUS_OF = {ReplyProblem.EMPTY: Status.EMPTY}
 """The ballot status of unreadable replies; all others get ``PARSE_FAIL``, for a person to read."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from reviewdesk.domain.panel.vendors import Wire
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.records import Exchange
 from reviewdesk.live.wires.envelope import (
@@ -18,7 +19,6 @@ from reviewdesk.live.wires.envelope import (
     opened,
     stated_error,
 )
-from reviewdesk.live.wires.vendors import Wire
 
 LEFT_OUT: Final = "left out: "
 """Prefix of the names of refused parts, in the ``problem`` of an exchange with a response."""

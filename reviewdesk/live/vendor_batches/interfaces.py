@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct
 
 from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.reply_contract import schema
+from reviewdesk.domain.panel.prompt import schema
 from reviewdesk.live.records import Call
 from reviewdesk.live.wires.envelope import stated_error, text_of
 from reviewdesk.live.wires.requests import ANTHROPIC_VERSION, encoded, payload

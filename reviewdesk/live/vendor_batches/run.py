@@ -30,7 +30,7 @@ from reviewdesk.live.records import (
     chance,
 )
 from reviewdesk.live.replies.ballots import answer_of
-from reviewdesk.live.retry import LONGEST_WAIT, backoff
+from reviewdesk.live.retry import LONGEST_WAIT, asked_wait, backoff
 from reviewdesk.live.session import CallSession
 from reviewdesk.live.vendor_batches.interfaces import (
     BatchAnswer,
@@ -40,7 +40,6 @@ from reviewdesk.live.vendor_batches.interfaces import (
     VendorJob,
     interface,
 )
-from reviewdesk.live.waits import asked_wait
 from reviewdesk.live.wires.envelope import MAX_TOLD, stated_error
 from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import endpoint

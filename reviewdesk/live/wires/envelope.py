@@ -10,9 +10,9 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.panel.price import Price
+from reviewdesk.domain.panel.juror import Price
+from reviewdesk.domain.panel.vendors import Wire
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.wires.vendors import Wire
 
 MAX_TOLD: Final = 300
 """The most characters of an endpoint's message that a ballot's error quotes."""

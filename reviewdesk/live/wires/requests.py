@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from reviewdesk.domain.panel.prompt import Prompt
-from reviewdesk.domain.panel.reply_contract import schema
+from reviewdesk.domain.panel.prompt import Prompt, schema
+from reviewdesk.domain.panel.vendors import JsonMode, Wire
 from reviewdesk.live.keys import Key
 from reviewdesk.live.records import Call, Request
-from reviewdesk.live.wires.vendors import Endpoint, JsonMode, Wire, endpoint
+from reviewdesk.live.wires.vendors import Endpoint, endpoint
 from reviewdesk.version import __version__
 
 TEMPERATURE: Final = "temperature"

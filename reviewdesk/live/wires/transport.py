@@ -22,7 +22,7 @@ import httpx
 
 from reviewdesk.errors import TransportError
 from reviewdesk.live.records import Request, Response
-from reviewdesk.live.wires.proxies import proxy_for
+from reviewdesk.live.wires.vendors import proxy_for
 
 IDLE: Final = 30.0
 """Seconds that an unused connection stays open."""

@@ -1,76 +1,18 @@
-"""The address of each vendor's endpoint, the wire it speaks, and what it understands."""
+"""The endpoint of a juror, and the proxy that the environment sets for it."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import lru_cache
+from ipaddress import ip_address
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
 
 from msgspec import Struct
 
 from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.vendors import VENDORS, JsonMode, Wire
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import TransportError
-
-
-class Wire(StrEnum):
-    """The two supported protocols; the value is the path below the base URL."""
-
-    CHAT = "/chat/completions"
-    MESSAGES = "/messages"
-
-
-class JsonMode(StrEnum):
-    """The way to request a JSON object from an endpoint."""
-
-    SCHEMA = "json_schema"
-    OBJECT = "json_object"
-    NONE = "none"
-
-
-class VendorWire(Struct, frozen=True):
-    """One row of the vendor table; ``tokens`` is the endpoint's name for the token limit.
-
-    ``key_header`` is the header of the key; in ``authorization`` the key follows ``Bearer``.
-    """
-
-    base_url: str | None
-    key_env: str | None
-    wire: Wire = Wire.CHAT
-    shape: JsonMode = JsonMode.SCHEMA
-    tokens: str = "max_tokens"
-    key_header: str = "authorization"
-
-
-VENDORS = {
-    "openai": VendorWire(
-        "https://api.openai.com/v1", "OPENAI_API_KEY", tokens="max_completion_tokens"
-    ),
-    "deepseek": VendorWire(
-        "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", shape=JsonMode.OBJECT
-    ),
-    "openrouter": VendorWire("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "gemini": VendorWire(
-        "https://generativelanguage.googleapis.com/v1beta/openai/", "GEMINI_API_KEY"
-    ),
-    "anthropic": VendorWire(
-        "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY",
-        wire=Wire.MESSAGES, key_header="x-api-key",
-    ),
-    "mistral": VendorWire("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    "groq": VendorWire(
-        "https://api.groq.com/openai/v1", "GROQ_API_KEY", tokens="max_completion_tokens"
-    ),
-    "together": VendorWire("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-    "xai": VendorWire("https://api.x.ai/v1", "XAI_API_KEY"),
-    "fireworks": VendorWire("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
-    "azure": VendorWire(
-        None, "AZURE_OPENAI_API_KEY", tokens="max_completion_tokens", key_header="api-key"
-    ),
-    "ollama": VendorWire("http://127.0.0.1:11434/v1", None),
-    "vllm": VendorWire("http://127.0.0.1:8000/v1", None),
-    "custom": VendorWire(None, None, shape=JsonMode.NONE),
-}  # fmt: skip
-"""The known vendors. Without a key variable no key is sent unless the juror names one."""
 
 
 class Endpoint(Struct, frozen=True):
@@ -149,3 +91,44 @@ def _wire_url(base: str, wire: Wire) -> str:
         )
     path = parts.path.rstrip("/") + wire.value
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+_USABLE = ("http://", "https://")
+
+
+def proxy_for(url: str) -> str | None:
+    """Return the system's proxy for a URL, or ``None``; this machine itself never has one.
+
+    Raises:
+        TransportError: the proxy is of a kind that requests cannot be sent through.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if _is_loopback(host) or proxy_bypass(host):
+        return None
+    found = getproxies()
+    own = found.get(parts.scheme)
+    proxy = own or found.get("all")
+    if not proxy or "://" not in proxy:
+        return f"http://{proxy}" if proxy else None
+    if proxy.lower().startswith(_USABLE):
+        return proxy
+    variable = f"{parts.scheme}_proxy" if own else "all_proxy"
+    raise TransportError(
+        "endpoint",
+        f"{variable.upper()} names a {show_line(proxy.partition(':')[0], 20)} proxy, and only http "
+        "and https ones are used; set another one, or name the host in NO_PROXY",
+    )
+
+
+def address_text(proxy: str) -> str:
+    """Return a proxy's address without the credentials in it."""
+    parts = urlsplit(proxy)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", ""))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

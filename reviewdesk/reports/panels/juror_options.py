@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator
 
-from reviewdesk.domain.panel.reasoning import reserved_key
+from reviewdesk.domain.panel.juror import reserved_key
 from reviewdesk.reports.validation import KEY_FOR_A_NAME, MEND
 from reviewdesk.reports.wording import FieldError, holds_key, keylike
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from reviewdesk.domain.panel.price import Price
+from reviewdesk.domain.panel.juror import Price
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.vendors import ROUTED_AS, Vendor
 from reviewdesk.reports.panels.source import opened, parsed

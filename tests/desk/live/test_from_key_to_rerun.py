@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.live.rerun import JURORS
 from reviewdesk.desk.live.rerun_history import of_item
-from reviewdesk.live.wires.vendors import VENDORS, endpoint
+from reviewdesk.domain.panel.vendors import VENDORS
+from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.views.live.rerun import asked
 from tests.helpers import load, open_desk
 from tests.live.builders import KEY

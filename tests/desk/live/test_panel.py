@@ -30,11 +30,10 @@ from reviewdesk import (
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.spec import PanelRule as Rule
 from reviewdesk.domain.panel.turnout import LiveProgress
-from reviewdesk.domain.panel.vendors import LOCAL, Vendor, key_variable
+from reviewdesk.domain.panel.vendors import VENDORS, Vendor, key_variable
 from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
 from reviewdesk.errors import CeilingError
 from reviewdesk.live.records import Call, Exchange, Request, Response
-from reviewdesk.live.wires.vendors import VENDORS
 from tests.helpers import SAMPLES
 from tests.judgekit import URL, Clock, Jurors, silent
 
@@ -244,8 +243,6 @@ def test_vendors_are_the_same_wherever_they_are_named() -> None:
     for vendor in Vendor:
         assert key_variable(vendor) == VENDORS[vendor].key_env
         assert key_variable(vendor, "OWN") == "OWN"
-        if vendor in LOCAL:
-            assert LOCAL[vendor] == VENDORS[vendor].base_url
 
 
 async def test_a_callable_vote_decides_a_live_panel_by_labels() -> None:

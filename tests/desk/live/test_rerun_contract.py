@@ -13,8 +13,7 @@ from reviewdesk.cli.plain import section_text
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live.rerun import ReadyRerun
 from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.prompt import prompt_sha256
-from reviewdesk.domain.panel.reply_contract import VERSION
+from reviewdesk.domain.panel.prompt import VERSION, prompt_sha256
 from reviewdesk.domain.panel.rerun import RerunRequest
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.views.json import review as shapes

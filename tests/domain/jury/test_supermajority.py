@@ -15,10 +15,9 @@ from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.jury.supermajority import own_share, supermajority, vote_decision
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.composition import strategy_breakdown
-from reviewdesk.domain.panel.from_report import panel_of
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
+from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, panel_of
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.errors import UsageError

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.panel.composition import Composition, composition, strategy_breakdown
-from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.price import Price
+from reviewdesk.domain.panel.juror import Juror, Price
 from reviewdesk.domain.panel.prompt import render
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.verdict import Decision, Generator, Strategy

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.panel.price import Price
+from reviewdesk.domain.panel.juror import Price
 
 PRICE = Price(input=2.0, output=10.0)
 COUNT = st.integers(0, 10**9)

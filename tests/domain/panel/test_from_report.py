@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.panel.from_report import panel_of
 from reviewdesk.domain.panel.prompt import prompt_sha256
+from reviewdesk.domain.panel.spec import panel_of
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.errors import UsageError
 

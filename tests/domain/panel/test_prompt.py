@@ -13,12 +13,13 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.prompt import (
     DEFAULT_PROMPT,
     DEFAULT_SYSTEM,
+    VERSION,
     contract_of,
     fresh_nonce,
     prompt_sha256,
     render,
+    shape,
 )
-from reviewdesk.domain.panel.reply_contract import VERSION, shape
 
 NONCE = "0a1b2c3d"
 CLOSING = f"\n\nAnswer in this form:\n{shape(NONCE)}"

@@ -9,9 +9,14 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.panel.hash import panel_hash
-from reviewdesk.domain.panel.juror import Juror, seat_body
-from reviewdesk.domain.panel.price import Price
-from reviewdesk.domain.panel.reasoning import default_max_tokens, low_effort, thinks
+from reviewdesk.domain.panel.juror import (
+    Juror,
+    Price,
+    default_max_tokens,
+    low_effort,
+    seat_body,
+    thinks,
+)
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.errors import UsageError
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from reviewdesk.domain.jury.label_words import LabelRules
-from reviewdesk.domain.panel.reply_contract import breach, parts, schema, shape
+from reviewdesk.domain.panel.prompt import breach, parts, schema, shape
 
 VALUES = st.none() | st.booleans() | st.integers(-2, 2) | st.floats(0, 1) | st.text(max_size=3)
 REPLY: dict[str, Any] = {

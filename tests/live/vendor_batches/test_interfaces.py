@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 from pydantic import TypeAdapter
 
-from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.price import Price
+from reviewdesk.domain.panel.juror import Juror, Price
+from reviewdesk.domain.panel.vendors import VENDORS, Wire
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.budget import booked, worst
 from reviewdesk.live.records import BATCH_HEADER, Call, Exchange
@@ -21,7 +21,7 @@ from reviewdesk.live.replies.redact import Redactor
 from reviewdesk.live.vendor_batches.interfaces import FileBatches, interface
 from reviewdesk.live.vendor_batches.run import call_id
 from reviewdesk.live.wires.envelope import Envelope, opened
-from reviewdesk.live.wires.vendors import VENDORS, Wire, endpoint
+from reviewdesk.live.wires.vendors import endpoint
 from tests.live.batch_server import Batch, BatchVendors
 from tests.live.builders import NONCE, call
 from tests.live.wires.test_vendor_types import CURRENT, drawn, validate

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.reply_contract import schema
+from reviewdesk.domain.panel.prompt import schema
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.live.records import calls_for
 from reviewdesk.live.session import CallSession

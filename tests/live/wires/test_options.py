@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.price import Price
+from reviewdesk.domain.panel.juror import Juror, Price
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.live.budget import worst
 from reviewdesk.live.keys import key_problem

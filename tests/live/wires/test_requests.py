@@ -11,15 +11,16 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.reply_contract import schema
+from reviewdesk.domain.panel.prompt import schema
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
+from reviewdesk.domain.panel.vendors import VENDORS, Wire
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import Key
 from reviewdesk.live.records import calls_for
 from reviewdesk.live.wires.envelope import Envelope, UnusableAnswer, opened, stated_error
 from reviewdesk.live.wires.requests import payload, request
-from reviewdesk.live.wires.vendors import VENDORS, Wire, endpoint
+from reviewdesk.live.wires.vendors import endpoint
 from tests.live.builders import KEY, NONCE, call, juror
 
 NO = frozenset[str]()

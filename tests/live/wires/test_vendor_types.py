@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.reasoning import low_effort
+from reviewdesk.domain.panel.juror import Juror, low_effort
+from reviewdesk.domain.panel.vendors import VENDORS, Wire
 from reviewdesk.live.wires.envelope import Envelope, opened
 from reviewdesk.live.wires.requests import encoded, payload
-from reviewdesk.live.wires.vendors import VENDORS, Wire, endpoint
+from reviewdesk.live.wires.vendors import endpoint
 from tests.live.builders import call
 from tests.live.server import Seen, envelope, verdict
 

@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.domain.panel.juror import DEFAULT_MAX_TOKENS, DEFAULT_TIMEOUT, Juror
-from reviewdesk.domain.panel.price import Price
-from reviewdesk.domain.panel.reasoning import THINKING_MAX_TOKENS
+from reviewdesk.domain.panel.juror import (
+    DEFAULT_TIMEOUT,
+    PLAIN_MAX_TOKENS,
+    THINKING_MAX_TOKENS,
+    Juror,
+    Price,
+)
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.verdict import Regime, Rounding, Strategy
 from reviewdesk.errors import PanelError
@@ -165,7 +169,7 @@ def test_what_is_left_out_has_a_default() -> None:
     assert (juror.name, juror.weight, juror.temperature) == ("gpt-5", None, None)
     # gpt-5 thinks before it answers, so its limit leaves room for that.
     assert (juror.max_tokens, juror.timeout) == (THINKING_MAX_TOKENS, DEFAULT_TIMEOUT)
-    assert read("jurors: [{model: m, vendor: vllm}]").jurors[0].max_tokens == DEFAULT_MAX_TOKENS
+    assert read("jurors: [{model: m, vendor: vllm}]").jurors[0].max_tokens == PLAIN_MAX_TOKENS
     assert found.strategy_for(()) is Strategy.WEIGHTED_AVERAGE
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.domain.panel.price import Price
+from reviewdesk.domain.panel.juror import Price
 from reviewdesk.errors import PanelError
 from reviewdesk.reports.panels.panel_file import read_panel
 from reviewdesk.reports.panels.prices import PACKAGED, price_of, price_table, use_prices
