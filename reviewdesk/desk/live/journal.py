@@ -10,8 +10,8 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,10 +42,10 @@ FORMAT = "reviewdesk.replies/1"
 
 
 class DeskJournal:
-    """Writes replies into a desk, many in one transaction.
+    """Writes replies into a desk, many in one transaction, in a thread with its own connection.
 
     What waits is written together, so that the lock is held for milliseconds and many replies share
-    one sync to the disk.
+    one sync to the disk, for which the event loop does not wait.
     """
 
     def __init__(self, desk: Desk, word: str, of: int, plan: int | None = None) -> None:
@@ -57,9 +57,18 @@ class DeskJournal:
         self.desk = desk
         self.about: dict[str, Any] = {"batch": word, "of": of}
         self.plan = plan
-        self.waiting: list[Callable[[], object]] = []
         self._plans: dict[str, int] = {}
+        self._waiting: list[Callable[[Desk], object]] = []
+        self._added = self._stored = 0
         self._round: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1)
+        self._writer: Desk | None = None
+
+    def close(self) -> None:
+        """End the thread, and close its connection."""
+        if self._writer is not None:
+            self._thread.submit(self._writer.close).result()
+        self._thread.shutdown()
 
     def draw(self, calls: tuple[Call, ...], plan: int | None) -> None:
         """Take replies to these calls for a plan; with ``None``, take none any more."""
@@ -80,38 +89,48 @@ class DeskJournal:
         about = {"seat": call.seat, "juror": call.juror.name, "usd": usd}
         row = {**msgspec.structs.asdict(exchange), **about}
         plan = self._plans.get(call.key, self.plan or 0)
-        self.waiting.append(partial(reruns.keep_reply, self.desk.conn, plan, row))
+        self.put(lambda desk: reruns.keep_reply(desk.conn, plan, row))
+
+    def put(self, write: Callable[[Desk], object]) -> None:
+        """Queue what a transaction is to write."""
+        self._waiting.append(write)
+        self._added += 1
 
     async def settled(self) -> None:
-        """Return when everything kept so far is on disk."""
-        if self._round is None or self._round.done():
-            self._round = asyncio.create_task(self._write())
-        await asyncio.shield(self._round)
+        """Return when everything queued so far is on disk."""
+        wanted = self._added
+        while self._stored < wanted:
+            if self._round is None or self._round.done():
+                self._round = asyncio.create_task(self._write())
+            await asyncio.shield(self._round)
 
     async def _write(self) -> None:
         await asyncio.sleep(0)  # what arrived at the same time shares the transaction
-        while True:
-            try:
-                self.flush()
-            except BusyError:
-                await asyncio.sleep(_AGAIN)
-            else:
-                return
+        try:
+            await asyncio.wrap_future(self._thread.submit(self._write_all))
+        except BusyError:
+            await asyncio.sleep(_AGAIN)
 
     def flush(self) -> None:
         """Write what waits, in one transaction; all of it goes on waiting if that fails."""
-        if not self.waiting:
+        self._thread.submit(self._write_all).result()
+
+    def _write_all(self) -> None:
+        if self._writer is None:
+            self._writer = self.desk.reader()
+        count = len(self._waiting)
+        if not count:
             return
-        with writing(self.desk.conn, self.desk.path):
-            for write in self.waiting:
-                write()
-        self.waiting.clear()
+        with writing(self._writer.conn, self._writer.path):
+            for write in self._waiting[:count]:
+                write(self._writer)
+        del self._waiting[:count]
+        self._stored += count
 
     def append(self, kind: str, facts: Mapping[str, Any], run: str | None = None) -> None:
         """Write what waits, and an event about the whole run."""
         entry = NewEvent(kind, self.desk.at(), run=run, detail={**self.about, **facts})
-        desk = self.desk
-        self.waiting.append(partial(events.append, desk.conn, desk.reviewer, [entry]))
+        self.put(lambda desk: events.append(desk.conn, desk.reviewer, [entry]))
         self.flush()
 
     # Batches that wait at vendors
@@ -136,7 +155,7 @@ class DeskJournal:
 
     def _keep_batch(self, name: str, text: str | None) -> None:
         key = f"{self._batch_prefix}{name}"
-        self.waiting.append(partial(reruns.keep_value, self.desk.conn, key, text))
+        self.put(lambda desk: reruns.keep_value(desk.conn, key, text))
         self.flush()
 
 
@@ -300,8 +319,10 @@ def report_journal(report: Path, named: Path | None, clock: Clock) -> Iterator[R
     old = report.with_name(report.name + OLD_REPLIES)
     if named is None and path.is_symlink():
         raise JournalError(f"{path}: is a link, and replies are kept in a file", "Remove it.")
-    with closing(Desk.open(path, reviewer=None if named else "judge", clock=clock)) as desk:
-        journal = ReportJournal(desk, report)
+    with (
+        closing(Desk.open(path, reviewer=None if named else "judge", clock=clock)) as desk,
+        closing(ReportJournal(desk, report)) as journal,
+    ):
         if not journal.is_begun and old.exists() and old.stat().st_size:
             journal.take_over(old)
         journal.refuse_busy()

@@ -6,7 +6,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +73,8 @@ async def carry_out(
     """
     resumes = ready.resumes
     word = resumes.batch if resumes else secrets.token_hex(8)
-    journal = DeskJournal(desk, word, resumes.of if resumes else len(ready.keys))
-    with held(word):
+    of = resumes.of if resumes else len(ready.keys)
+    with held(word), closing(DeskJournal(desk, word, of)) as journal:
         plans = write_plans(journal, ready)
         spent = reruns.spent(desk.conn, list(plans.values()))
         budget = Budget(ready.order.max_cost, spent)
@@ -148,7 +148,7 @@ def _finish(
     It is stopped if fewer jurors ``answered`` than were asked.
     """
     journal.draw(one.calls, None)
-    desk, stopped, key = journal.desk, answered < len(one.calls), one.item.row.key
+    stopped, key = answered < len(one.calls), one.item.row.key
     facts: dict[str, Any] = {**journal.about, "plan": plan, "stopped": stopped}
     if body is not None:
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
@@ -158,13 +158,13 @@ def _finish(
             "answered": answered,
         }
 
-    def write() -> None:
+    def write(desk: Desk) -> None:
         if body is not None:
             reruns.enter(desk.conn, plan, key, desk.at(), text, stopped=stopped)
         entry = NewEvent("rerun_ended", desk.at(), detail=facts)
         events.append(desk.conn, desk.reviewer, [items.about(desk, key, entry)[1]])
 
-    journal.waiting.append(write)
+    journal.put(write)
 
 
 @dataclass(slots=True)
@@ -251,19 +251,23 @@ class _Run:
 def give_up(desk: Desk, found: UnfinishedRerun) -> int:
     """End a re-run for good: what came of each verdict is kept; return how many were left."""
     found.refuse_held()
-    journal = DeskJournal(desk, found.batch, found.of)
     order = RerunOrder(wish=found.wish, source=found.source)
     rest = [one for one in reruns.planned(desk.conn, found.event) if not one.done]
-    for one in rest:
-        with suppress(ReviewDeskError):
-            ready = prepared(desk, one.verdict, order, PROCESS)
-            hidden = redactor([call.juror for call in ready.calls], PROCESS)
-            journal.draw(ready.calls, one.plan)
-            stored = ((call, journal.reply(call.key)) for call in ready.calls)
-            answers = ((call.key, answer_of(call, exchange, hidden)) for call, exchange in stored)
-            ballots = {key: ballot for key, ballot in answers if ballot is not None}
-            if ballots and ready.committed == one.panel_hash:
-                _finish(journal, ready, one.plan, rerun_body(ready, ballots, one.at), len(ballots))
-    facts = {"left": 0, "given_up": found.left, "stopped": True}
-    journal.append("rerun_ended", facts, found.event.run)
+    with closing(DeskJournal(desk, found.batch, found.of)) as journal:
+        for one in rest:
+            with suppress(ReviewDeskError):
+                _keep_what_came(journal, prepared(desk, one.verdict, order, PROCESS), one)
+        facts = {"left": 0, "given_up": found.left, "stopped": True}
+        journal.append("rerun_ended", facts, found.event.run)
     return len(rest)
+
+
+def _keep_what_came(journal: DeskJournal, ready: PreparedRerun, plan: reruns.PlannedRerun) -> None:
+    hidden = redactor([call.juror for call in ready.calls], PROCESS)
+    journal.draw(ready.calls, plan.plan)
+    stored = ((call, journal.reply(call.key)) for call in ready.calls)
+    answers = ((call.key, answer_of(call, exchange, hidden)) for call, exchange in stored)
+    ballots = {key: ballot for key, ballot in answers if ballot is not None}
+    if ballots and ready.committed == plan.panel_hash:
+        body = rerun_body(ready, ballots, plan.at)
+        _finish(journal, ready, plan.plan, body, len(ballots))
