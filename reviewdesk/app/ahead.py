@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 from msgspec import Struct
 from textual import events
 from textual.screen import Screen
-from textual.widget import Widget
 
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL, LABEL, OPENS_TEXT
 from reviewdesk.app.keys.keymap import Keymap, spellings
@@ -90,7 +89,6 @@ class Bursts:
         return held
 
     def rest(self, now: float) -> float | None:
-        """Return the seconds until the keys held back may act, or None if there are none."""
         return max(0.0, self._last + WINDOW - now) if self._held else None
 
 
@@ -107,44 +105,6 @@ PASTED = "A paste does nothing outside a text field."
 TOO_FAST = "Several keys came at once, as from a paste: they did nothing."
 
 
-class TakesKeys(Protocol):
-    """A desk screen."""
-
-    where: ClassVar[str]
-
-    @property
-    def bound(self) -> Mapping[str, str]:
-        """The action of every key that does something on the screen."""
-
-    @property
-    def waiting(self) -> bool:
-        """Whether actions wait for the queue."""
-
-    def press(self, key: str) -> bool:
-        """Do what a key is bound to; return False if that is nothing."""
-
-
-class TakesInput(Protocol):
-    """The app, as far as keys and pastes go; the methods without a docstring are Textual's."""
-
-    clock: Callable[[], float]
-    later: Callable[[float, Callable[[], object]], object]
-    """Calls a function after some seconds."""
-    focused: Widget | None
-    call_later: Callable[..., object]
-    call_next: Callable[..., object]
-    set_timer: Callable[..., object]
-
-    async def on_event(self, event: events.Event) -> None:
-        """Take an event anew."""
-
-    async def pass_on(self, event: events.Event, at: float) -> None:
-        """Let a key or a paste act that was read at ``at``."""
-
-    def warn(self, text: str) -> None:
-        """Say why keys did nothing."""
-
-
 class TypeAhead:
     """Holds keys from the one that opens a text until the text takes keys, and hands them to it.
 
@@ -154,12 +114,12 @@ class TypeAhead:
     Outside a text, a paste and a burst of keys do nothing.
     """
 
-    def __init__(self, app: Any, keymap: Keymap, top: Callable[[], TakesKeys | None]) -> None:
-        """Hold keys for a ``TakesInput``.
+    def __init__(self, app: Any, keymap: Keymap, top: Callable[[], Any]) -> None:
+        """Hold keys for an ``app``.
 
         ``top`` returns the screen in view, ``None`` while a dialog is open.
         """
-        self._app: TakesInput = app
+        self._app = app
         self._top, self._bursts = top, Bursts()
         self._looks = False
         self._held: list[events.Key | events.Paste] | None = []
@@ -219,14 +179,13 @@ class TypeAhead:
         if name and top.where in ACTIONS[name].where:
             self._held = []
             self._app.set_timer(LONGEST, self._look_for_text)
-        return top.press(event.key)
+        pressed: bool = top.press(event.key)
+        return pressed
 
     def begin(self) -> None:
-        """Hear that the first screen is drawn; hand it what was typed meanwhile."""
         self._app.call_next(self._hand_over)
 
     def acted(self) -> None:
-        """Hear that an action was carried out, or should have been: has it opened no text?"""
         top = self._top()
         if top is not None and not top.waiting:
             self._held = None

@@ -116,17 +116,14 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
 
     @property
     def review(self) -> ReviewScreen:
-        """The review screen, below all others of the desk."""
         return next(s for s in self.screen_stack if isinstance(s, ReviewScreen))
 
     @property
     def top(self) -> DeskScreen:
-        """The desk screen in view, below any dialog."""
         return next(s for s in reversed(self.screen_stack) if isinstance(s, DeskScreen))
 
     @property
     def asking(self) -> bool:
-        """Whether no desk screen takes keys: a dialog is above it, or the app has closed them."""
         return not self.screen_stack or self.screen is not self.top
 
     # the controller's loop
@@ -191,7 +188,6 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         self.ahead.opened(dialog, text=isinstance(form, PromptForm | NoteForm))
 
     def likely(self) -> list[Action]:
-        """Return every action, those first that one would want on the screen in view."""
         state = self.controller.state
         found = likely(state.hints, state.where)
         return [action for action in found if action.id not in self.keymap.withheld]
@@ -201,17 +197,14 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         self.act(partial(self.controller.choose, name))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return our semantic variables, for themes that do not define them."""
         return variable_defaults(self.current_theme)
 
     def get_css_variables(self) -> dict[str, str]:
-        """Return the theme's CSS variables, and rebuild the inks from them."""
         variables = super().get_css_variables()
         self.inks = ink_styles(variables, ansi=self.current_theme.ansi)
         return variables
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return the filter that removes all colour if NO_COLOR is set, else Textual's filters."""
         return NO_COLOUR if self.no_color else super().get_line_filters()
 
     def _use_own_themes(self, settings: Settings) -> None:
@@ -241,11 +234,9 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
             await super().on_event(event)
 
     def warn(self, text: str) -> None:
-        """Say on the screen in view why keys did nothing."""
         self.act(partial(self.controller.warn, text))
 
     def on_job_news(self, message: JobNews) -> None:
-        """Tell the controller what a background job reported."""
         if (tell := self.runner.hear(message)) is not None:
             self.act(partial(self.controller.hear, tell))
 
@@ -258,7 +249,6 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
             self.push_screen(Palette(placeholder=hint, id="--command-palette"))
 
     def action_close_desk(self) -> None:
-        """Save the view and close without a question, because a signal asks for it."""
         self.act(self.controller.end)
 
     def bell(self) -> None:
@@ -295,7 +285,6 @@ class ReviewApp(ConsoleApp):
         self.begin(desk, run, view, notice or "")
 
     def get_default_screen(self) -> Screen[None]:
-        """Return the review screen, which stays at the bottom of the screen stack."""
         return ReviewScreen(self)
 
 

@@ -90,6 +90,7 @@ class PreferenceController:
         self._given = core.settings
         self._busy = False
         self._use(usable(kept.kept(core.desk)))
+        self.verbs: dict[str, Callable[[], None]] = {"kept.forget": self._forget}
 
     def _use(self, values: Mapping[str, Any]) -> None:
         core = self._core
@@ -100,11 +101,6 @@ class PreferenceController:
             replace(core.panes, queue=values.get("queue_width"), jury=values.get("jury_width"))
         )
         self._stored = choices(core)
-
-    @property
-    def verbs(self) -> dict[str, Callable[[], None]]:
-        """The methods that carry out this controller's actions, by action id."""
-        return {"kept.forget": self._forget}
 
     def _changed(self) -> dict[str, Any]:
         """Return the choices that differ from what this session read or stored.
@@ -129,7 +125,6 @@ class PreferenceController:
         self._core.jobs.runner.start(Job(KEEPING, partial(_keep, changed), ended))
 
     def close(self) -> None:
-        """Store what is not stored yet."""
         if changed := self._changed():
             self._core.outbox.keep("kept", lambda desk: kept.keep(desk, changed))
             self._stored |= changed

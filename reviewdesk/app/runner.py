@@ -39,7 +39,6 @@ class WorkerRunner:
         """The connections of the jobs, whose threads the process waits for at its end."""
 
     def start(self, job: Job) -> None:
-        """Start a job; an older one of its name is stopped and not heard of again."""
         self._running[job.name] = job
         # Two threads share one interpreter, and the answer to the key that starts it comes first.
         self._begin(job)
@@ -58,12 +57,10 @@ class WorkerRunner:
             )
 
     def cancel(self, name: str) -> None:
-        """Stop the job of this name, if any; nothing more is heard of it."""
         self._running.pop(name, None)
         self._app.workers.cancel_group(self._app, name)
 
     def end(self) -> None:
-        """Close the app; no job waits for another process's lock any longer."""
         for reader in list(self._readers):
             hurry(reader, 0)
         self._app.exit()

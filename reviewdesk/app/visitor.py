@@ -41,11 +41,9 @@ class VisitorApp(ConsoleApp):
         self.begin(opening.desk, opening.run, opening.view, opening.notice)
 
     def get_default_screen(self) -> Screen[None]:
-        """Return the review, or the ground behind the door until somebody is named."""
         return Screen() if self.opening is None else ReviewScreen(self)
 
     def on_mount(self) -> None:
-        """Ask who reviews."""
         if self.opening is None:
             self.push_screen(DoorDialog(self._door, self._named))
 
@@ -64,7 +62,6 @@ class VisitorApp(ConsoleApp):
             await super().on_event(event)
 
     def action_command_palette(self) -> None:
-        """Open the palette, but not at the door."""
         if self.opening is not None:
             super().action_command_palette()
 
@@ -76,14 +73,11 @@ class VisitorApp(ConsoleApp):
             super().action_close_desk()
 
     def hang_up(self) -> None:
-        """Close, as nobody is at the other end any more; called from the thread of the input."""
         self.call_from_thread(self.action_close_desk)
 
     def bell(self) -> None:
-        """Ring; where a handler fails at the door, nothing waits to be kept."""
         if self.opening is not None:
             super().bell()
 
     def flush(self, seconds: float) -> list[str]:
-        """Try for so long to save what waits; return what to say of the rest."""
         return [] if self.opening is None else list(self.controller.flush(seconds).lines)

@@ -59,11 +59,9 @@ class ItemClaims:
         return self.open_with != old
 
     def offer(self, key: int) -> None:
-        """Hear that the next undecided verdict has come into view, which another may have too."""
         self.offered, self.next = key, None
 
     def shown(self, row: QueueRow) -> QueueRow:
-        """Return a row of the queue with whom else the item is open."""
         name = self.open_with.get(row.key)
         return row if name is None else replace(row, open_with=name)
 

@@ -97,22 +97,18 @@ class Core:
             self.say(READ_ONLY, Tone.WARN)
 
     def new_guard(self) -> LabelGuard:
-        """Return a guard with the settings' interval."""
         return LabelGuard(self.clock, self.settings.repeat_guard / 1000)
 
     @property
     def session(self) -> Session:
-        """The frozen state of the review session."""
         return self.review.session
 
     @property
     def where(self) -> str:
-        """The screen in view, below any dialog."""
         return REVIEW if self.page is None else self.page.where
 
     @property
     def panes(self) -> Panes:
-        """The panes; the jury has one while the panel's answer to an item may be seen."""
         return replace(self._panes, answer=self.session.answered)
 
     @property
@@ -124,19 +120,15 @@ class Core:
         return self.session.run.key, item and item.row.key, self.panes.readable
 
     def say(self, text: str, tone: Tone = Tone.TEXT, *, where: str = "") -> None:
-        """Show a line about what just happened; it stays until the next notice."""
         self.notices[where or self.where] = Notice(text, tone)
 
     def say_here(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        """Show a line about what is in view; it goes when something else comes into view."""
         self.notices[self.where] = Notice(text, tone, about=self.shown)
 
     def complain(self, error: ReviewDeskError, *, where: str = "") -> None:
-        """Show an error."""
         self.say(str(error), Tone.FAIL, where=where)
 
     def calm(self, where: str = "") -> None:
-        """Clear the error of the previous attempt from a screen's status line."""
         if self.notices[where or self.where].tone is Tone.FAIL:
             self.say("", where=where)
 
@@ -185,28 +177,23 @@ class Core:
             self._reader.catch_up(self.jobs.runner, self.desk, item.run, self.read_reruns)
 
     def arrange(self, panes: Panes) -> None:
-        """Show the panes in another way; a label waits until the item itself has been drawn."""
         if panes.shows_item and not self.panes.shows_item:
             self.guard.hide()
         self._panes = panes
 
     def choose(self, name: str) -> None:
-        """Give a pane the keys; on a narrow terminal it alone is then in view."""
         self.arrange(replace(self.panes, chosen=name))
 
     def leave_jury(self) -> None:
-        """Show the next item's texts where the jury alone was in view."""
         if not self.panes.wide and self.panes.current == "jury":
             self.choose("item")
 
     def follow(self) -> None:
-        """Show what a worker or another process has written to the desk."""
         self.review.refresh()
         self.recalibrate()
         self.show(keep=True, rows=True)
 
     def count(self, name: str) -> None:
-        """Count what has been saved in the progress, and mark it once the figures have it too."""
         self.review.session = replace(self.session, progress=self.review.progress())
         self.mark(f"saved ✓ {name}")
 
@@ -215,7 +202,6 @@ class Core:
         self.saved, self._unmarked = "", text
 
     def recalibrate(self) -> None:
-        """Read the strip's figures in the background; only the newest answer counts."""
         work = partial(_read_figures, self.strip, self.session)
         self.jobs.runner.start(Job(FIGURES, work, self._take_figures, fault="no figures"))
 

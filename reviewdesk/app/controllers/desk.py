@@ -46,11 +46,10 @@ class FileController:
     def __init__(self, core: Core) -> None:
         """Act on the desk of ``core``."""
         self._core = core
-
-    @property
-    def commands(self) -> dict[str, Callable[[str], object]]:
-        """The methods that carry out this controller's commands, by command name."""
-        return {"open": self.load, "export": self._export}
+        self.commands: dict[str, Callable[[str], object]] = {
+            "open": self.load,
+            "export": self._export,
+        }
 
     def _export(self, argument: str) -> None:
         core, path = self._core, files.named(argument)
@@ -201,7 +200,6 @@ class DeskController:
     # screens
 
     def go(self, where: str) -> None:
-        """Bring a screen into view."""
         {REVIEW: self._leave, CALIBRATION: self._calibration, RUNS: self._runs}[where]()
 
     def _leave(self) -> None:

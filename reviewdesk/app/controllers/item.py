@@ -164,7 +164,6 @@ class NoteController:
         return on_disk
 
     def write_now(self, text: str) -> None:
-        """Save a note of the item on screen."""
         if (item := item_to_change(self._core, "write about")) is not None:
             self._save_note(item, text)
 
@@ -185,22 +184,17 @@ class AnnotationController:
         self._tags: dict[tuple[int, int], str] = {}
         self._own: dict[str, None] | None = None
         """The reviewer's tags, read once: the counts of a large desk take long to read."""
-
-    @property
-    def verbs(self) -> dict[str, Callable[[], None]]:
-        """The methods that carry out this controller's actions, by action id."""
-        return {
+        self.verbs: dict[str, Callable[[], None]] = {
             "note": lambda: self._notes.write(item_to_change(self._core, "write about")),
             "note.labelled": lambda: self._notes.write(self._edits.labelled()),
             "tags": lambda: self._type_tags(item_to_change(self._core, "tag")),
             "tags.labelled": lambda: self.offer_tags(self._edits.labelled()),
             "mark": self._mark,
         }
-
-    @property
-    def commands(self) -> dict[str, Callable[[str], None]]:
-        """The methods that carry out this controller's commands, by command name."""
-        return {"tag": self._tag_now, "note": self._notes.write_now}
+        self.commands: dict[str, Callable[[str], None]] = {
+            "tag": self._tag_now,
+            "note": self._notes.write_now,
+        }
 
     # tags
 
@@ -275,7 +269,6 @@ class AnnotationController:
         core.ask(TagsForm(item.verdict.id, offered, item.tags, toggle), closed)
 
     def labelled_fail(self, item: Item) -> None:
-        """Offer tags for an item that was just labelled fail, if the settings ask for it."""
         if self._core.settings.tags_after_fail:
             self.offer_tags(item)
 
@@ -298,11 +291,7 @@ class ItemController:
     def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
         """Act on the session of ``core``; ``use_filter`` filters the queue."""
         self._core, self._use_filter = core, use_filter
-
-    @property
-    def verbs(self) -> dict[str, Callable[[], None]]:
-        """The methods that carry out this controller's actions, by action id."""
-        return {
+        self.verbs: dict[str, Callable[[], None]] = {
             "reveal": self._reveal,
             "history": self._history,
             "diff": self._diff,

@@ -173,12 +173,10 @@ class Jobs:
         return " · ".join(shares)
 
     def runs(self, name: str) -> bool:
-        """Return True if a job whose progress is shown is running."""
         return name in self._share
 
     @property
     def many(self) -> tuple[OpenRerun, ...]:
-        """The running re-runs of several verdicts, the oldest first."""
         return tuple(one for one in self.reruns.values() if not one.alone)
 
     @property
@@ -193,7 +191,6 @@ class Jobs:
         return QuestionForm(f"Close, although {what} under way?", reason)
 
     def rerun_of(self, key: int) -> OpenRerun | None:
-        """Return the running re-run that asks about a verdict, the newest of several."""
         found = (one for one in reversed(self.reruns.values()) if key in one.keys)
         return next(found, None)
 
@@ -263,7 +260,6 @@ class Jobs:
             raise DeskError(problem, "Wait for its end, or stop it with :stop.")
 
     def cancel(self, name: str) -> None:
-        """Stop a job whose progress is shown."""
         self.runner.cancel(name)
         self._share.pop(name, None)
 
@@ -301,7 +297,6 @@ class RerunReader:
         return RerunHistory(reruns, here, in_run, running)
 
     def is_behind(self, desk: Desk, run: Run) -> bool:
-        """Return True if re-runs of a run are not in the flip rates yet."""
         counted = self._counted if run.hash == self._run else frozenset[int]()
         return rerun_history.plans(desk, run) != counted
 

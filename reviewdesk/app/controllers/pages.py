@@ -110,11 +110,7 @@ class CalibrationController:
         self._at, self._tables, self._target = 0, False, Target.RUN
         self._found: dict[str, object] = {}
         self._asked: set[str] = set()
-
-    @property
-    def verbs(self) -> dict[str, Callable[[], None]]:
-        """The methods that carry out this controller's actions, by action id."""
-        return {
+        self.verbs: dict[str, Callable[[], None]] = {
             "drill": self._drill,
             "diagram.table": self._tabulate,
             "target.switch": self._switch_target,
@@ -124,17 +120,14 @@ class CalibrationController:
 
     @property
     def page(self) -> CalibrationPageKind:
-        """The page in view."""
         return PAGES[self._at]
 
     @property
     def shown(self) -> object:
-        """The page in view, and whether it has been read."""
         return self._at, self.page.read_as in self._found
 
     @property
     def state(self) -> CalibrationState:
-        """What the screen draws."""
         return CalibrationState(self._at, self._tables, self._target, dict(self._found))
 
     def hints(self) -> Mapping[str, object]:
@@ -243,11 +236,7 @@ class RunsController:
         self._cursor, self._path = 0, ""
         self.reading = False
         """Whether the details have the keys, and not the list."""
-
-    @property
-    def verbs(self) -> dict[str, Callable[[], None]]:
-        """The methods that carry out this controller's actions, by action id."""
-        return {
+        self.verbs: dict[str, Callable[[], None]] = {
             "run.open": self._open,
             "run.load": self._ask_file,
             "run.remove": self._ask_remove,
@@ -262,12 +251,10 @@ class RunsController:
 
     @property
     def shown(self) -> object:
-        """The run under the cursor."""
         return self._chosen and self._chosen.hash
 
     @property
     def state(self) -> RunsState:
-        """What the screen draws."""
         details = self._details.get(self._chosen.hash) if self._chosen else None
         return RunsState(tuple(self._runs), self._cursor, details, self.reading)
 
@@ -302,7 +289,6 @@ class RunsController:
                 self._core.complain(error)
 
     def choose(self, index: int) -> None:
-        """Move the cursor to a line, or to the nearest one."""
         self._cursor = max(0, min(index, len(self._runs) - 1))
         self._read()
 
@@ -312,7 +298,6 @@ class RunsController:
             self.choose(hashes.index(run.hash))
 
     def step(self, lines: int) -> None:
-        """Move the cursor by lines."""
         self.choose(self._cursor + lines)
 
     def _turn(self) -> None:

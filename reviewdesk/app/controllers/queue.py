@@ -81,7 +81,6 @@ class QueueReader:
         core.jobs.runner.start(job)
 
     def warm(self) -> None:
-        """Read the columns that filters and orders use most, before one of them is asked for."""
         runner, run = self._core.jobs.runner, self._core.session.run
         runner.start(Job(COLUMNS, partial(_warm_columns, run), lambda *_: None))
 
@@ -158,11 +157,7 @@ class QueueController:
         self._core, self._reader = core, reader
         self._confirmed = False
         self._past: dict[str, list[str]] = {"filter": [], "find": []}
-
-    @property
-    def verbs(self) -> dict[str, Callable[[], None]]:
-        """The methods that carry out this controller's actions, by action id."""
-        return {
+        self.verbs: dict[str, Callable[[], None]] = {
             "next": self._next,
             "back": self._back,
             "item.next": partial(self.step, 1),
@@ -175,11 +170,12 @@ class QueueController:
             "search.next": partial(self._turn, 1),
             "search.previous": partial(self._turn, -1),
         }
-
-    @property
-    def commands(self) -> dict[str, Callable[[str], None]]:
-        """The methods that carry out this controller's commands, by command name."""
-        return {"filter": self.use, "order": self._use_order, "find": self._find, "go": self._jump}
+        self.commands: dict[str, Callable[[str], None]] = {
+            "filter": self.use,
+            "order": self._use_order,
+            "find": self._find,
+            "go": self._jump,
+        }
 
     # moves
 
@@ -210,7 +206,6 @@ class QueueController:
         core.say_here(f"{before}{show_line(name, 80)}{after}", Tone.NOTE)
 
     def step(self, by: int) -> None:
-        """Move by rows of the queue, decided ones included."""
         if self._core.review.step(by):
             self._core.show()
 

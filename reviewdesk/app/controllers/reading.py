@@ -55,7 +55,6 @@ class PaneController:
             self._core.arrange(replace(panes, zoomed=not panes.zoomed))
 
     def entered(self, name: str) -> None:
-        """Give the keys to the pane that got the focus, if the panes stand side by side."""
         panes = self._core.panes
         if name in panes.names and not panes.alone and name != panes.current:
             self._core.choose(name)

@@ -88,7 +88,6 @@ class Repeats:
         return None if following in {None, session.index} else found[0]
 
     def is_blind(self, session: Session, item: Item) -> bool:
-        """Return True if nothing has told the panel's answer since the item came back."""
         told = item.revealed_at is not None or item.labelled_before or session.hidden_query
         return session.view.blind and not told
 
@@ -97,7 +96,6 @@ class Repeats:
         return self._by_key.get(key)
 
     def since(self, item: Item | None) -> int:
-        """Return the event after which an item came back, 0 if it did not."""
         found = None if item is None else self.of(item.row.key)
         return 0 if found is None else found.since
 
@@ -117,14 +115,12 @@ class Repeats:
 
     @property
     def waiting(self) -> Mapping[int, bool]:
-        """The verdicts that wait for their second label, and whether each was deferred."""
         active = self._active.values()
         return {one.key: one.deferred for one in active if one.second is None}
 
     # what is shown
 
     def rows(self, rows: Iterable[QueueRow]) -> list[QueueRow]:
-        """Return queue rows with what is shown of each."""
         desk, hidden = self._desk, self._by_key
         return [self.item(desk.item(row.key)).row if row.key in hidden else row for row in rows]
 
@@ -178,7 +174,6 @@ class Repeats:
     # what is written meanwhile
 
     def whole_note(self, key: int, text: str) -> str | None:
-        """Return a note that was written on an item that came back, with its earlier note."""
         earlier = self._earlier(key, "note")
         return None if earlier is None else "\n\n".join(part for part in (*earlier, text) if part)
 

@@ -40,19 +40,13 @@ class RerunController:
         """Act on the session of ``core``."""
         self._core = core
         self._unfinished: Sequence[UnfinishedRerun] = ()
-
-    @property
-    def verbs(self) -> dict[str, Callable[[], None]]:
-        """The methods that carry out this controller's actions, by action id."""
-        return {
+        self.verbs: dict[str, Callable[[], None]] = {
             "rerun": lambda: self._open(RerunCommand()),
             "rerun.shown": lambda: self._open(RerunCommand(shown=True)),
         }
-
-    @property
-    def commands(self) -> dict[str, Callable[[str], None]]:
-        """The methods that carry out this controller's commands, by command name."""
-        return {"rerun": lambda text: self._open(parse(text))}
+        self.commands: dict[str, Callable[[str], None]] = {
+            "rerun": lambda text: self._open(parse(text))
+        }
 
     def look_for_unfinished(self, *, tell: bool) -> None:
         """Read which re-runs were cut off, in the background, and ``tell`` of them."""
@@ -111,7 +105,6 @@ class RerunController:
     # what the form asks for
 
     def named(self, path: str) -> None:
-        """Use this panel file from here on, in later sessions too; "" is the report's panel."""
         whole = path and str(Path(path).expanduser().absolute())
         self._core.settings = self._core.settings.choosing({"panel": whole})
 
@@ -153,7 +146,6 @@ class RerunController:
         self._core.ask(prompt, answered)
 
     def refuse_busy(self, keys: Sequence[int]) -> None:
-        """Raise DeskError if one of these verdicts is being asked about."""
         self._core.jobs.check_rerun(frozenset(keys))
 
     def survey(self, form: RerunForm, work: Survey) -> None:

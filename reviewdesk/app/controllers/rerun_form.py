@@ -6,7 +6,7 @@ It sends nothing: the dialog closes with the re-run that a person agreed to, or 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,28 +40,6 @@ class ShownVerdicts(Struct, frozen=True):
     filter: str
 
 
-class RerunAsker(Protocol):
-    """What the form asks of its controller, each of which ends with a call of the form."""
-
-    def named(self, path: str) -> None:
-        """Keep a panel file that was chosen and can be read."""
-
-    def ask_path(self, form: RerunForm, wish: RerunRequest | None) -> None:
-        """Ask for the path of a panel file."""
-
-    def ask_ceiling(self, form: RerunForm) -> None:
-        """Ask for the most that may be spent."""
-
-    def refuse_busy(self, keys: Sequence[int]) -> None:
-        """Raise DeskError if one of these verdicts is being asked about."""
-
-    def survey(self, form: RerunForm, work: Survey) -> None:
-        """Prepare a re-run of several verdicts in the background."""
-
-    def give_up(self, form: RerunForm, found: UnfinishedRerun) -> None:
-        """End a re-run that was cut off, if the person means it."""
-
-
 class RerunForm:
     """Who may be asked again about an item or about what the filter shows, and what is sent."""
 
@@ -72,14 +50,15 @@ class RerunForm:
         guard: LabelGuard,
         *,
         path: str,
-        asker: RerunAsker,
+        asker: Any,
         shown: ShownVerdicts | None = None,
         unfinished: Sequence[UnfinishedRerun] = (),
         blind: bool = False,
     ) -> None:
         """Ask about ``item``, with the panel at ``path`` or, if empty, the report's panel.
 
-        ``shown`` is what may be asked about in its place, ``unfinished`` what was cut off.
+        ``asker`` is the controller, which asks and prepares for the form. ``shown`` is what may be
+        asked about in its place, ``unfinished`` what was cut off.
         """
         self.item, self.path, self.shown, self.blind = item, path, shown, blind
         self.unfinished = tuple(unfinished)
@@ -118,11 +97,9 @@ class RerunForm:
 
     @property
     def wishes(self) -> list[RerunRequest]:
-        """What the panel can be asked, likeliest first."""
         return _wishes(self.item, self.panel, about_shown=self.about_shown, blind=self.blind)
 
     def offers(self) -> list[str]:
-        """Return who may be asked, and what was cut off, in words."""
         offered = [self._wish_text(wish) for wish in self.wishes]
         return offered + [f"finish: {unfinished_text(one.facts)}" for one in self.unfinished]
 
@@ -151,13 +128,11 @@ class RerunForm:
 
     @property
     def suspicious(self) -> str:
-        """How many passages speak to the judge, in words; empty if none does."""
         found = plural(self.passages, "passage speaks", "passages speak")
         return f"{found} to the judge, sent as written" if self.passages else ""
 
     @property
     def ceiling(self) -> str:
-        """The most that may be spent, in words."""
         limit = "none" if self.max_cost is None else f"stops before {money(self.max_cost)} is spent"
         return f"{limit}; c sets one"
 
@@ -208,31 +183,25 @@ class RerunForm:
         self.changed()
 
     def turn(self) -> None:
-        """Ask about what the filter shows in place of the item, or the reverse."""
         if self.shown is not None and not self.preparing:
             self.about_shown = not self.about_shown
             self.changed()
 
     def name_panel(self) -> None:
-        """Ask for the path of a panel file."""
         self._asker.ask_path(self, None)
 
     def name_ceiling(self) -> None:
-        """Ask for the most that may be spent."""
         self._asker.ask_ceiling(self)
 
     def limit(self, text: str) -> None:
-        """Set the ceiling in US dollars; an empty text takes it away."""
         self.max_cost = dollars(text)
         self.changed()
 
     def give_up(self, index: int) -> None:
-        """End the re-run of the chosen line, if it is one that was cut off."""
         if index >= len(self.wishes):
             self._asker.give_up(self, self.unfinished[index - len(self.wishes)])
 
     def gave_up(self, found: UnfinishedRerun) -> None:
-        """Hear that a re-run that was cut off has been ended."""
         self.unfinished = tuple(one for one in self.unfinished if one is not found)
         self.changed()
 
@@ -250,12 +219,10 @@ class RerunForm:
     # consent
 
     def drawn(self) -> None:
-        """Start the guard's wait, because the consent page has come on screen."""
         if self.ready is not None:
             self._guard.shown()
 
     def agree(self, late: float) -> bool:
-        """Return True if the key of consent counts: the page was on screen long enough."""
         return self._guard.press("y", late)
 
 

@@ -158,21 +158,17 @@ class ReviewController:
             self.handle(name)
 
     def run(self, text: str) -> None:
-        """Carry out a command line."""
         self.core.safely(self.desk.run, text)
 
     def stray(self) -> None:
-        """Hear of a printable key without an action, which may be part of a paste."""
         self.core.guard.stray()
 
     def warn(self, text: str) -> None:
-        """Say why keys did nothing."""
         self.core.say_here(text, Tone.WARN)
 
     # in: the terminal
 
     def begin(self, width: int, height: int) -> None:
-        """Show the first item."""
         self.resized(width, height)
         self.core.safely(self.core.show)
 
@@ -185,46 +181,36 @@ class ReviewController:
         self.rerun.look_for_unfinished(tell=True)
 
     def resized(self, width: int, height: int) -> None:
-        """Show three panes, one or none, as the terminal allows; no state is lost."""
         self.core.arrange(replace(self.core.panes, width=width, height=height))
 
     def resumed(self) -> None:
-        """Restart the guard's wait, because the item has come back into view."""
         self.core.guard.interrupt()
 
     def drawn(self) -> None:
-        """Start the guard's wait if the review screen shows something new."""
         self.core.guard.shown_once()
 
     def step(self, lines: int) -> None:
-        """Move through the list that has the keys: the queue's or that of the runs."""
         self.core.safely((_runs(self.core) or self.queue).step, lines)
 
     def choose_row(self, index: int) -> None:
-        """Show the item, or choose the run, whose line was clicked."""
         page = _runs(self.core)
         choose = self.queue.choose_row if page is None else page.choose
         self.core.safely(choose, index)
 
     def focus_details(self, reading: bool) -> None:
-        """Give the keys to the details of a run, or to the list."""
         if (page := _runs(self.core)) is not None:
             page.reading = reading
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
-        """Return queue rows; may raise ReviewDeskError."""
         return self.core.review.rows(keys)
 
     def listed(self, keys: Sequence[int]) -> None:
-        """Hear which rows of the queue were drawn on screen."""
         self.core.review.exposure.listed(self.core.session, keys)
 
     def complain(self, error: ReviewDeskError) -> None:
-        """Show the error of a part that could not be drawn."""
         self.core.complain(error, where=REVIEW)
 
     def below_dialog(self, asking: bool) -> None:
-        """Hear whether a dialog is open above the screen."""
         self.core.asking = asking
 
     def hear(self, tell: Callable[[], None]) -> None:
@@ -237,7 +223,6 @@ class ReviewController:
     # in: other writers
 
     def poll(self) -> None:
-        """Follow what other processes wrote to the desk, and store what was chosen."""
         self.desk.preferences.keep()
         self._claims.poll()
 

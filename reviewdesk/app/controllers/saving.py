@@ -90,12 +90,10 @@ class Outbox:
 
     @property
     def count(self) -> int:
-        """The number of the reviewer's writes that are not on disk."""
         return sum(bool(write.name) for write in self._queue)
 
     @property
     def text(self) -> str:
-        """The saved state for the header, empty if everything is on disk."""
         return f"{'not saved' if self.error else 'saving'} {self.count:,}" if self.count else ""
 
     @property
@@ -113,16 +111,13 @@ class Outbox:
 
     @property
     def skips(self) -> frozenset[int]:
-        """The verdicts that a write which waits will decide or defer."""
         return frozenset().union(*(write.skips for write in self._queue))
 
     @property
     def waiting(self) -> tuple[Write, ...]:
-        """The writes that are not on disk, oldest first."""
         return tuple(self._queue)
 
     def labelled(self, run: int) -> Item | None:
-        """Return the item of the newest label of a run that waits."""
         found = (write.item for write in reversed(self._queue) if write.labels)
         return next((item for item in found if item and item.run.key == run), None)
 
@@ -195,7 +190,6 @@ class Outbox:
         return write_at(desk, write.act, write.at or desk.clock())
 
     def resume(self) -> None:
-        """Let the worker try again what waits, unless it does."""
         if self._queue and not self._running and not self._stop.is_set():
             self._running = True
             self._runner.start(Job(SAVING, self._work, self._ended, self._committed))

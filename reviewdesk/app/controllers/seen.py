@@ -57,23 +57,19 @@ class LabelGuard:
         self._shown_at = None
 
     def interrupt(self) -> None:
-        """Record that something else was in view: the wait starts anew, even after a label."""
         self.hide()
         self._counted = float("-inf")
 
     def shown(self) -> None:
-        """Record that an item came on screen just now, after a label or without one."""
         now = self._clock()
         answers = now - self._counted <= 2 * self.interval
         self._shown_at = max(self._counted, now - REACTION) if answers else now
 
     def shown_once(self) -> None:
-        """Record that what was hidden is on screen; do nothing if it is there already."""
         if self._shown_at is None:
             self.shown()
 
     def stray(self) -> None:
-        """Record a key without an action: a label key right after it may be part of a paste."""
         self._stray = self._clock()
 
     def press(self, key: str, late: float = 0.0) -> bool:
@@ -235,7 +231,6 @@ class SeenItems:
         return None
 
     def folded(self, item: Item) -> frozenset[str]:
-        """Return the names of the item's texts that are folded."""
         found = self._items.get(item.item_hash)
         parts = () if found is None else found.drawn.layout.parts
         return frozenset(one.name for one in parts if one.folded)
@@ -258,28 +253,23 @@ class Exposure:
 
     @property
     def seen(self) -> int:
-        """The number of verdicts whose panel answer has been on screen."""
         return len(self._listed)
 
     def unkept(self) -> set[int]:
-        """Return the keys of the verdicts seen since the last call, for the desk to store."""
         found = self._listed - self._stored
         self._stored |= found
         return found
 
     def listed(self, session: Session, keys: Sequence[int]) -> None:
-        """Record rows drawn on screen, if they or the query reveal the panel's answers."""
         if not session.view.blind or session.hidden_query:
             self._listed.update(keys)
 
     def opened(self, session: Session) -> None:
-        """Record that the current item came on screen, unless its panel is hidden."""
         if session.item is not None and not session.hidden:
             self._opened.add(session.item.item_hash)
             self._listed.add(session.item.row.key)
 
     def labelled(self, item: Item) -> None:
-        """Record that an item was labelled, after which the panel's answer is shown."""
         self._opened.add(item.item_hash)
 
     def is_blind(self, session: Session, item: Item) -> bool:

@@ -49,11 +49,9 @@ class SessionQueue:
 
     @property
     def waiting(self) -> bool:
-        """Whether a step waits for the whole queue, so that none after it can be taken."""
         return bool(self._later)
 
     def item(self, key: int) -> Item:
-        """Return a verdict as the session shows it, with what is being saved of it."""
         item = self.outbox.overlay(self.repeats.item(self.desk.item(key)))
         return replace(item, row=self.claims.shown(item.row))
 
@@ -77,11 +75,9 @@ class SessionQueue:
         return False
 
     def when_whole(self, step: Callable[[], object]) -> bool:
-        """Return True if the queue is whole; else take the step once it is."""
         return self.session.whole or self._wait(step)
 
     def give_up(self) -> None:
-        """Forget the steps that wait for a queue which cannot be read."""
         self._later.clear()
 
     def _take(self, view: View, keys: array[int], *, whole: bool) -> None:
@@ -96,7 +92,6 @@ class SessionQueue:
         self._read_repeats()
 
     def progress(self) -> Progress:
-        """Count what is labelled, and what is left of the queue once it is whole."""
         session = self.session
         return self.desk.progress(session.run, session.keys if session.whole else None)
 
@@ -150,7 +145,6 @@ class SessionQueue:
         return place if nearest == place else None
 
     def choose(self, keys: frozenset[int]) -> None:
-        """Select verdicts, in place of those that are selected."""
         self.session = replace(self.session, chosen=keys)
 
     def found(self, found: SearchHits | None, placed: array[int] | None = None) -> None:
@@ -338,7 +332,6 @@ class ReviewSession(SessionQueue):
         return False
 
     def goto(self, key: int, *, trail: bool = True) -> None:
-        """Make a verdict the current one, inside the queue or outside."""
         self.show_key(key, place_of(self.session.keys, key), trail=trail)
 
     def refresh(self) -> None:
@@ -352,7 +345,6 @@ class ReviewSession(SessionQueue):
         self.exposure.opened(self.session)
 
     def view(self) -> View:
-        """Return the view that the next start resumes with."""
         item = self.session.item
         return replace(self.session.view, item=item.verdict.id if item else None)
 

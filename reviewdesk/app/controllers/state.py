@@ -40,7 +40,6 @@ class SearchHits(Struct, frozen=True):
     """The share of the run that was indexed at the time of the search, from 0 to 1."""
 
     def placed(self, keys: array[int]) -> SearchHits:
-        """Return the hits with their places in a queue."""
         return replace(self, places=places_of(keys, self.keys))
 
 
@@ -67,7 +66,6 @@ class Session(Struct, frozen=True, eq=False):
 
     @property
     def size(self) -> str:
-        """The number of verdicts in the queue, as text."""
         if self.whole:
             return f"{len(self.keys):,}"
         return "…" if self.view.filter else f"{self.run.verdicts:,}"
@@ -82,24 +80,20 @@ class Session(Struct, frozen=True, eq=False):
 
     @property
     def answered(self) -> bool:
-        """Whether there is a panel's answer to show: that to the current item, unless hidden."""
         return self.item is not None and not self.hidden
 
     @property
     def withheld(self) -> bool:
-        """Whether a blind session hides the panel's answers even after a label."""
         if not self.view.blind or self.feedback is Feedback.AFTER:
             return False
         return self.feedback is Feedback.NEVER or not self.told
 
     @property
     def order(self) -> str:
-        """The queue's order; a blind session replaces the draw, which would reveal the strata."""
         return effective_order(self.view)
 
     @property
     def hidden_query(self) -> bool:
-        """Whether the filter or the order uses a fact that blind review hides."""
         return uses_hidden(self.view.filter, self.view.order)
 
 
@@ -181,38 +175,31 @@ class Panes(Struct, frozen=True):
 
     @property
     def wide(self) -> bool:
-        """Whether the terminal has room for three panes."""
         return self.width >= WIDE
 
     @property
     def tiny(self) -> bool:
-        """Whether the terminal is too small to show anything."""
         return self.width < SMALLEST[0] or self.height < SMALLEST[1]
 
     @property
     def alone(self) -> bool:
-        """Whether one pane is in view alone."""
         return self.zoomed or not self.wide
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The panes that can be shown, from the left."""
         return PANES if self.answer else PANES[:-1]
 
     @property
     def current(self) -> str:
-        """The pane with the keys; by default the queue on a wide terminal, else the item."""
         chosen = self.chosen or ("queue" if self.wide else "item")
         return chosen if chosen in self.names else "item"
 
     @property
     def readable(self) -> bool:
-        """Whether the item itself is on screen, not only its line in the queue."""
         return not self.alone or self.current != "queue"
 
     @property
     def shows_item(self) -> bool:
-        """Whether the item can be read: its pane is in view, on a terminal that has room."""
         return self.readable and not self.tiny
 
     def beside(self, by: int, *, around: bool = False) -> str:
@@ -276,7 +263,6 @@ class RunsState(Struct, frozen=True, eq=False):
 
     @property
     def content(self) -> tuple[object, ...]:
-        """All that the two panes show."""
         return self.runs, self.cursor, self.details
 
 

@@ -88,16 +88,11 @@ class TeamController:
     def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
         """Act on ``core``; ``use_filter`` shows the verdicts of a filter."""
         self._core, self._use_filter = core, use_filter
-
-    @property
-    def verbs(self) -> dict[str, Callable[[], None]]:
-        """The methods that carry out this controller's actions, by action id."""
-        return {"adjudicate": self._adjudicate, "team": self._show}
-
-    @property
-    def commands(self) -> dict[str, Callable[[str], None]]:
-        """The methods that carry out this controller's commands, by command name."""
-        return {"team": lambda _: self._show()}
+        self.verbs: dict[str, Callable[[], None]] = {
+            "adjudicate": self._adjudicate,
+            "team": self._show,
+        }
+        self.commands: dict[str, Callable[[str], None]] = {"team": lambda _: self._show()}
 
     # what settles an item
 

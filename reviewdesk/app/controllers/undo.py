@@ -31,11 +31,10 @@ class UndoController:
     def __init__(self, core: Core) -> None:
         """Act on ``core``."""
         self._core = core
-
-    @property
-    def verbs(self) -> dict[str, Callable[[], None]]:
-        """The methods that carry out this controller's actions, by action id."""
-        return {"undo": self._undo, "redo": partial(self._undo, redo=True)}
+        self.verbs: dict[str, Callable[[], None]] = {
+            "undo": self._undo,
+            "redo": partial(self._undo, redo=True),
+        }
 
     def _undo(self, *, redo: bool = False) -> None:
         """Undo or redo what is being saved, else the newest action of the desk."""

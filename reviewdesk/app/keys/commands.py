@@ -35,7 +35,6 @@ class Command(Struct, frozen=True):
 
     @property
     def must(self) -> bool:
-        """Whether the command needs its argument."""
         return bool(self.argument) and not self.argument.startswith("[")
 
 

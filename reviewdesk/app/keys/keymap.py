@@ -6,11 +6,10 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import chain, product
-from typing import Protocol
 
 from msgspec import Struct
 
-from reviewdesk.app.keys.actions import ACTIONS, Action
+from reviewdesk.app.keys.actions import ACTIONS, THEMES, Action
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.errors import SettingsError, UsageError
@@ -169,9 +168,6 @@ def _signs() -> Mapping[str, str]:
     return {_char_key(char): char for char in found if _is_drawable(char) and not char.isalnum()}
 
 
-ALL = frozenset({"review", "calibration", "runs"})
-"""Every screen; an action without ``where`` is bound on each of them."""
-
 NO_KEY = "<none>"
 """Bound to actions without a key, because Textual ignores an empty entry of its keymap."""
 
@@ -188,18 +184,6 @@ OF_DIALOGS = frozenset({"enter", "escape"})
 """Keys that answer dialogs: pressed once too often they must not act on the item below."""
 
 
-class Bindable(Protocol):
-    """The fields of an action that the keymap reads; an optional ``where`` names its screens."""
-
-    @property
-    def id(self) -> str:
-        """The name of the action."""
-
-    @property
-    def keys(self) -> str:
-        """Textual's names of its keys, separated by commas."""
-
-
 class Keymap(Struct, frozen=True):
     """The keys of every action, checked: no two actions share one on any screen."""
 
@@ -212,7 +196,7 @@ class Keymap(Struct, frozen=True):
     @classmethod
     def of(
         cls,
-        actions: Mapping[str, Bindable],
+        actions: Mapping[str, Action],
         overrides: Mapping[str, Iterable[str]] | None = None,
         sources: Mapping[str, str] | None = None,
     ) -> Keymap:
@@ -234,31 +218,24 @@ class Keymap(Struct, frozen=True):
         return cls(chosen, defaults)
 
     def without(self, actions: frozenset[str]) -> Keymap:
-        """Return the keymap with no keys for these actions, which are withheld."""
         kept = {name: () if name in actions else keys for name, keys in self.chosen.items()}
         return Keymap(kept, self.defaults, actions)
 
     def keys(self, action: str) -> tuple[str, ...]:
-        """Return Textual's names of an action's keys."""
         return self.chosen.get(action, ())
 
     def shown(self, action: str) -> str:
-        """Return an action's keys as people read them, separated by spaces."""
         return " ".join(map(shown_key, self.keys(action)))
 
     def first(self, action: str) -> str:
-        """Return the first key of an action, as people read it; empty if it has none."""
         return self.shown(action).split(" ", maxsplit=1)[0]
 
     def bound(self, where: str) -> dict[str, str]:
         """Return the action of every key that does something on a screen, by Textual's name."""
-        from reviewdesk.app.keys.actions import ACTIONS
-
         here = (name for name in self.chosen if where in ACTIONS[name].where)
         return {key: name for name in here for key in _sent_names(self.chosen[name])}
 
     def changed(self) -> list[str]:
-        """Return the actions whose keys differ from the registry's."""
         return [name for name, keys in self.chosen.items() if keys != self.defaults[name]]
 
     def textual(self) -> dict[str, str]:
@@ -276,9 +253,6 @@ def checked(settings: Settings) -> Keymap:
     Raises:
         SettingsError: a key, the theme or a tag is unusable.
     """
-    # Imported late, because the registry may import this module for the names of keys.
-    from reviewdesk.app.keys.actions import ACTIONS, THEMES
-
     checked_theme(settings, THEMES)
     try:
         normal_tags(settings.tags)
@@ -297,7 +271,7 @@ class _Places(Struct, frozen=True):
         return SettingsError(place, problem, hint)
 
 
-def _default_keys(action: Bindable) -> tuple[str, ...]:
+def _default_keys(action: Action) -> tuple[str, ...]:
     return tuple(key.strip() for key in action.keys.split(",") if key.strip())
 
 
@@ -343,14 +317,14 @@ def _textual_key(action: str, written: str, places: _Places) -> str:
 
 
 def _refuse_clashes(
-    actions: Mapping[str, Bindable],
+    actions: Mapping[str, Action],
     chosen: Mapping[str, tuple[str, ...]],
     changed: tuple[str, ...],
     places: _Places,
 ) -> None:
     holders: dict[tuple[str, str], str] = {}
     for other, action in actions.items():
-        for key, screen in product(_sent_names(chosen[other]), sorted(_screens_of(action))):
+        for key, screen in product(_sent_names(chosen[other]), sorted(action.where)):
             one = holders.setdefault((key, screen), other)
             if one == other:
                 continue
@@ -363,11 +337,6 @@ def _refuse_clashes(
             raise places.error(
                 taker, f"{problem} the {screen} screen", f"Choose another key{mend}."
             )
-
-
-def _screens_of(action: Bindable) -> frozenset[str]:
-    found: frozenset[str] = getattr(action, "where", ALL)
-    return found
 
 
 def offered(keys: Keymap, hints: Mapping[str, object]) -> Mapping[str, object]:

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Protocol, cast
+from typing import Any
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from reviewdesk.app.keys.actions import Action
-from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.styled import pad
 
 _COLUMN = 14
-
-
-class Chooser(Protocol):
-    """An app that carries out actions by name."""
-
-    keymap: Keymap
-
-    def likely(self) -> list[Action]:
-        """Return every action, those first that one would want on the screen in view."""
-
-    def choose(self, name: str) -> None:
-        """Carry out the action ``name``."""
 
 
 def matching(query: str, actions: Iterable[Action]) -> Iterator[tuple[float, Action]]:
@@ -46,26 +33,22 @@ def matching(query: str, actions: Iterable[Action]) -> Iterator[tuple[float, Act
 class RegistryProvider(Provider):
     """Offers the registry's actions in Textual's palette."""
 
-    @property
-    def _chooser(self) -> Chooser:
-        return cast("Chooser", self.app)
+    app: Any  # the console, which carries out actions by name
 
     def _offered(self) -> list[Action]:
-        return [action for action in self._chooser.likely() if action.id != "palette"]
+        return [action for action in self.app.likely() if action.id != "palette"]
 
     def _shown(self, action: Action) -> Content:
-        keys = self._chooser.keymap.shown(action.id)
+        keys = self.app.keymap.shown(action.id)
         return Content(f"{pad(keys, _COLUMN)}{action.title}")
 
     async def discover(self) -> Hits:
-        """Yield every action before anything is typed, the likely ones first."""
         for one in self._offered():
             yield DiscoveryHit(self._shown(one), partial(self._run, one.id), text=one.title)
 
     async def search(self, query: str) -> Hits:
-        """Yield the actions in which every typed word is found."""
         for score, one in matching(query, self._offered()):
             yield Hit(score, self._shown(one), partial(self._run, one.id), text=one.title)
 
     def _run(self, name: str) -> None:
-        self._chooser.choose(name)
+        self.app.choose(name)

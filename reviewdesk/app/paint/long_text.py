@@ -119,7 +119,6 @@ class PaintedText(Struct, frozen=True):
 
     @classmethod
     def counted(cls, lines: Sequence[Content]) -> PaintedText:
-        """Return lines that are no text of the report: they are counted in place of characters."""
         return cls(tuple(lines), tuple(range(len(lines))), len(lines))
 
 

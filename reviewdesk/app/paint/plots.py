@@ -78,17 +78,14 @@ class Canvas:
         return self.rows - 1 - _nearest(y, self.rows)
 
     def put(self, column: int, row: int, sign: str, ink: str) -> None:
-        """Put a sign on a cell."""
         self._cells[row][column] = (sign, ink)
 
     def fill(self, columns: range, rows: range, sign: str, ink: str) -> None:
-        """Put a sign on every cell of a rectangle."""
         for row in rows:
             for column in columns:
                 self.put(column, row, sign, ink)
 
     def whisker(self, column: int, top: int, bottom: int, ink: str) -> None:
-        """Draw an interval: a vertical bar with a cap at either end."""
         self.fill(range(column, column + 1), range(top, bottom + 1), "│", ink)
         self.put(column, top, "┬", ink)
         self.put(column, bottom, "┴", ink)

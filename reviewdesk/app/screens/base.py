@@ -112,11 +112,9 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
     @property
     def ready(self) -> bool:
-        """Whether the screen is composed and still running; events may come earlier."""
         return self._composed and self.is_running
 
     async def mount_composed_widgets(self, widgets: list[Widget]) -> None:
-        """Mount the widgets, and note that those inside of them are mounted too."""
         await super().mount_composed_widgets(widgets)
         self._composed = True
 
@@ -127,7 +125,6 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         raise NotImplementedError
 
     def page_name(self, state: ViewState) -> str:
-        """Return the name of the screen for the header; the review has none."""
         del state
         return ""
 
@@ -141,7 +138,6 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
     @property
     def figures_in_view(self) -> list[str]:
-        """The lines in view that hold figures, from the top, as plain text."""
         panes = (pane for pane in self.query(Pane) if pane.display)
         return [text for pane in panes for text in pane.in_view]
 
@@ -159,11 +155,9 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         yield Bar(tiny_lines, id="tiny")
 
     def on_mount(self) -> None:
-        """Draw the state of the moment."""
         self.front.act(partial(self.front.controller.resized, *self.app.size))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Fit the screen to its new size; no state is lost."""
         if self.ready:
             self.front.act(partial(self.front.controller.resized, *event.size))
 
@@ -201,7 +195,6 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
     @property
     def waiting(self) -> bool:
-        """Whether actions wait for the queue, so that a text that one of them opens is to come."""
         return self.front.controller.core.review.waiting
 
     def press(self, key: str) -> bool:
@@ -230,17 +223,14 @@ class PlacedScreen(DeskScreen, inherit_bindings=False):
 
     @property
     def is_current(self) -> bool:
-        """Whether the screen is in view and its panes have their places."""
         return self._placed and super().is_current
 
     def refresh(
         self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
     ) -> Self:
-        """Draw anew; before the panes have their places, leave that to the layout, which does."""
         again = repaint and self._placed
         return super().refresh(*regions, repaint=again, layout=layout, recompose=recompose)
 
     def place(self) -> None:
-        """Draw the screen for the first time."""
         self._placed = True
         self.refresh(layout=True, repaint=False)

@@ -82,7 +82,6 @@ class ChoiceList(OptionList):
     """
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Refuse to turn pages that are not there."""
         if action in {"page_up", "page_down"} and not has_lines(self):
             return False
         return super().check_action(action, parameters)
@@ -95,19 +94,15 @@ class ChoiceList(OptionList):
             (self.action_last if way > 0 else self.action_first)()
 
     def action_cursor_down(self) -> None:
-        """Go to the next option; stay at the last one."""
         self._move(super().action_cursor_down, 1)
 
     def action_cursor_up(self) -> None:
-        """Go to the option before; stay at the first one."""
         self._move(super().action_cursor_up, -1)
 
     def action_page_down(self) -> None:
-        """Go down by a page, at most to the last option."""
         self._move(super().action_page_down, 1)
 
     def action_page_up(self) -> None:
-        """Go up by a page, at most to the first option."""
         self._move(super().action_page_up, -1)
 
 
@@ -136,15 +131,12 @@ class Dialog(ModalScreen[ScreenResultType]):
     # what each dialog defines
 
     def title_facts(self) -> tuple[str, str, str]:
-        """Return what the dialog is about, the name of its item if it has one, and a note."""
         raise NotImplementedError
 
     def content(self) -> ComposeResult:
-        """Yield the widgets between the title and the keys."""
         raise NotImplementedError
 
     def keys(self) -> Keys:
-        """Return the keys of the moment, the one that closes last."""
         raise NotImplementedError
 
     # the frame
@@ -157,21 +149,17 @@ class Dialog(ModalScreen[ScreenResultType]):
             yield Bar(lambda width: [keys_line(self.keys(), width)], id="keys")
 
     def redraw(self) -> None:
-        """Draw the title and the keys of the moment."""
         for name in ("title", "keys"):
             self.query_one(f"#{name}", Bar).redraw()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Leave out blank lines where there is no room for them."""
         self.set_class(event.size.height < (SHORT_LOW if self.low else SHORT), "-short")
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close with a result; do nothing if the dialog has closed already."""
         # Textual pops the screen on top, which would then be the one below the dialog.
         return super().dismiss(result) if self.is_current else AwaitComplete()
 
     def action_close(self) -> None:
-        """Close without an answer."""
         self.dismiss(None)
 
 
@@ -188,7 +176,6 @@ class MovingDialog(Dialog[ScreenResultType]):
     ]
 
     def moving(self) -> Widget:
-        """Return the list or the text that the keys move in."""
         return self.query_one(OptionList)
 
     def action_move(self, how: str) -> None:
@@ -209,7 +196,6 @@ class ListDialog(MovingDialog[ScreenResultType]):
     DEFAULT_CSS = f"ListDialog ChoiceList {{ height: auto; max-height: {TALLEST}; }}"
 
     def on_resize(self, event: events.Resize) -> None:
-        """Keep the keys in view, whatever the height."""
         super().on_resize(event)
         room = event.size.height - self.around + 2 * self.has_class("-short")
         self.query_one(OptionList).styles.max_height = max(1, min(room, TALLEST))
@@ -219,17 +205,14 @@ class Palette(CommandPalette):
     """Textual's palette; it closes only once, as our dialogs do."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:
-        """Close; do nothing if the palette has closed already."""
         return super().dismiss(result) if self.is_current else AwaitComplete()
 
     @on(Input.Changed)
     def drop_late(self, event: Input.Changed) -> None:
-        """Drop what was typed and arrives after the list is gone: its search would end the app."""
         if not (self.is_current and self.query(OptionList)):
             event.stop().prevent_default()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Refuse to move in the list until it has been laid out."""
         if action == "command_list" and not all(map(has_lines, self.query(OptionList))):
             return False
         return super().check_action(action, parameters)

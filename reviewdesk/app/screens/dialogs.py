@@ -43,21 +43,17 @@ class Question(Dialog[bool]):
         self._form = form
 
     def title_facts(self) -> tuple[str, str, str]:
-        """Return the kind of dialog; the question itself may be long."""
         return "Question", "", ""
 
     def content(self) -> ComposeResult:
-        """Show question and reason."""
         question, reason = inline(self._form.question), self._form.reason
         yield Bar(lambda width: paragraph(question, width, Ink.STRONG))
         yield Bar(lambda width: paragraph(reason, width, Ink.MUTED))
 
     def keys(self) -> Keys:
-        """Return the two answers."""
         return ("y", "yes"), ("n enter esc", "no")
 
     def action_answer(self, answer: bool) -> None:
-        """Close with the answer."""
         self.dismiss(answer)
 
 
@@ -82,27 +78,22 @@ class PageDialog(ListDialog[Any]):
         self._page = form.read(form.at)
 
     def title_facts(self) -> tuple[str, str, str]:
-        """Return what the page in view is about."""
         page = self._page
         return inline(page.title, 200), page.name, page.note
 
     def content(self) -> ComposeResult:
-        """Yield a line, a list and a text, as far as the page has them."""
         yield Bar(self._lead, id="lead")
         yield ChoiceList(markup=False)
         yield Pane()
 
     def keys(self) -> Keys:
-        """Return the keys of the page in view."""
         return self._page.keys
 
     def moving(self) -> Widget:
-        """Return the list or the text in view."""
         return self.query_one(OptionList if self._page.document is None else Pane)
 
     @property
     def text(self) -> str:
-        """The list as plain text."""
         return "\n".join(str(option.prompt) for option in self.query_one(OptionList).options)
 
     def on_mount(self) -> None:

@@ -29,7 +29,6 @@ class Field(Input):
     """A field that draws no control characters, whatever was pasted into it."""
 
     def render_line(self, y: int) -> Strip:
-        """Draw without control characters."""
         return harmless(super().render_line(y))
 
 
@@ -60,7 +59,6 @@ class PromptField(Dialog[FieldInput]):
         self._own = ""
 
     def title_facts(self) -> tuple[str, str, str]:
-        """Return the title and the item of the form."""
         return self.form.title, self.form.name, ""
 
     def content(self) -> ComposeResult:
@@ -71,14 +69,12 @@ class PromptField(Dialog[FieldInput]):
         yield Bar(self._help, id="help")
 
     def keys(self) -> Keys:
-        """Return the keys of the field."""
         completes = [("tab", "completes")] if self.form.complete else []
         recalls = [("↑", "brings back")] if len(self._past) > 1 else []
         return ("enter", "applies"), *completes, *recalls, ("esc", "closes")
 
     @property
     def field(self) -> Input:
-        """The input widget."""
         return self.query_one(Input)
 
     # completion
@@ -121,7 +117,6 @@ class PromptField(Dialog[FieldInput]):
         self._put(text[: found.start] + word + text[found.end :], found.start + len(word))
 
     def action_recall(self, by: int) -> None:
-        """Bring back an earlier or a later input."""
         self._place = max(0, min(self._place + by, len(self._past) - 1))
         self._cycle = None
         self._put(self._past[self._place], len(self._past[self._place]))
@@ -138,7 +133,6 @@ class PromptField(Dialog[FieldInput]):
         bar.paint(self._help)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """End the round of completions and remove the error when something is typed."""
         if event.value != self._own:
             self._cycle, self._own = None, ""
         self._show_help()
@@ -173,7 +167,6 @@ class PromptField(Dialog[FieldInput]):
         bar.paint(painter)
 
     def action_leave(self) -> None:
-        """Close without using what was typed."""
         self.dismiss(FieldInput(self.field.value, given=False))
 
 
@@ -206,7 +199,6 @@ class _NoteArea(TextArea):
             await self.screen.run_action(f"screen.{done}")
 
     def render_line(self, y: int) -> Strip:
-        """Draw a line without control characters."""
         return harmless(super().render_line(y))
 
 
@@ -230,24 +222,19 @@ class NoteDialog(Dialog[FieldInput]):
         self._form, self._act, self._state = form, act, form.state
 
     def title_facts(self) -> tuple[str, str, str]:
-        """Return the item's name, and what became of the text."""
         return "Note on", self._form.name, self._state
 
     def content(self) -> ComposeResult:
-        """Show the field."""
         yield _NoteArea(self._form.text, soft_wrap=True, tab_behavior="focus")
 
     def keys(self) -> Keys:
-        """Return the keys of the field."""
         return ("enter", "saves"), ("ctrl+j", "new line"), ("esc", "closes, keeps the draft")
 
     def on_mount(self) -> None:
-        """Put the cursor at the end of the text."""
         area = self.query_one(TextArea)
         area.move_cursor(area.document.end)
 
     def on_text_area_changed(self) -> None:
-        """Save the draft at once, because the window may close at any moment."""
         self._act(self._keep)
         self.redraw()
 
@@ -256,19 +243,15 @@ class NoteDialog(Dialog[FieldInput]):
 
     @property
     def text(self) -> str:
-        """What has been typed so far."""
         return self.query_one(TextArea).text
 
     def action_keep(self) -> None:
-        """Close without saving."""
         self.dismiss(FieldInput(self.text, given=False))
 
     def action_save(self) -> None:
-        """Close and save."""
         self.dismiss(FieldInput(self.text, given=True))
 
     def action_newline(self) -> None:
-        """Start a new line."""
         self.query_one(TextArea).insert("\n")
 
 
@@ -290,16 +273,13 @@ class TagLine(Dialog[bool]):
         self._tags, self._error = form.tags, ""
 
     def title_facts(self) -> tuple[str, str, str]:
-        """Return the name of the item that is tagged, and its tags that have no digit."""
         more = [inline(tag) for tag in self._tags if tag not in self._form.offered]
         return "Tags of", self._form.name, f"also {', '.join(more)}" if more else ""
 
     def content(self) -> ComposeResult:
-        """Show the digits and their tags."""
         yield Bar(self._lines, id="tags")
 
     def keys(self) -> Keys:
-        """Return the digits, the key that types, and those that close."""
         digits = len(self._form.offered)
         return (f"1-{digits}", "tags, or takes away"), ("t", "types tags"), ("enter esc", "closes")
 
@@ -327,7 +307,6 @@ class TagLine(Dialog[bool]):
             self._error = str(error)
 
     def action_answer(self, typing: bool) -> None:
-        """Close; what was tagged is saved."""
         self.dismiss(typing)
 
 
@@ -355,17 +334,14 @@ class DoorDialog(Dialog[None]):
         self._run, self._enter = run, enter
 
     def title_facts(self) -> tuple[str, str, str]:
-        """Return what waits behind the door."""
         return "reviewdesk", self._run, ""
 
     def content(self) -> ComposeResult:
-        """Show why a name is asked for, the field, and why a name was refused."""
         yield Bar(lambda width: paragraph(_WHY, width, Ink.MUTED), id="why")
         yield Field(placeholder="your name")
         yield Bar(id="refusal")
 
     def keys(self) -> Keys:
-        """Return the keys of the field."""
         return ("enter", "opens the desk"), ("ctrl+q", "closes")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

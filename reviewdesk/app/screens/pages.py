@@ -43,17 +43,14 @@ class CalibrationScreen(DeskScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("calibration")]
 
     def body(self) -> ComposeResult:
-        """Yield a scrolling pane for each page; one is in view."""
         with Vertical(id="body"):
             for page in PAGES:
                 yield Pane(id=page.name)
 
     def pane(self, at: int) -> Pane:
-        """Return the pane of the page with this index."""
         return self.query_one(f"#{PAGES[at].name}", Pane)
 
     def page_name(self, state: ViewState) -> str:
-        """Return the number and the name of the page in view."""
         at = _at(state)
         return f"Calibration {at + 1}/{len(PAGES)} {PAGES[at].name}"
 
@@ -71,7 +68,6 @@ class CalibrationScreen(DeskScreen):
             self.set_focus(self.pane(at))
 
     def move(self, by: float, *, pages: bool = False) -> None:
-        """Scroll the page."""
         if self.drawn is not None:
             pane = self.pane(_at(self.drawn))
             pane.move(int(by * pane.page) if pages else int(by))
@@ -126,7 +122,6 @@ class RunsScreen(DeskScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("runs")]
 
     def body(self) -> ComposeResult:
-        """Yield the list of runs and the details of one."""
         with Container(id="body"):
             yield Pane(id="list")
             yield Pane(id="details")
@@ -140,7 +135,6 @@ class RunsScreen(DeskScreen):
         return self.query_one("#details", Pane)
 
     def page_name(self, state: ViewState) -> str:
-        """Return the name of the screen."""
         del state
         return "Runs"
 
@@ -179,7 +173,6 @@ class RunsScreen(DeskScreen):
             self.front.act(partial(self.front.controller.step, lines))
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the clicked run."""
         if event.widget is self._list:
             index = event.y + self._list.scroll_offset.y - 1
             self.front.act(partial(self.front.controller.choose_row, index))

@@ -112,16 +112,13 @@ class Consent:
         self._sheets = sheets(self._payloads, exact=False)
 
     def turn(self, by: int) -> None:
-        """Move by this many sheets, forward or back, and stop at either end."""
         self._page = max(0, min(self._page + by, len(self._sheets) - 1))
 
     def as_other(self) -> None:
-        """Switch between exact JSON and messages, and go back to the first sheet."""
         self._page, self._exact = 0, not self._exact
         self._sheets = sheets(self._payloads, exact=self._exact)
 
     def lines(self, width: int) -> Lines:
-        """Return the lines of the page."""
         count = len(self._sheets)
         of = f"page {self._page + 1} of {count}" if count > 1 else ""
         return consent_lines(self.ready, self._sheets[self._page], of, width)
@@ -181,7 +178,6 @@ class _Offers(ChoiceList):
         self.highlighted = chosen
 
     def on_option_list_option_highlighted(self) -> None:
-        """Move the mark."""
         for place, one in enumerate(self._lines_offered):
             mark = "▸" if place == self.highlighted else " "
             self.replace_option_prompt_at_index(place, Content(f"{mark} {one}"))
@@ -211,12 +207,10 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
         form.changed = self._draw
 
     def title_facts(self) -> tuple[str, str, str]:
-        """Return the item that the jurors are asked about, and why a key was ignored."""
         notice = "" if self._consent is None else self._consent.notice
         return "Ask again about", self._form.about, notice
 
     def content(self) -> ComposeResult:
-        """Yield the widgets of both pages, of which one is in view."""
         yield _Offers()
         yield Bar(self._about, id="panel")
         yield Pane()
@@ -236,15 +230,12 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
         )  # fmt: skip
 
     def moving(self) -> Widget:
-        """Return the list of jurors or, on the consent page, what would be sent."""
         return self.query_one(OptionList if self._consent is None else Pane)
 
     def on_mount(self) -> None:
-        """Draw the page that the form begins with."""
         self._draw()
 
     def on_screen_resume(self) -> None:
-        """Restart the guard's wait, because the consent page has come back into view."""
         self._form.drawn()
 
     def _about(self, width: int) -> Lines:
@@ -269,37 +260,30 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
     # the first page: who, and by which panel
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Show what would be sent to the chosen jurors."""
         self._act(partial(self._form.choose, event.option_index))
         self._draw()
 
     def action_name_panel(self) -> None:
-        """Ask for the path of a panel file."""
         if self._choosing():
             self._act(self._form.name_panel)
 
     def action_own_panel(self) -> None:
-        """Use the panel that the report names."""
         if self._choosing():
             self._form.use_panel("")
 
     def action_jurors(self) -> None:
-        """Use the report's jurors whose keys are set."""
         if self._choosing():
             self._form.use_panel(JURORS)
 
     def action_turn_about(self) -> None:
-        """Ask about what the filter shows in place of the item, or the reverse."""
         if self._choosing():
             self._form.turn()
 
     def action_ceiling(self) -> None:
-        """Ask for the most that may be spent."""
         if self._choosing():
             self._act(self._form.name_ceiling)
 
     def action_give_up(self) -> None:
-        """End the highlighted re-run that was cut off."""
         chosen = self.query_one(OptionList).highlighted
         if self._choosing() and chosen is not None:
             self._act(partial(self._form.give_up, chosen))
@@ -322,17 +306,14 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
         self.redraw()
 
     def action_cancel(self) -> None:
-        """Close without sending anything."""
         self.dismiss(None)
 
     def action_turn(self, by: int) -> None:
-        """Show another page of what would be sent."""
         if self._consent is not None:
             self._consent.turn(by)
             self._draw()
 
     def action_exact(self) -> None:
-        """Switch the payloads between exact JSON and single messages."""
         if self._consent is not None:
             self._consent.as_other()
             self._draw()

@@ -54,7 +54,6 @@ class ReviewTexts:
 
     @property
     def waiting(self) -> bool:
-        """Whether the panes wait to be drawn, so that nothing of the current item is seen yet."""
         return self._wanted is not None
 
     def draw_later(self, state: ViewState) -> None:
@@ -223,7 +222,6 @@ class ReviewScreen(PlacedScreen):
 
     @property
     def abandoned(self) -> bool:
-        """Whether the terminal is gone, so that no key can come any more."""
         remote = self.app.is_headless or self.app.is_web
         return not remote and not os.isatty(0)
 
@@ -235,7 +233,6 @@ class ReviewScreen(PlacedScreen):
 
     @property
     def queue(self) -> QueueList:
-        """The list widget of the queue."""
         return self.query_one("#queue", QueueList)
 
     def text(self, name: str) -> Pane:
@@ -244,7 +241,6 @@ class ReviewScreen(PlacedScreen):
 
     @property
     def item(self) -> ItemPane:
-        """The pane of the item."""
         return self.query_one("#item", ItemPane)
 
     def _focused(self, panes: Panes) -> QueueList | Pane:
@@ -288,7 +284,6 @@ class ReviewScreen(PlacedScreen):
 
     @property
     def figures_in_view(self) -> list[str]:
-        """The header and the strip; the texts of an item hold words of its own."""
         return [self.bar("strip").text, self.bar("header").text]
 
     # drawing
@@ -325,11 +320,9 @@ class ReviewScreen(PlacedScreen):
     # events
 
     def on_screen_resume(self) -> None:
-        """Restart the guard's wait, because the item has come back into view."""
         self.front.act(self.front.controller.resumed)
 
     def on_key(self, event: events.Key) -> None:
-        """Tell the guard about a printable key without an action, which may be part of a paste."""
         if event.is_printable and event.key not in self.bound:
             self.front.controller.stray()
 
@@ -341,22 +334,18 @@ class ReviewScreen(PlacedScreen):
             self.front.act(partial(self.front.controller.panes.entered, widget.id))
 
     def on_row_chosen(self, message: RowChosen) -> None:
-        """Show the item whose line was clicked."""
         message.stop()
         self.front.act(partial(self.front.controller.choose_row, message.index))
 
     def on_rule_dragged(self, message: RuleDragged) -> None:
-        """Move the rule between two panes."""
         message.stop()
         self.front.act(partial(self.front.controller.panes.drag, message.pane, message.column))
 
     def on_item_drawn(self, message: ItemDrawn) -> None:
-        """Tell the controller what is on screen of the item."""
         message.stop()
         self.front.controller.saw(message.drawn)
 
     def on_paint_failed(self, message: PaintFailed) -> None:
-        """Show the error of a widget that could not be painted."""
         message.stop()
         self.front.act(partial(self.front.controller.complain, message.error))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 from textual.drivers._byte_stream import ByteStream
 from textual.drivers.web_driver import WINDOWS, WebDriver, _ExitInput
@@ -15,19 +15,12 @@ from reviewdesk.app.terminal.changes import GuardedDriver
 from reviewdesk.app.terminal.keyboard import TerminalInput, is_size
 
 
-class Leaves(Protocol):
-    """An app that saves its view when its terminal has gone."""
-
-    def hang_up(self) -> None:
-        """Close; may be called from any thread."""
-
-
 class BrowserDriver(GuardedDriver, WebDriver):
     """Closes the app, so that it saves, when the pipe ends that its keys come by."""
 
     def __init__(self, app: Any, **options: Any) -> None:
         super().__init__(app, **options)
-        self._leaves: Leaves = app
+        self._leaves = app
 
     def start_application_mode(self) -> None:
         """Begin, and leave the signals to the program: Textual's own end saves nothing."""
@@ -58,7 +51,6 @@ class BrowserDriver(GuardedDriver, WebDriver):
             super()._on_meta(packet_type, payload)
 
     def on_meta(self, packet_type: str, payload: dict[str, object]) -> None:
-        """Act on a message of the server, unless it gives a size that no page has."""
         if packet_type != "resize" or is_size(payload["width"], payload["height"]):
             super().on_meta(packet_type, payload)
 
@@ -67,11 +59,9 @@ class BrowserDriver(GuardedDriver, WebDriver):
             self.process_message(message)
 
     def write(self, data: str) -> None:
-        """Send what is drawn, as long as somebody takes it."""
         with suppress(BrokenPipeError):
             super().write(data)
 
     def write_meta(self, data: dict[str, object]) -> None:
-        """Send a message, as long as somebody takes it."""
         with suppress(BrokenPipeError):
             super().write_meta(data)

@@ -8,7 +8,7 @@ import selectors
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 from textual import events
@@ -157,7 +157,6 @@ class CellWriter:
         self._look = PLAIN
 
     def move(self, row: int, column: int) -> None:
-        """Put the cursor on a cell."""
         self._pieces.append(f"\x1b[{row + 1};{column + 1}H")
 
     def write(self, cells: Iterable[Cell]) -> None:
@@ -173,7 +172,6 @@ class CellWriter:
             self._pieces.append(text)
 
     def written(self) -> str:
-        """Return all that was written, with the style reset."""
         return "".join(self._pieces) + ("\x1b[0m" if self._look != PLAIN else "")
 
 
@@ -317,17 +315,10 @@ def _spans(before: Sequence[Cell | None], after: Sequence[Cell]) -> Iterator[tup
     yield start, stop
 
 
-class HasShown(Protocol):
-    """An app that keeps what its terminal shows."""
-
-    shown: Shown
-
-
 class GuardedDriver(Driver):
     """Passes on what a terminal of either kind may send, and drops the rest."""
 
     def process_message(self, message: Message) -> None:
-        """Pass a message on, unless it gives the terminal a size that none has."""
         if not isinstance(message, Resize) or is_size(message.size.width, message.size.height):
             super().process_message(message)
 
@@ -337,8 +328,7 @@ class ChangesDriver(GuardedDriver):
 
     def __init__(self, app: Any, **options: Any) -> None:
         super().__init__(app, **options)
-        holder: HasShown = app
-        self.shown = holder.shown
+        self.shown: Shown = app.shown
 
     def write(self, data: str) -> None:
         """Send what ``data`` changes."""
@@ -389,12 +379,10 @@ class ChangesApp(App[None], inherit_bindings=False):
         return type("TerminalDriver", (ChangesDriver, driver), {})
 
     async def on_event(self, event: events.Event) -> None:
-        """Take nothing as known on a terminal that has been resized."""
         if isinstance(event, events.Resize):
             self.shown.forget(event.size.width)
         await super().on_event(event)
 
     def redraw(self) -> None:
-        """Send the whole screen."""
         self.shown.forget()
         self.screen.refresh()

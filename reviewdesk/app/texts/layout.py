@@ -139,16 +139,13 @@ class PartLines(Struct, frozen=True):
 
     @property
     def cuts(self) -> Iterator[Cut]:
-        """The first character of each line, and the one after its last."""
         return zip(self.starts, (*self.starts[1:], self.end), strict=True)
 
     @property
     def below(self) -> int:
-        """The number of the line after the last."""
         return self.first + len(self.starts)
 
     def line(self, char: int) -> int:
-        """Return the number of the line that shows a character."""
         if char < 0 or not self.starts:
             return self.head
         return self.below if char >= self.end else self.first + bisect_right(self.starts, char) - 1
@@ -171,17 +168,14 @@ class ItemLayout(Struct, frozen=True):
     parts: tuple[PartLines, ...] = ()
 
     def part(self, name: str) -> PartLines | None:
-        """Return the part with this name."""
         return next((one for one in self.parts if one.name == name), None)
 
     @property
     def responses(self) -> list[PartLines]:
-        """The parts that must have been on screen before a label."""
         return [one for one in self.parts if one.name in RESPONSES]
 
     @property
     def heads(self) -> list[int]:
-        """The line of each heading."""
         return sorted({one.head for one in self.parts})
 
     def place(self, line: int) -> Place:
@@ -193,7 +187,6 @@ class ItemLayout(Struct, frozen=True):
         return Place() if found is None else Place(found.name, found.char(line))
 
     def line(self, place: Place) -> int:
-        """Return the line of a place, or 0 if the item has no such part."""
         part = self.part(place.part)
         return 0 if part is None else part.line(place.char)
 

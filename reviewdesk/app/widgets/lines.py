@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Protocol, cast
+from typing import Any
 
 from rich.segment import Segment
 from textual import events
@@ -67,25 +67,19 @@ MORE_LEFT, MORE_RIGHT = "‹", "›"
 """Marks of a line that continues beyond the left or right edge of the pane."""
 
 
-class HasInks(Protocol):
-    """An app that holds the style of every ink."""
-
-    inks: dict[str, Style]
-
-
 def to_strip(widget: Widget, content: Content, width: int, under: Style | None = None) -> Strip:
     """Return one line as terminal segments of exactly ``width`` cells, with its inks resolved.
 
     A reversed line loses its inks, because each would become a patch of background colour.
     """
-    inks = cast("HasInks", widget.app).inks
+    app: Any = widget.app
     base = widget.visual_style if under is None else under
     if base.reverse:
         content = Content(content.plain)
     segments = [
         Segment(strip_controls(text), style.rich_style)
         for text, style in content.render(
-            base, end="", parse_style=lambda ink: inks[ink] if isinstance(ink, str) else ink
+            base, end="", parse_style=lambda ink: app.inks[ink] if isinstance(ink, str) else ink
         )
     ]
     return Strip(segments).adjust_cell_length(width, base.rich_style)
@@ -128,18 +122,15 @@ class Bar(Widget):
             self.redraw()
 
     def redraw(self) -> None:
-        """Draw the painter's lines anew, because what it paints from has changed."""
         self._width = -1
         self.refresh(layout=self.styles.is_auto_height)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return how many lines there are, for a bar that is as high as its lines."""
         del container, viewport
         return len(self._painter(width))
 
     @property
     def text(self) -> str:
-        """The shown lines as plain text."""
         return "\n".join(content.plain for content in self._painter(self.size.width or 80))
 
     def render_line(self, y: int) -> Strip:
@@ -173,7 +164,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def allow_select(self) -> bool:
-        """Whether text can be selected with the mouse and copied: always, in a pane."""
         return True
 
     def paint(self, painter: Painter, *, keep: bool = False, top: tuple[int, int] = (0, 1)) -> None:
@@ -220,23 +210,19 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self._anchor = (line, len(self._lines))
 
     def on_resize(self) -> None:
-        """Fold the text to the new width, and keep the same passage at the top."""
         if self.scrollable_content_region.width != self._width:
             self.repaint()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Remember the passage at the top, unless a resize or a repaint moved it."""
         super().watch_scroll_y(old_value, new_value)
         if not self._moving and self.scrollable_content_region.width == self._width:
             self._anchor_at(round(new_value))
 
     def move(self, lines: int) -> None:
-        """Scroll by some lines."""
         self.scroll_to(y=self.scroll_offset.y + lines, animate=False)
 
     @property
     def stops(self) -> list[int]:
-        """The lines of the sections' titles, and of rows such as the jurors."""
         return [at for at, content in enumerate(self._lines) if _inked(content, Ink.HEAD, STOP)]
 
     def jump(self, by: int) -> None:
@@ -252,7 +238,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self.scroll_to(y=at, animate=False)
 
     def sideways(self, columns: int) -> None:
-        """Scroll lines that are wider than the pane by this many columns to the right."""
         self._left = max(0, min(self._left + columns, self._furthest))
         self.refresh()
 
@@ -264,41 +249,33 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """The index of the first line in view, and the counts of lines in view and of all lines."""
         return round(self.scroll_offset.y), self.page, len(self._lines)
 
     @property
     def page(self) -> int:
-        """How many lines are in view."""
         return max(1, self.size.height)
 
     @property
     def in_view(self) -> list[str]:
-        """The lines in view, as plain text."""
         top = round(self.scroll_offset.y)
         return [content.plain for content in self._lines[top : top + self.page]]
 
     @property
     def painted(self) -> Lines:
-        """The whole text, line by line."""
         return self._lines
 
     @property
     def text(self) -> str:
-        """The whole text, folded as shown."""
         return "\n".join(content.plain for content in self._lines)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the selected text for copying, and its line end."""
         return selection.extract(self.text), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Draw the selection anew."""
         del selection
         self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw lines, which change their places whenever the text does."""
         return drawn_lines(self, crop)
 
     def render_line(self, y: int) -> Strip:
@@ -323,7 +300,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         return drawn.adjust_cell_length(width, self.visual_style.rich_style)
 
     def notify_style_update(self) -> None:
-        """Drop the drawn marks when the theme or the focus changes."""
         super().notify_style_update()
         self._marks.clear()
 
@@ -368,21 +344,17 @@ class Divider(Widget):
         self.pane = pane
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Take hold of the rule."""
         event.stop()
         self.capture_mouse()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Tell where the rule is dragged to."""
         if self.app.mouse_captured is self:
             self.post_message(RuleDragged(self.pane, event.screen_x))
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Let go of the rule."""
         event.stop()
         self.release_mouse()
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line of the rule."""
         del y
         return to_strip(self, _RULE, self.size.width)

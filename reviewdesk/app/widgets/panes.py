@@ -45,7 +45,6 @@ class ItemPane(Pane):
         self.paint(lines, keep=keep)
 
     def turn(self, top: Place | TextPassage) -> None:
-        """Scroll to a passage."""
         self._top = top
         self._scroll_to_anchor()
 
@@ -60,7 +59,6 @@ class ItemPane(Pane):
 
     @property
     def stops(self) -> list[int]:
-        """The lines of the headings."""
         return self.layout_of_item.heads
 
     def on_resize(self) -> None:

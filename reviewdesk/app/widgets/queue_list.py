@@ -95,7 +95,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def page(self) -> int:
-        """How many lines are in view."""
         return max(1, self.size.height)
 
     def _follow(self) -> None:
@@ -108,18 +107,15 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=self._cursor - height + 1, animate=False)
 
     def on_resize(self) -> None:
-        """Keep the cursor in view at any height."""
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._keys))
         self._follow()
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the clicked line."""
         index = event.y + self.scroll_offset.y
         if 0 <= index < len(self._keys):
             self.post_message(RowChosen(index))
 
     def notify_style_update(self) -> None:
-        """Drop drawn lines when the theme or the focus changes."""
         super().notify_style_update()
         self._strips.clear()
 
@@ -144,7 +140,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self.post_message(PaintFailed(error))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw lines, which are kept by their row: by place, scrolling would change them all."""
         return drawn_lines(self, crop)
 
     def render_line(self, y: int) -> Strip:
