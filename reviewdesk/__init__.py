@@ -11,8 +11,9 @@ from reviewdesk.version import __version__ as __version__
 TYPE_CHECKING = False  # ``typing`` itself takes a tenth of the time to the first page
 if TYPE_CHECKING:
     from reviewdesk.desk.live.panel import LiveVerdict, Panel, aggregate, with_prompt
-    from reviewdesk.domain.assessment.assess import Assessment, assess
+    from reviewdesk.domain.assessment.assess import assess
     from reviewdesk.domain.assessment.history import remarks
+    from reviewdesk.domain.assessment.result import Assessment
     from reviewdesk.domain.jury.agreement import (
         closeness,
         r_wg,
@@ -23,20 +24,14 @@ if TYPE_CHECKING:
     from reviewdesk.domain.jury.ballot import ballot
     from reviewdesk.domain.jury.band import band
     from reviewdesk.domain.jury.family import family, same_family
-    from reviewdesk.domain.jury.label_rules import LabelVote, label_decision, label_vote
-    from reviewdesk.domain.jury.label_words import LabelRules
+    from reviewdesk.domain.jury.label_rules import label_vote
+    from reviewdesk.domain.jury.label_words import LabelRules, label_decision
     from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
-    from reviewdesk.domain.jury.rule import rule_for
-    from reviewdesk.domain.jury.strategies import STRATEGIES, Votes, mean, median, weighted_average
+    from reviewdesk.domain.jury.records import LabelVote
+    from reviewdesk.domain.jury.scores import mean, median, trim, trimmed_mean, weighted_average
+    from reviewdesk.domain.jury.strategies import STRATEGIES, Votes, rule_for
     from reviewdesk.domain.jury.supermajority import Supermajority, supermajority
-    from reviewdesk.domain.jury.trim import (
-        Breakdown,
-        Trim,
-        breakdown,
-        trim,
-        trim_count,
-        trimmed_mean,
-    )
+    from reviewdesk.domain.jury.trim import Breakdown, Trim, breakdown, trim_count
     from reviewdesk.domain.panel.case import Case, Check
     from reviewdesk.domain.panel.juror import Juror, Price
     from reviewdesk.domain.panel.spec import PanelSpec
@@ -83,7 +78,8 @@ _WHERE = {
     "domain.stats.alpha": (
         "AlphaState alpha_interval alpha_nominal alpha_ordinal contributions interval_ci"
     ),
-    "domain.assessment.assess": "Assessment assess",
+    "domain.assessment.assess": "assess",
+    "domain.assessment.result": "Assessment",
     "domain.jury.ballot": "ballot",
     "domain.jury.family": "family same_family",
     "domain.stats.calibration": "Rows accuracy brier ece effective_sample_size measure",
@@ -91,17 +87,18 @@ _WHERE = {
     "domain.stats.correction": "lang_reiczigel rogan_gladen wald",
     "domain.stats.figures": "Fit Part",
     "domain.stats.fit": "fit",
-    "domain.jury.label_rules": "LabelVote label_decision label_vote",
-    "domain.jury.label_words": "LabelRules",
-    "domain.jury.rule": "rule_for",
+    "domain.jury.label_rules": "label_vote",
+    "domain.jury.records": "LabelVote",
+    "domain.jury.label_words": "LabelRules label_decision",
     "domain.panel.juror": "Juror Price",
     "domain.panel.spec": "PanelSpec",
     "domain.assessment.history": "remarks",
     "domain.stats.rates": "cohen_kappa rate_difference wilson",
-    "domain.jury.strategies": "STRATEGIES Votes mean median weighted_average",
+    "domain.jury.scores": "mean median trim trimmed_mean weighted_average",
+    "domain.jury.strategies": "STRATEGIES Votes rule_for",
     "domain.stats.stratified": "stratified_rate",
     "domain.jury.supermajority": "Supermajority supermajority",
-    "domain.jury.trim": "Breakdown Trim breakdown trim trim_count trimmed_mean",
+    "domain.jury.trim": "Breakdown Trim breakdown trim_count",
     "domain.verdict": (
         "Ballot Band Decision Generator Policy Regime Rounding Status Strategy Verdict "
         "verdict_from_body"

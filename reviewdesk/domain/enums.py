@@ -108,3 +108,10 @@ class Rounding(StrEnum):
     DOWN = "down"
     NEAREST = "nearest"
     UP = "up"
+
+
+class AgreementSource(StrEnum):
+    """Where an agreement and its band come from: the report, or our figures from its ballots."""
+
+    REPORTED = "reported"
+    OURS = "ours"

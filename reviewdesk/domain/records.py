@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.jury.agreement import AgreementSource
+from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.enums import AgreementSource
 from reviewdesk.domain.verdict import Band, Decision, Verdict
 
 

@@ -6,7 +6,7 @@ so that every reader and the desk itself build it the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -30,8 +30,8 @@ from reviewdesk.errors import UsageError
 __all__ = [
     "BY_REGIME", "DEFAULT_TRIM_FRACTION", "FAILED_LABELS", "SLACK", "UNCLEAR", "Agreement",
     "Answer", "Ballot", "Band", "Decision", "Generator", "Policy", "Regime", "Rounding",
-    "StatedTrim", "Status", "Strategy", "Verdict", "answer", "folded", "read_ballot",
-    "stated_trim", "verdict_from_body", "verdict_reader",
+    "StatedTrim", "Status", "Strategy", "Verdict", "answer", "declared_label", "folded",
+    "labelled", "read_ballot", "stated_trim", "status_of", "verdict_from_body", "verdict_reader",
 ]  # fmt: skip
 
 SLACK = 1e-9
@@ -123,11 +123,6 @@ class Ballot:
     score: float | None
     vote: bool | None
     stated_pass: bool | None
-    contradicts: bool
-    """Whether the stated pass differs from the vote that score and threshold give.
-
-    Without a threshold, a pass with a score of 0 and a fail with a score of 1 contradict.
-    """
     confidence: float | None
     weight: float | None
     reason: str | None
@@ -156,6 +151,12 @@ class Ballot:
         """Whether the juror gave only a raw number, whose scale is not known."""
         silent = self.status is Status.ABSTAINED and not self.declined
         return silent and self.raw_score is not None
+
+
+def labelled(ballots: Sequence[Ballot]) -> tuple[Ballot, ...]:
+    """Return the ballots that a label vote counts: those that answered with a label."""
+    none = {"", *FAILED_LABELS}
+    return tuple(one for one in ballots if one.usable and folded(one.label) not in none)
 
 
 class Answer(NamedTuple):
@@ -300,7 +301,8 @@ def _valid(read: Callable[[str, object], Any], stated: object) -> Any:
     return str(found) if isinstance(found, Fraction) else found
 
 
-def _status(juror: CanonicalBallot, has_answer: bool) -> Status:
+def status_of(juror: CanonicalBallot, has_answer: bool) -> Status:
+    """Return how a juror's call ended; ``has_answer`` says whether it gave a score or a vote."""
     stated = juror.get("status")
     if stated and stated != Status.OK:
         return Status(stated)
@@ -316,7 +318,7 @@ def _status(juror: CanonicalBallot, has_answer: bool) -> Status:
 def answer(juror: CanonicalBallot, threshold: float | None) -> Answer:
     """Read what one juror of a canonical body answered."""
     score, stated = number(juror.get("score")), juror.get("pass")
-    status = _status(juror, score is not None or stated is not None)
+    status = status_of(juror, score is not None or stated is not None)
     if status is not Status.OK:
         return Answer(status, None, None, None)
     derived = None
@@ -328,14 +330,14 @@ def answer(juror: CanonicalBallot, threshold: float | None) -> Answer:
 
 def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
     """Read the ballot of one juror of a canonical body, under the policy of its verdict."""
-    status, score, vote, derived = answer(juror, policy.threshold)
+    status, score, vote, _ = answer(juror, policy.threshold)
     stated, label = juror.get("pass"), juror.get("label")
     line = number((juror.get("meta") or {}).get("threshold"))
     error = juror.get("error")
     message = error["message"] if error else None
     withheld = stated is None and "pass" in juror
     if status is Status.OK and policy.counting is not None and policy.counting.labels:
-        label, status, vote, message = _declared_label(juror, policy.counting)
+        label, status, vote, message = declared_label(juror, policy.counting)
         score, withheld = (score, vote is None) if status is Status.OK else (None, False)
     confidence, weight = (number(juror.get(name)) for name in ("confidence", "weight"))
     return Ballot(
@@ -347,7 +349,6 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
         score=score,
         vote=vote,
         stated_pass=stated,
-        contradicts=_contradicts(stated, score, line, derived),
         confidence=confidence if confidence is not None and 0 <= confidence <= 1 else None,
         weight=policy.weights.get(juror["id"]) if weight is None else weight,
         reason=juror.get("reason"),
@@ -360,20 +361,7 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
     )
 
 
-def _contradicts(
-    stated: bool | None, score: float | None, line: float | None, derived: bool | None
-) -> bool:
-    """Return whether a stated pass contradicts the score, by the juror's own threshold if any."""
-    if stated is None or score is None:
-        return False
-    if line is not None:
-        derived = score >= line - SLACK
-    elif derived is None and score in {0, 1}:
-        derived = score == 1
-    return derived is not None and stated is not derived
-
-
-def _declared_label(
+def declared_label(
     juror: CanonicalBallot, rules: LabelRules
 ) -> tuple[str | None, Status, bool | None, str | None]:
     """Return the label, status, vote and error of a ballot whose panel declares its labels.

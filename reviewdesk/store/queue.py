@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.jury.agreement import AgreementSource
+from reviewdesk.domain.enums import AgreementSource
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld
 from reviewdesk.domain.query.columns import CODES, TYPES

@@ -11,7 +11,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.chain import DESK
@@ -213,6 +212,9 @@ def flipped_verdicts(conn: sqlite3.Connection, run: int, came: Sequence[int]) ->
     A re-run of this desk is newer than those that came with the report, in the verdicts ``came``.
     It states its decision itself; one from a report is decided by the report's rule.
     """
+    # Imported here because it loads numpy.
+    from reviewdesk.domain.assessment.assess import assess
+
     rows = conn.execute(
         """SELECT v.key, v.decision, json_extract(r.body, '$.decision') AS stored,
                   iif(r.plan IS NULL, json_extract(b.body, '$.reruns[#-1]'), NULL) AS filed

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.assess import Seat
+from reviewdesk.domain.assessment.seats import Seat
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.figures import Fit
 

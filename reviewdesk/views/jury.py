@@ -6,10 +6,10 @@ import math
 import re
 from collections.abc import Sequence
 
-from reviewdesk.domain.assessment.assess import Assessment, Seat, State
 from reviewdesk.domain.assessment.flags import WORDS, Flag, FlagNote
-from reviewdesk.domain.assessment.seats import silent_words
-from reviewdesk.domain.jury.agreement import AgreementPair
+from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.assessment.seats import Seat, State, silent_words
+from reviewdesk.domain.jury.records import AgreementPair
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE, own_share
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Ballot, Band, Decision, Policy
@@ -326,7 +326,7 @@ def state(seat: Seat, *, whole: bool = True) -> Words:
     text, tone = seat.words, Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
     if seat.dissent:
         text, tone = f"{text} · DISSENT", Tone.WARN
-    if seat.ballot.contradicts:
+    if seat.contradicts:
         text, tone = f"{text} · ≠ score", Tone.WARN
     return Text(text, tone), Text(seat.aside if whole else "", Tone.MUTED)
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assessment.assess import Assessment
-from reviewdesk.domain.jury.rule import Rule, Values, values_on
-from reviewdesk.domain.jury.strategies import Sheet, Votes
-from reviewdesk.domain.jury.trim import trim
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.result import Values
+from reviewdesk.domain.jury.sheet import sheet_of
+from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.run.columns import Columns, unpacked
-from reviewdesk.domain.run.packing import COLUMNS, PER_SEAT, PackedRun, Packer
-from reviewdesk.domain.run.policies import PolicyFacts
+from reviewdesk.domain.run.packing import COLUMNS, Names, PackedRun
+from reviewdesk.domain.run.window import packed_columns
 from reviewdesk.domain.verdict import (
     Ballot,
     Generator,
@@ -60,34 +59,23 @@ def ballot(value: Any, threshold: float | None = 0.7) -> Ballot:
     return read(body(value), threshold=threshold).ballots[0]
 
 
-def packed(verdicts: Iterable[tuple[Verdict, Assessment]]) -> PackedRun:
-    """Verdicts with their assessments in one window."""
-    packer, rows = Packer(), list(verdicts)
-    fill(packer, rows)
-    return PackedRun(packer.window(), packer.names, packer.quorums)
+def packed(verdicts: Iterable[Verdict], size: int = 1000) -> PackedRun:
+    """Verdicts in windows of a size, one after the other."""
+    names, rows = Names(), list(verdicts)
+    parts = [_window(rows[at : at + size], names) for at in range(0, len(rows) or 1, size)]
+    joined = {name: b"".join(part[name] for part in parts) for name in COLUMNS}
+    return PackedRun(joined, names.names, names.quorums)
 
 
-def fill(packer: Packer, rows: Sequence[tuple[Verdict, Assessment]]) -> None:
-    """Start a window of a packer that holds these verdicts."""
-    seats = [len(verdict.ballots) for verdict, _ in rows]
-    blank = {
-        name: bytes(array(code).itemsize * (sum(seats) if name in PER_SEAT else len(rows)))
-        for name, code in COLUMNS.items()
-    }
-    packer.start(
-        blank | {"seated": array(COLUMNS["seated"], seats).tobytes()},
-        [verdict.body["jurors"] for verdict, _ in rows],
-        [PolicyFacts(Policy(), Rule(None, None, None), frozenset(), None)],
-        [0] * len(rows),
-    )
-    for at, (verdict, made) in enumerate(rows):
-        packer.replace(at, verdict, made)
+def _window(rows: Sequence[Verdict], names: Names) -> dict[str, bytes]:
+    seats = [names.seats(tuple(one.id for one in verdict.ballots)) for verdict in rows]
+    return packed_columns(Verdicts(sheet_of(rows, seats)), names)
 
 
-def columns(verdicts: Iterable[tuple[int, Verdict, Assessment]]) -> Columns:
-    """Verdicts, each with its key and its assessment, as the desk packs and unpacks them."""
+def columns(verdicts: Iterable[tuple[int, Verdict]]) -> Columns:
+    """Verdicts, each with its key, as the desk packs and unpacks them."""
     rows = list(verdicts)
-    return unpacked(packed((verdict, made) for _, verdict, made in rows), [row[0] for row in rows])
+    return unpacked(packed(verdict for _, verdict in rows), [key for key, _ in rows])
 
 
 def values(
@@ -95,11 +83,14 @@ def values(
     weights: Sequence[float | None],
     fraction: float,
     rounding: Rounding = Rounding.DOWN,
-    votes: Votes | None = None,
 ) -> Values:
-    """Every rule's value of the given scores and, if they are given, the votes."""
-    counted = votes or Votes(0, 0, len(scores))
-    return values_on(Sheet(scores, weights, counted, trim(scores, fraction, rounding)))
+    """Every rule's value of the given scores, whose jurors withhold their votes."""
+    jurors = [
+        juror(f"j{seat}", score, weight=weight, **{"pass": None})
+        for seat, (score, weight) in enumerate(zip(scores, weights, strict=True))
+    ]
+    trim = {"fraction": fraction, "rounding": rounding.value}
+    return assess(read(body(*jurors, trim=trim))).values
 
 
 def maybe(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

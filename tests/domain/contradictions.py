@@ -10,14 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.flag_words import Breach
 from reviewdesk.domain.assessment.history import remarks
-from reviewdesk.domain.audit.mismatches import Breach
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.jury.agreement import closeness, r_wg, unit_alpha
 from reviewdesk.domain.jury.label_rules import label_vote
 from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
-from reviewdesk.domain.jury.strategies import weighted_average
-from reviewdesk.domain.jury.trim import trim, trim_count
+from reviewdesk.domain.jury.scores import trim, weighted_average
+from reviewdesk.domain.jury.trim import trim_count
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 from tests.domain.bodies import body, juror, panel, read, values
 

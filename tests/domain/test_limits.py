@@ -11,8 +11,7 @@ import pytest
 from reviewdesk.domain.jury.agreement import closeness, r_wg, verdict_agreement, votes_agreement
 from reviewdesk.domain.jury.band import band
 from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
-from reviewdesk.domain.jury.strategies import mean, median, weighted_average
-from reviewdesk.domain.jury.trim import trim, trimmed_mean
+from reviewdesk.domain.jury.scores import mean, median, trim, trimmed_mean, weighted_average
 from reviewdesk.domain.stats.calibration import Rows, brier
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import UsageError

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from reviewdesk.desk.live.journal import FORMAT, CommitTimes
 from reviewdesk.domain.canonical import CanonicalVerdict, without_nulls
-from reviewdesk.domain.jury.agreement import stopped_early
 from reviewdesk.domain.jury.stopping import can_turn
 from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.panel.case import Case, CheckResult
@@ -19,7 +18,7 @@ from reviewdesk.domain.panel.juror import Juror, seat_body
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import Allowance, BatchSummary, Turnouts
 from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
-from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
+from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
 from reviewdesk.live.batch import BatchProgress, CaseCalls, panel_calls, seat_ballots
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
@@ -75,7 +74,7 @@ class Results:
             )  # fmt: skip
             verdict = verdict_from_body(body, Policy(), Generator())
             self._unverified += panel_hash_status(verdict) is not HashStatus.VERIFIED
-            self._stopped += stopped_early(verdict.ballots)
+            self._stopped += any(one.status is Status.NOT_ASKED for one in verdict.ballots)
             self._unsettled += can_turn(verdict)
             self._turnouts.add(ballots, self._panel.rule.threshold)
         self.verdicts += 1

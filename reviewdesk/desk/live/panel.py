@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.canonical import CanonicalVerdict
-from reviewdesk.domain.jury.label_rules import LabelVote
 from reviewdesk.domain.jury.label_words import Aggregate
 from reviewdesk.domain.jury.quorum import least_answered
+from reviewdesk.domain.jury.records import LabelVote
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.panel.case import Case, case_key
 from reviewdesk.domain.panel.juror import Juror
@@ -226,6 +226,9 @@ class Panel(PanelSpec):
         made: dict[int, LiveVerdict] = {}
 
         def kept(place: int, body: CanonicalVerdict) -> None:
+            # Imported here because it loads numpy.
+            from reviewdesk.domain.assessment.assess import assess
+
             verdict = verdict_from_body(body, Policy(), Generator())
             made[place] = LiveVerdict(cases[place], body, assess(verdict))
 

@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.desk.review import items
-from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
 from reviewdesk.domain.panel.rerun import FlipRate, Rerun, RerunScope, correct, flip_rates
@@ -64,6 +63,9 @@ def _filed_verdict(body: CanonicalVerdict, item: Item) -> Verdict:
 
 
 def _rerun(verdict: Verdict, about: Mapping[str, Any], truth: str | None, *, filed: bool) -> Rerun:
+    # Imported here because it loads numpy.
+    from reviewdesk.domain.assessment.assess import assess
+
     found, provenance = assess(verdict), verdict.body.get("provenance") or {}
     scope = about.get("scope")
     return Rerun(

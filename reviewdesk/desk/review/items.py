@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from reviewdesk.desk.team.second_opinions import withheld
-from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.tags import normal_tags
@@ -27,6 +26,9 @@ _MOST_IDS = 200
 
 def item(desk: OpenFile, key: int) -> Item:
     """Read a verdict, recompute it, and add the labels, notes and tags on its content."""
+    # Imported here because it loads numpy.
+    from reviewdesk.domain.assessment.assess import assess
+
     row = verdicts.by_key(desk.conn, key)
     run = runs.by_key(desk.conn, row["run"])
     verdict = _verdict(desk, row, run)

@@ -3,62 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
+import numpy as np
 from msgspec.structs import replace
 
-from reviewdesk.domain.assessment.pivot import pivotal_seats
 from reviewdesk.domain.assessment.reasons import flag_notes, unscaled
-from reviewdesk.domain.assessment.result import Assessment, Closeness
+from reviewdesk.domain.assessment.result import Assessment, Closeness, Decisions, Values
 from reviewdesk.domain.assessment.seats import Seat, State
-from reviewdesk.domain.assessment.seats import seats as seats_of
-from reviewdesk.domain.audit import mismatches
+from reviewdesk.domain.audit.mismatches import mismatches
+from reviewdesk.domain.audit.stated_rule import Row
+from reviewdesk.domain.enums import AgreementSource, Band
 from reviewdesk.domain.jury import family
-from reviewdesk.domain.jury.agreement import (
-    STOPPED_EARLY,
-    AgreementPair,
-    Spread,
-    agreement_pair,
-    closeness,
-    own_spread,
-    sample_variance,
-    stopped_early,
-    unit_alpha,
-)
-from reviewdesk.domain.jury.label_rules import (
-    LabelVote,
-    label_counts,
-    recount,
-    said_labels,
-    turning_seats,
-    undecided_word,
-)
+from reviewdesk.domain.jury.agreement import ADR_NULL, spread_of, unit_alpha
+from reviewdesk.domain.jury.band import BANDS
+from reviewdesk.domain.jury.label_rules import firsts, sums, vote_record
+from reviewdesk.domain.jury.panels import votes_of
 from reviewdesk.domain.jury.quorum import least_answered
-from reviewdesk.domain.jury.rule import (
-    Decisions,
-    Rule,
-    Values,
-    decide,
-    decision_by,
-    rule_for,
-    score_by,
-    values_on,
-)
-from reviewdesk.domain.jury.stopping import cautioned, left_open
-from reviewdesk.domain.jury.strategies import Sheet, Votes, tally
-from reviewdesk.domain.jury.trim import Trim, trim
-from reviewdesk.domain.verdict import (
-    Ballot,
-    Band,
-    Decision,
-    Rounding,
-    Status,
-    Strategy,
-    Verdict,
-    folded,
-)
-
-__all__ = ["Assessment", "Closeness", "Seat", "State", "assess"]
+from reviewdesk.domain.jury.records import R_WG, STOPPED_EARLY, AgreementPair, LabelVote
+from reviewdesk.domain.jury.scores import only, trim_of
+from reviewdesk.domain.jury.stopping import sentence
+from reviewdesk.domain.jury.strategies import Rule, Votes, rule_for
+from reviewdesk.domain.jury.trim import Trim
+from reviewdesk.domain.jury.verdicts import FEW, Verdicts, verdicts_of
+from reviewdesk.domain.run.columns import DECISIONS, NOTHING
+from reviewdesk.domain.verdict import Decision, Rounding, Status, Strategy, Verdict, folded
 
 _WEIGHTED_STRATEGIES = frozenset({Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE})
 
@@ -68,124 +36,148 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
 
     The recomputed escalation counts if the report states none at all (``escalation_stated``).
     """
-    cut, votes, found, made = _count(verdict)
+    found = verdicts_of([verdict])
+    votes = votes_of(found.panels, 0)
     rule = rule_for(verdict.policy, verdict.ballots, verdict.regime)
-    counted, said = recount(verdict, rule.used), said_labels(verdict)
-    words, absent = cautioned(verdict, rule.used, counted), _absent(verdict, votes)
-    decision = verdict.decision or _decision(verdict, votes, made, rule, words)
-    score = verdict.score
-    if score is None and not votes.too_few(verdict.policy):
-        score = words.score if words is not None and said else score_by(rule.used, found)
-    close = _closeness(verdict, score)
-    seats = seats_of(verdict, cut, decision, rule, words)
-    pair = agreement_pair(verdict, close.spread)
-    shared, warning = _kinship(verdict, family.defined_band(pair, close.spread))
-    if counted is None or rule.used is None:
-        pivotal = pivotal_seats(verdict, _counted_ballots(seats, rule), votes, cut, rule.used, made)
-    else:
-        pivotal = (
-            ()
-            if close.spread.reason == STOPPED_EARLY or words is not counted
-            else turning_seats(verdict, rule.used, counted)
-        )
+    shared = None if found.shared[0] == NOTHING else bool(found.shared[0])
+    absent = _absent(verdict, found, votes)
+    fraction = verdict.trim.fraction_under(verdict.policy)
+    cut = trim_of(found.panels.scores, fraction, verdict.trim.rounding or Rounding.DOWN)
     assessment = Assessment(
-        seats=seats,
+        seats=_seats(verdict, found, cut),
         votes=votes,
-        values=found,
-        decisions=made,
+        values=Values(
+            *[only(found.panels.valued_by(Strategy(name))) for name in Values.__struct_fields__]
+        ),
+        decisions=_decisions(found),
         trim=cut,
-        agreement=close,
+        agreement=_closeness(verdict, found),
         rule=rule,
-        decision=decision,
-        score=score,
-        pair=pair,
+        decision=decided(int(found.decision[0])),
+        score=only(found.score),
+        pair=_pair(verdict, found),
         same_family=shared,
-        bias_warning=warning,
-        pivotal=pivotal,
+        bias_warning=verdict.bias_warning
+        or family.bias_warning(
+            verdict.ballots, verdict.generator, low=bool(found.defined_low[0]), shared=shared
+        ),
+        pivotal=tuple(np.flatnonzero(found.pivotal[:, 0]).tolist()),
         degraded=_degraded_reasons(verdict, rule),
         absent=absent,
-        escalation=_escalation_reasons(verdict, close.spread, votes, pivotal, rule, absent),
-        breaches=mismatches.mismatches(verdict, votes, made),
-        derived=_derived_fields(verdict, rule, decision, score, pair, shared, warning),
-        label_vote=words,
-        labels=label_counts(said),
+        escalation=_escalation_reasons(found, rule, absent),
+        breaches=mismatches(Row(verdict, found, 0)),
+        derived=(),
+        label_vote=_label_vote(verdict, found, rule),
+        labels=_labels(verdict, found),
         assumed_weights=_assumed_weights(verdict, rule),
+        no_votes=bool(found.no_votes[0]),
     )
+    assessment = replace(assessment, derived=_derived_fields(verdict, assessment))
     notes = flag_notes(verdict, assessment, escalation_stated=escalation_stated)
     return replace(assessment, notes=notes)
 
 
-def _count(verdict: Verdict) -> tuple[Trim, Votes, Values, Decisions]:
-    scores = [ballot.score for ballot in verdict.ballots]
-    weights = [ballot.weight for ballot in verdict.ballots]
-    fraction = verdict.trim.fraction_under(verdict.policy)
-    cut = trim(scores, fraction, verdict.trim.rounding or Rounding.DOWN)
-    votes = tally(verdict.ballots)
-    found = values_on(Sheet(scores, weights, votes, cut))
-    return cut, votes, found, decide(votes, found, verdict.policy)
+def decided(code: int) -> Decision | None:
+    """Return the decision of a code."""
+    return None if code == NOTHING else DECISIONS[code]
 
 
-def _absent(verdict: Verdict, votes: Votes) -> str | None:
+def _decisions(found: Verdicts) -> Decisions:
+    panels = found.panels
+    made = {
+        name: panels.by(Strategy(name))
+        for name in Decisions.__struct_fields__
+        if name in Strategy.__members__.values()
+    }
+    other = {"quorum_strict": panels.quorum_strictly, "quorum_answered": panels.quorum_answered}
+    return Decisions(**{name: decided(int(one[0])) for name, one in (made | other).items()})
+
+
+def _seats(verdict: Verdict, found: Verdicts, cut: Trim) -> tuple[Seat, ...]:
+    low, high = found.out[0][:, 0], found.out[1][:, 0]
+    spared, named = bool(found.spared[0]), bool(found.sheet.claims.named[0])
+    placed = []
+    for seat, ballot in enumerate(verdict.ballots):
+        state = State.COUNTED if ballot.usable else State.FAILED
+        if low[seat] and not spared:
+            state = State.TRIMMED_LOW
+        elif high[seat] and not spared:
+            state = State.TRIMMED_HIGH
+        placed.append(
+            Seat(
+                ballot=ballot,
+                family=family.family(ballot.model, ballot.vendor),
+                state=state,
+                dissent=bool(found.dissents[seat, 0]),
+                tied=not spared and not named and seat in cut.tied,
+                contradicts=bool(found.sheet.contradicts[seat, 0]),
+                would_trim=spared and bool(low[seat] or high[seat]),
+            )
+        )
+    return tuple(placed)
+
+
+def _absent(verdict: Verdict, found: Verdicts, votes: Votes) -> str | None:
     """Return why answers that are not there leave no outcome, or one that they could change."""
     if votes.too_few(verdict.policy):
         least = least_answered(verdict.policy.min_answered, votes.seated)
         return f"{votes.returned} of {votes.seated} jurors answered, and the panel needs {least}"
-    return left_open(verdict)
+    open_, silent, unasked = found.open
+    return sentence(votes.seated, int(silent[0]), int(unasked[0])) if open_[0] else None
 
 
-def _decision(
-    verdict: Verdict, votes: Votes, made: Decisions, rule: Rule, words: LabelVote | None
-) -> Decision | None:
-    """Return the decision of the labels or the rule, or an error if no or too few jurors answered.
-
-    Labels that the panel declares decide alone; others decide what the rule does not. A reported
-    consensus label that is neither pass nor fail overrules both rule and labels.
-    """
-    if votes.too_few(verdict.policy):
-        return Decision.ERROR
-    found = decision_by(rule.used, made, votes, verdict.policy)
-    declared = verdict.policy.counting is not None and bool(verdict.policy.counting.labels)
-    if words is not None:
-        found = words.decision if declared else found or words.decision
-    if found and undecided_word(verdict) is None:
-        return found
-    asked = [ballot.status for ballot in verdict.ballots if ballot.status is not Status.NOT_ASKED]
-    failed = bool(asked) and all(status.failed for status in asked)
-    return Decision.ERROR if failed else None
+def _pair(verdict: Verdict, found: Verdicts) -> AgreementPair:
+    value, band, reported = found.shown
+    source = AgreementSource.OURS
+    metric: str | None = R_WG
+    if reported[0]:
+        source = AgreementSource.REPORTED
+        metric = verdict.agreement.metric if verdict.agreement else None
+    return AgreementPair(only(value), band_of(int(band[0])), source, metric)
 
 
-def _kinship(verdict: Verdict, agreed: Band | None) -> tuple[bool | None, str | None]:
-    """Return the stated same family and bias warning, or ours where none is stated."""
-    shared = verdict.same_family
-    if shared is None:
-        shared = family.same_family(verdict.ballots, verdict.generator)
-    return shared, verdict.bias_warning or family.bias_warning(
-        verdict.ballots, verdict.generator, agreed, shared
-    )
+def band_of(code: int) -> Band | None:
+    """Return the band of a code."""
+    return None if code == NOTHING else BANDS[code]
 
 
-def _counted_ballots(seats: Sequence[Seat], rule: Rule) -> list[Ballot]:
-    """Return the ballots that the rule reads; only the trim rule leaves out the trimmed ones."""
-    trims = rule.used is Strategy.TRIMMED_MEAN
-    return [seat.ballot for seat in seats if not (trims and seat.trimmed)]
-
-
-def _closeness(verdict: Verdict, score: float | None) -> Closeness:
-    scores = [ballot.score for ballot in verdict.ballots if ballot.score is not None]
+def _closeness(verdict: Verdict, found: Verdicts) -> Closeness:
+    stopped = bool(found.stopped[0])
+    scored, answered = int(found.panels.scores.count[0]), int(found.panels.cast.answered[0])
+    said = [folded(verdict.ballots[seat].label) for seat in np.flatnonzero(found.said[:, 0])]
     votes = [ballot.vote for ballot in verdict.ballots if ballot.vote is not None]
-    said = [folded(ballot.label) for ballot in said_labels(verdict)]
-    # Scores that not every juror gave beside its label say nothing of how far the panel differs.
-    scores = [] if said else scores
-    variance = sample_variance(scores)
-    threshold, stopped = verdict.policy.threshold, stopped_early(verdict.ballots)
+    n = scored if scored >= 2 or answered < 2 else answered
+    n = scored if stopped else len(said) or n
+    variance = only(found.variance)
+    close = None if variance is None else max(0.0, 1 - min(variance / ADR_NULL, 1.0))
     return Closeness(
-        spread=own_spread(verdict),
+        spread=spread_of(only(found.agreement), n, STOPPED_EARLY if stopped else "single_juror"),
         alpha=None if stopped else unit_alpha(said or votes),
-        closeness=None if stopped else closeness(scores),
+        closeness=None if stopped else close,
         sd=None if variance is None else math.sqrt(variance),
-        range=max(scores) - min(scores) if scores else None,
-        margin=None if said or score is None or threshold is None else abs(score - threshold),
+        range=only(found.range),
+        margin=only(found.margin),
     )
+
+
+def _label_vote(verdict: Verdict, found: Verdicts, rule: Rule) -> LabelVote | None:
+    if not found.counts[0]:
+        return None
+    rules = found.sheet.facts[0].rules
+    how = rules.aggregate or rule.used or Strategy.EXTERNAL
+    made = vote_record(verdict.ballots, found.sheet.labels, found.words, 0, how, rules)
+    return replace(made, decision=decided(int(found.cautioned[0])))
+
+
+def _labels(verdict: Verdict, found: Verdicts) -> dict[str, int]:
+    """Count the ballots of each label that was said, the most frequent first."""
+    code = np.where(found.said, found.sheet.labels.code, NOTHING)
+    totals = sums(code, np.ones(code.shape))[:, 0]
+    seats = np.flatnonzero(firsts(code)[:, 0]).tolist()
+    return {
+        (verdict.ballots[seat].label or "").strip(): int(totals[seat])
+        for seat in sorted(seats, key=lambda seat: -totals[seat])
+    }
 
 
 def _assumed_weights(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
@@ -195,66 +187,56 @@ def _assumed_weights(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
 
 
 def _degraded_reasons(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
-    returned = sum(ballot.usable for ballot in verdict.ballots)
-    asked, waiting = len(verdict.ballots), sum(ballot.unscaled for ballot in verdict.ballots)
-    asked -= sum(ballot.status is Status.NOT_ASKED for ballot in verdict.ballots)
-    reasons = []
-    if returned + waiting < asked:
-        reasons.append(f"{returned + waiting} of {asked} jurors answered")
+    statuses = [ballot.status for ballot in verdict.ballots]
+    waiting = sum(ballot.unscaled for ballot in verdict.ballots)
+    answers = statuses.count(Status.OK) + waiting
+    unasked = statuses.count(Status.NOT_ASKED)
+    asked = len(statuses) - unasked
+    reasons = [f"{answers} of {asked} jurors answered"] if answers < asked else []
     if waiting:
         reasons.append(unscaled(waiting))
-    few = rule.used is Strategy.TRIMMED_MEAN and returned + waiting < 5
-    if few and not stopped_early(verdict.ballots):
-        reasons.append(f"the trim rule wants five answers, this panel gave {returned}")
+    if rule.used is Strategy.TRIMMED_MEAN and answers < FEW and not unasked:
+        reasons.append(f"the trim rule wants five answers, this panel gave {answers}")
     if verdict.trim.degraded and not reasons:
         reasons.append("the report marks the panel as degraded")
     return tuple(reasons)
 
 
-def _escalation_reasons(
-    verdict: Verdict,
-    spread: Spread,
-    votes: Votes,
-    pivotal: Sequence[int],
-    rule: Rule,
-    absent: str | None,
-) -> tuple[str, ...]:
-    reasons = [absent] if absent else []
-    if spread.reason == STOPPED_EARLY:
-        return tuple(reasons)
-    if spread.band is Band.LOW:
-        reasons.append("low agreement")
-    said = said_labels(verdict)
-    differ = len(label_counts(said)) > 1 if said else votes.split
-    if differ and pivotal:
-        reasons.append("a split that one vote would turn")
-    if rule.used is Strategy.UNANIMOUS and differ:
-        reasons.append("the rule asks for unanimity, and the jurors differ")
-    return tuple(reasons)
-
-
-def _derived_fields(
-    verdict: Verdict,
-    rule: Rule,
-    decision: Decision | None,
-    score: float | None,
-    pair: AgreementPair,
-    shared: bool | None,
-    warning: str | None,
-) -> tuple[str, ...]:
-    """Return the names of the fields that we filled in because the report does not state them."""
-    filled = {
-        "decision": verdict.decision is None and decision is not None,
-        "score": verdict.score is None and score is not None,
-        "strategy": verdict.policy.strategy is None and rule.strategy is not None,
-        "band": verdict.band is None and pair.band is not None,
-        "same_family": verdict.same_family is None and shared is not None,
-        "bias_warning": verdict.bias_warning is None and warning is not None,
+def _escalation_reasons(found: Verdicts, rule: Rule, absent: str | None) -> tuple[str, ...]:
+    differ = bool(found.split[0])
+    reasons = {
+        absent: absent is not None,
+        "low agreement": band_of(int(found.band[0])) is Band.LOW,
+        "a split that one vote would turn": differ and found.pivotal.any(),
+        "the rule asks for unanimity, and the jurors differ": (
+            differ and rule.used is Strategy.UNANIMOUS
+        ),
     }
+    stopped = bool(found.stopped[0])
+    return tuple(
+        text
+        for text, holds in reasons.items()
+        if text and holds and (text is absent or not stopped)
+    )
+
+
+def _derived_fields(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
+    """Return the names of the fields that we filled in because the report does not state them."""
+    stated = {
+        "decision": (verdict.decision, found.decision),
+        "score": (verdict.score, found.score),
+        "strategy": (verdict.policy.strategy, found.rule.strategy),
+        "band": (verdict.band, found.pair.band),
+        "same_family": (verdict.same_family, found.same_family),
+        "bias_warning": (verdict.bias_warning, found.bias_warning),
+    }
+    filled = [
+        name for name, (theirs, ours) in stated.items() if theirs is None and ours is not None
+    ]
     jurors = verdict.body["jurors"]
     passes = [
         f"jurors[{ballot.seat}].pass"
         for ballot in verdict.ballots
         if ballot.vote is not None and "pass" not in jurors[ballot.seat]
     ]
-    return (*(name for name, is_filled in filled.items() if is_filled), *passes)
+    return (*filled, *passes)

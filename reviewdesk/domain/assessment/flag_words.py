@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntFlag
 
+from msgspec import Struct
+
 
 class Flag(IntFlag):
     """A fact that a reviewer should see. The values are stored: never renumber them."""
@@ -77,3 +79,56 @@ def in_words(flags: Flag) -> str:
 def names(flags: Flag) -> list[str]:
     """Return the names of the set flags, in the order of their bits."""
     return [flag.label for flag in Flag if flag in flags]
+
+
+class Breach(IntFlag):
+    """A rule that a verdict may break. The values are stored: never renumber them.
+
+    ``ROUNDING`` marks a quorum that is met only with rounding, or only without it. It is counted
+    with the others but is not a mismatch.
+    """
+
+    QUORUM = 1
+    DECISION = 2
+    BAND = 4
+    ESCALATION = 8
+    SAME_FAMILY = 16
+    TRIM = 32
+    PASS_SCORE = 64
+    LABEL = 128
+    ROUNDING = 256
+    STOPPED_EARLY = 512
+    AGAINST_ALL = 1024
+    CONTRADICTION = 2048
+
+    @property
+    def label(self) -> str:
+        """The name in words for the screen."""
+        return _BREACH_WORDS.get(self, self.key)
+
+    @property
+    def key(self) -> str:
+        """The name used in JSON."""
+        return (self.name or "").lower()
+
+
+_BREACH_WORDS = {
+    Breach.SAME_FAMILY: "same family",
+    Breach.PASS_SCORE: "pass/score",
+    Breach.LABEL: "label vote",
+    Breach.ROUNDING: "quorum rounding",
+    Breach.STOPPED_EARLY: "stopped early",
+    Breach.AGAINST_ALL: "against every vote",
+}
+
+
+class Mismatch(Struct, frozen=True):
+    """One place where a report disagrees with its own rule, in words that name both sides."""
+
+    kind: Breach
+    text: str
+
+
+def kinds(found: Breach) -> tuple[Breach, ...]:
+    """Return the kinds that are set in one value, in the order of their bits."""
+    return tuple(kind for kind in Breach if kind in found)

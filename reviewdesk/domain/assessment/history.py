@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.assess import Assessment, State
-from reviewdesk.domain.audit.mismatches import Breach
+from reviewdesk.domain.assessment.flag_words import Breach
+from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.assessment.seats import State
 from reviewdesk.domain.audit.stated_band import NOT_DERIVABLE, derivable, restated
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.trim import Breakdown
@@ -65,7 +66,7 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
         panel_hash_status=panel_hash_status(verdict),
         committed_at=provenance.get("committed_at") or None,
         ballots_at=tuple(juror.get("at") for juror in verdict.body["jurors"]),
-        agreement=restated(verdict),
+        agreement=restated(verdict, labels=bool(found.labels)),
         agreement_reason=None if derivable(verdict) else NOT_DERIVABLE,
     )
 

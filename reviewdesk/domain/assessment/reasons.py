@@ -6,12 +6,12 @@ from reviewdesk.domain.assessment.flags import Flag, FlagNote
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.jury.family import relatives
 from reviewdesk.domain.jury.injection import passages
-from reviewdesk.domain.jury.label_rules import undecided_word
+from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.jury.strategies import COMPARED, STRATEGIES
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.panel.samples import position_flip
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.verdict import Band, Decision, Strategy, Verdict
+from reviewdesk.domain.verdict import Band, Decision, Strategy, Verdict, folded
 
 
 def flag_notes(
@@ -79,11 +79,18 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
     if not any(seat.ballot.usable for seat in found.seats):
         waiting = sum(seat.ballot.unscaled for seat in found.seats)
         return unscaled(waiting) if waiting else "no juror answered"
-    if (word := undecided_word(verdict)) is not None:
+    if (word := _undecided_word(verdict)) is not None:
         return f"the report's consensus is {word}, which is neither pass nor fail"
     if found.label_vote:
         return f"the labels come to {found.label_vote.label}, which is neither pass nor fail"
     return "no decision reported, and no rule known to decide by (see --threshold and --quorum)"
+
+
+def _undecided_word(verdict: Verdict) -> str | None:
+    """Return the consensus label of a report without a decision, if it is neither pass nor fail."""
+    stated = verdict.text("label")
+    meant = (verdict.policy.counting or LabelRules()).decision(stated)
+    return stated if folded(stated) and meant is None else None
 
 
 def _no_votes(found: Assessment) -> str:

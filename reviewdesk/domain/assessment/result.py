@@ -8,15 +8,48 @@ from operator import or_
 
 from msgspec import Struct
 
+from reviewdesk.domain.assessment.flag_words import Breach, Mismatch
 from reviewdesk.domain.assessment.flags import Flag, FlagNote
 from reviewdesk.domain.assessment.seats import Seat
-from reviewdesk.domain.audit.mismatches import Breach, Mismatch
-from reviewdesk.domain.jury.agreement import STOPPED_EARLY, AgreementPair, Spread
-from reviewdesk.domain.jury.label_rules import LabelVote
-from reviewdesk.domain.jury.rule import Decisions, Rule, Values
-from reviewdesk.domain.jury.strategies import Votes
+from reviewdesk.domain.jury.records import STOPPED_EARLY, AgreementPair, LabelVote, Spread
+from reviewdesk.domain.jury.strategies import Rule, Votes
 from reviewdesk.domain.jury.trim import Trim
-from reviewdesk.domain.verdict import Band, Decision, Strategy
+from reviewdesk.domain.verdict import Band, Decision
+
+
+class Values(Struct, frozen=True):
+    """The panel score under each rule; ``None`` without a score or without what the rule reads."""
+
+    mean: float | None
+    trimmed_mean: float | None
+    median: float | None
+    weighted_average: float | None
+    highest: float | None
+    lowest: float | None
+    majority: float | None = None
+    """1.0 or 0.0; ``None`` on a tie."""
+    unanimous: float | None = None
+    """The mean if all votes agree, else ``None``."""
+
+
+class Decisions(Struct, frozen=True):
+    """The decision of each rule; ``None`` if nobody voted or a threshold or quorum is missing.
+
+    All of them are an error if too few jurors answered.
+    """
+
+    quorum: Decision | None
+    quorum_strict: Decision | None
+    quorum_answered: Decision | None
+    trimmed_mean: Decision | None
+    median: Decision | None
+    mean: Decision | None
+    majority: Decision | None
+    unanimous: Decision | None
+    weighted_average: Decision | None
+    highest: Decision | None
+    lowest: Decision | None
+    supermajority: Decision | None
 
 
 class Closeness(Struct, frozen=True):
@@ -61,6 +94,8 @@ class Assessment(Struct, frozen=True):
     """How many jurors said each label, if labels and not votes are what they said, else empty."""
     assumed_weights: tuple[str, ...] = ()
     """The jurors without a known weight, counted with weight 1 under a rule that weighs."""
+    no_votes: bool = False
+    """Whether there is no decision because no juror cast a vote."""
 
     @property
     def band(self) -> Band | None:
@@ -71,19 +106,6 @@ class Assessment(Struct, frozen=True):
     def flags(self) -> Flag:
         """All flags combined in one value."""
         return reduce(or_, (note.flag for note in self.notes), Flag(0))
-
-    @property
-    def no_votes(self) -> bool:
-        """Whether there is no decision because no juror cast a vote.
-
-        A score that waits for a threshold or a scale may yet become a vote, and a label is a vote.
-        """
-        if self.decision is not None or self.votes.answered or not self.seats:
-            return False
-        return not any(
-            ballot.undetermined or ballot.unscaled or (ballot.usable and ballot.label)
-            for ballot in (seat.ballot for seat in self.seats)
-        )
 
     @property
     def split(self) -> bool:
@@ -106,12 +128,6 @@ class Assessment(Struct, frozen=True):
     def unanimous_votes(self) -> bool:
         """Whether two or more votes are all the same, and every juror was asked."""
         return self.votes.answered > 1 and not self.split and not self.stopped_early
-
-    @property
-    def replayable(self) -> Strategy | None:
-        """The strategy that can be replayed from scores and votes; not one that counted labels."""
-        counted = self.labels and self.label_vote is not None
-        return Strategy.EXTERNAL if counted else self.rule.strategy
 
     @property
     def ruled(self) -> Decision | None:

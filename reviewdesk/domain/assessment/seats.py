@@ -7,12 +7,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.family import Family
-from reviewdesk.domain.jury.label_rules import LabelVote, said_labels
-from reviewdesk.domain.jury.rule import Rule
-from reviewdesk.domain.jury.trim import Trim
-from reviewdesk.domain.verdict import Ballot, Decision, Strategy, Verdict, folded
+from reviewdesk.domain.verdict import Ballot
 
 WOULD_TRIM = "a trimmed mean would leave it out"
 
@@ -41,6 +37,11 @@ class Seat(Struct, frozen=True):
     state: State
     dissent: bool
     tied: bool
+    contradicts: bool = False
+    """Whether the stated pass differs from the vote that score and threshold give.
+
+    Without a threshold, a pass with a score of 0 and a fail with a score of 1 contradict.
+    """
     would_trim: bool = False
     """Whether a trimmed mean would leave it out, although the rule used reads every answer."""
 
@@ -60,60 +61,6 @@ class Seat(Struct, frozen=True):
     def trimmed(self) -> bool:
         """Whether the trim left the ballot out, at either end."""
         return self.state in _TRIMMED
-
-
-def seats(
-    verdict: Verdict,
-    cut: Trim,
-    decision: Decision | None,
-    rule: Rule,
-    words: LabelVote | None = None,
-) -> tuple[Seat, ...]:
-    """Return the jurors of a verdict in seat order.
-
-    A dissent is a vote against the decision. If labels are what the jurors said, it is another
-    label than the consensus, provided that a juror gave the consensus.
-    """
-    losing = {Decision.PASS: False, Decision.FAIL: True}.get(decision) if decision else None
-    won = folded(verdict.text("label") or (words.label if words else None))
-    said = {one.seat: folded(one.label) for one in said_labels(verdict)} if won else {}
-    ours = verdict.trim.low is None
-    # A reason without a rule means a dispute, which a person decides: nobody is trimmed.
-    trims = rule.reason is None if rule.used is None else rule.used is Strategy.TRIMMED_MEAN
-    placed = []
-    for ballot in verdict.ballots:
-        end = _trim_state(ballot, verdict, cut)
-        spared = ours and not trims
-        placed.append(
-            Seat(
-                ballot=ballot,
-                family=family.family(ballot.model, ballot.vendor),
-                state=State.COUNTED if end is not State.FAILED and spared else end,
-                dissent=(
-                    won in said.values() and said.get(ballot.seat, won) != won
-                    if said
-                    else losing is not None and ballot.vote is losing
-                ),
-                tied=ours and trims and ballot.seat in cut.tied,
-                would_trim=spared and end in _TRIMMED,
-            )
-        )
-    return tuple(placed)
-
-
-def _trim_state(ballot: Ballot, verdict: Verdict, cut: Trim) -> State:
-    """Return the state of a ballot under the report's trim, or under ours if it states none."""
-    if not ballot.usable:
-        return State.FAILED
-    if ballot.score is None and ballot.vote is None:
-        return State.COUNTED  # a label alone cannot be trimmed
-    if verdict.trim.low is not None:
-        low, high = ballot.id in verdict.trim.low, ballot.id in (verdict.trim.high or ())
-    else:
-        low, high = ballot.seat in cut.low, ballot.seat in cut.high
-    if low:
-        return State.TRIMMED_LOW
-    return State.TRIMMED_HIGH if high else State.COUNTED
 
 
 _STATUS_WORDS = {

@@ -7,18 +7,21 @@ coincide, so that its ballots would give 0 for any split.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
+from reviewdesk.domain.audit.stated_rule import Row
 from reviewdesk.domain.jury.agreement import (
     ADR_NULL,
-    ALPHA,
-    R_WG,
+    codes_of,
     levels_null,
-    own_band,
     pairs_agreement,
     r_wg,
     share_of_pairs,
 )
-from reviewdesk.domain.jury.label_rules import labelled, said_labels
-from reviewdesk.domain.verdict import Band, Decision, Regime, Verdict, folded
+from reviewdesk.domain.jury.band import band
+from reviewdesk.domain.jury.records import ALPHA, R_WG
+from reviewdesk.domain.jury.scores import only
+from reviewdesk.domain.verdict import Band, Decision, Regime, Verdict, folded, labelled
 
 NOT_DERIVABLE = "not derivable"
 _BANDED_METRICS = frozenset({ALPHA, R_WG})
@@ -33,47 +36,49 @@ def derivable(verdict: Verdict) -> bool:
     return verdict.agreement is None or verdict.agreement.metric != ALPHA
 
 
-def restated(verdict: Verdict) -> float | None:
+def restated(verdict: Verdict, *, labels: bool) -> float | None:
     """Return the agreement recomputed under the report's metric; ``None`` for an unclear metric.
 
-    ``r_wg`` uses the uniform null, and ``pairwise`` is the share of juror pairs that vote alike.
+    ``r_wg`` uses the uniform null, and ``pairwise`` is the share of juror pairs that answer alike.
+    ``labels`` says whether labels are what the jurors said.
     """
     metric = verdict.agreement.metric if verdict.agreement else None
-    said = [folded(one.label) for one in said_labels(verdict)]
+    answers: list[Hashable] = [folded(one.label) for one in labelled(verdict.ballots)]
+    if not labels:
+        answers = [one.vote for one in verdict.ballots if one.vote is not None]
     if metric == "pairwise":
-        return (
-            share_of_pairs(said)
-            if said
-            else share_of_pairs([one.vote for one in verdict.ballots if one.vote is not None])
-        )
-    if metric == R_WG and said:
-        return pairs_agreement(said).raw
+        return only(share_of_pairs(codes_of(answers)))
+    if metric == R_WG and labels:
+        return only(pairs_agreement(codes_of(answers)))
     if metric == R_WG:
         return r_wg([one.score for one in verdict.ballots if one.score is not None]).raw
     return None
 
 
-def band_mismatch(verdict: Verdict) -> str | None:
+def band_mismatch(row: Row) -> str | None:
     """Return a text if the stated band is not that of the stated value, or of the ballots' r_WG."""
+    verdict = row.verdict
     own = _expected_band(verdict)
     if own is None or verdict.band is None:
         return None
     if verdict.band is not own:
         return f"band: reported {verdict.band}, but {_stated_text(verdict)} is {own}"
-    given = _ballot_bands(verdict)
+    given = _ballot_bands(row)
     if not given or own in given:
         return None
     return f"band: reported {own} for {_stated_text(verdict)}, but the ballots give {given[0]}"
 
 
-def escalation_mismatch(verdict: Verdict) -> str | None:
+def escalation_mismatch(row: Row) -> str | None:
     """Return a text if the stated agreement contradicts the stated escalation.
 
     A low agreement must escalate. Otherwise alpha allows no escalation, and r_WG allows one on a
     split alone. Stated reasons, a dispute, or a decision of inconclusive or error allow one under
     both.
     """
-    own, given = _expected_band(verdict), _ballot_bands(verdict)
+    verdict = row.verdict
+    own = _expected_band(verdict)
+    given = _ballot_bands(row)
     if own is None or verdict.escalate is None:
         return None
     if not verdict.escalate:
@@ -93,7 +98,7 @@ def escalation_mismatch(verdict: Verdict) -> str | None:
 def _expected_band(verdict: Verdict) -> Band | None:
     """Return the band of the stated value if its metric has published bands, else ``None``."""
     stated = verdict.agreement
-    return own_band(verdict) if stated is not None and stated.metric in _BANDED_METRICS else None
+    return band(stated.value) if stated is not None and stated.metric in _BANDED_METRICS else None
 
 
 def _stated_text(verdict: Verdict) -> str:
@@ -102,18 +107,18 @@ def _stated_text(verdict: Verdict) -> str:
     return "" if stated is None else f"{stated.metric} {stated.value:g}"
 
 
-def _ballot_bands(verdict: Verdict) -> tuple[Band, ...]:
+def _ballot_bands(row: Row) -> tuple[Band, ...]:
     """Return the bands that the ballots give under a stated r_WG, that of the uniform null first.
 
     The bands under other nulls are added if those nulls give the stated figure.
     """
-    stated = verdict.agreement
+    stated = row.verdict.agreement
     if stated is None or stated.metric != R_WG:
         return ()
-    if said := said_labels(verdict):
-        found = [pairs_agreement([folded(one.label) for one in said])]
-        return tuple(one.band for one in found if one.band is not None)
-    scores = [ballot.score for ballot in verdict.ballots if ballot.score is not None]
+    if said := row.said:
+        ours = band(only(pairs_agreement(codes_of(said))))
+        return () if ours is None else (ours,)
+    scores = [ballot.score for ballot in row.verdict.ballots if ballot.score is not None]
     others = (r_wg(scores, null) for null in _NULLS)
     found = [r_wg(scores), *(one for one in others if _equal_when_rounded(one.raw, stated.value))]
     return tuple(dict.fromkeys(one.band for one in found if one.band is not None))

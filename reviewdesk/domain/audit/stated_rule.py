@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.audit.stated_trim import trimmed_means
 from reviewdesk.domain.canonical import CanonicalVerdict, number, own_facts
 from reviewdesk.domain.jury import family
-from reviewdesk.domain.jury.label_rules import label_decision, labelled, recount, said_labels
-from reviewdesk.domain.jury.label_words import LabelRules
+from reviewdesk.domain.jury.label_rules import label_vote
+from reviewdesk.domain.jury.label_words import LabelRules, label_decision
+from reviewdesk.domain.jury.panels import votes_of
 from reviewdesk.domain.jury.quorum import quorum_met
-from reviewdesk.domain.jury.rule import Decisions, decision_by, rule_for
-from reviewdesk.domain.jury.stopping import can_turn, cautioned
-from reviewdesk.domain.jury.strategies import STRATEGIES, Votes
+from reviewdesk.domain.jury.records import LabelVote
+from reviewdesk.domain.jury.stopping import can_turn
+from reviewdesk.domain.jury.strategies import SIDES, Votes
+from reviewdesk.domain.jury.strategies import STRATEGIES as STRATEGY_METHODS
+from reviewdesk.domain.jury.verdicts import Verdicts
+from reviewdesk.domain.run.columns import DECISIONS, NOTHING, STRATEGIES, Ints
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import (
     SLACK,
@@ -26,66 +32,121 @@ from reviewdesk.domain.verdict import (
     Strategy,
     Verdict,
     folded,
+    labelled,
 )
 
-_SIDES = frozenset({Decision.PASS, Decision.FAIL})
 _ON_LABELS = frozenset({Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.SUPERMAJORITY})
 
 
-def quorum_mismatch(verdict: Verdict, made: Decisions, votes: Votes) -> str | None:
+class Row(Struct, frozen=True):
+    """One verdict, and its place in the columns of many."""
+
+    verdict: Verdict
+    found: Verdicts
+    at: int
+
+    @property
+    def votes(self) -> Votes:
+        """The count of its votes."""
+        return votes_of(self.found.panels, self.at)
+
+    def by(self, strategy: Strategy | None) -> Decision | None:
+        """Return the decision of one rule by scores or votes."""
+        return self.decision(self.found.panels.by(strategy))
+
+    def decision(self, codes: Ints) -> Decision | None:
+        """Return the decision of a column of codes."""
+        code = int(codes[self.at])
+        return None if code == NOTHING else DECISIONS[code]
+
+    @property
+    def used(self) -> Strategy | None:
+        """The strategy that decides it."""
+        code = int(self.found.used[self.at])
+        return None if code == NOTHING else STRATEGIES[code]
+
+    @property
+    def said(self) -> list[str]:
+        """The labels, as compared, where labels are what its jurors said."""
+        seats = np.flatnonzero(self.found.said[:, self.at])
+        return [folded(self.verdict.ballots[seat].label) for seat in seats]
+
+
+def quorum_mismatch(row: Row) -> str | None:
     """Return a text if neither all seats nor the jurors that answered give the quorum decision.
 
     Inconclusive is allowed if neither passes nor fails reach the quorum, or if the votes are even.
     """
+    verdict, votes, ours = row.verdict, row.votes, row.by(Strategy.QUORUM)
     if verdict.policy.strategy not in {None, Strategy.QUORUM}:
         return None
     if verdict.policy.strategy is None and verdict.regime:
         return None  # the regime may have chosen another rule
-    if verdict.decision is None or made.quorum is None:
+    if verdict.decision is None or ours is None:
         return None
     if {"quorum", "threshold"} & set(verdict.set_by_you):
         return None
-    if verdict.decision in {made.quorum, made.quorum_answered} or _may_stay_open(verdict, votes):
+    answered = row.decision(row.found.panels.quorum_answered)
+    if verdict.decision in {ours, answered} or _may_stay_open(verdict, votes):
         return None
     return (
         f"quorum: reported {verdict.decision}, but {votes.passes} of {votes.seated} against "
-        f"{verdict.policy.quorum} gives {made.quorum}"
+        f"{verdict.policy.quorum} gives {ours}"
     )
 
 
-def decision_mismatch(verdict: Verdict, made: Decisions, votes: Votes) -> str | None:
+def decision_mismatch(row: Row) -> str | None:
     """Return a text if the stated rule, or the median in its place, does not give the decision.
 
     A majority may be one of the jurors that answered, and a rule on votes may count their labels.
     """
-    strategy = verdict.policy.strategy
-    if strategy in {None, Strategy.QUORUM} or verdict.set_by_you:
+    verdict, found, at = row.verdict, row.found, row.at
+    strategy, stated = verdict.policy.strategy, verdict.decision
+    if strategy in {None, Strategy.QUORUM} or verdict.set_by_you or stated is None:
         return None
-    if verdict.decision is None:
-        return None
-    rule = rule_for(verdict.policy, verdict.ballots, verdict.regime)
-    strategies = [rule.strategy, rule.used]
-    if verdict.regime == Regime.IRREVERSIBLE:
-        strategies.append(Strategy.MEDIAN)
-    counting, words = verdict.policy.counting, recount(verdict, rule.used)
-    careful = cautioned(verdict, rule.used, words)
-    if careful is not None and careful.decision is verdict.decision is Decision.INCONCLUSIVE:
-        return None
-    if words is not None and counting is not None and counting.labels:
-        allowed = {words.decision, *(counting.outcome(label) for label in words.tied)}
-        if verdict.decision in allowed or (words.decision is None and not words.usable):
+    counting = verdict.policy.counting
+    if found.counts[at]:
+        if stated is row.decision(found.cautioned) is Decision.INCONCLUSIVE:
             return None
-        return f"decision: reported {verdict.decision}, but {words.rule} gives {words.label}"
-    own = [decision_by(found, made, votes, verdict.policy) for found in strategies]
+        if counting is not None and counting.labels:
+            return _declared_mismatch(row, counting)
+    own = [row.by(rule) for rule in _own_rules(row)]
     if strategy is Strategy.TRIMMED_MEAN:
         own += _trimmed_decisions(verdict)
     if strategy in _ON_LABELS:
-        own += [STRATEGIES[strategy].published(votes.of_answered, None, verdict.policy)]
+        own += [STRATEGY_METHODS[strategy].published(row.votes.of_answered, verdict.policy)]
         own += _label_decisions(verdict)
     given = [decision for decision in own if decision is not None]
-    if not given or verdict.decision in given or _may_stay_open(verdict, votes):
+    if not given or stated in given or _may_stay_open(verdict, row.votes):
         return None
-    return f"decision: reported {verdict.decision}, but {strategy} gives {given[0]}"
+    return f"decision: reported {stated}, but {strategy} gives {given[0]}"
+
+
+def _own_rules(row: Row) -> list[Strategy | None]:
+    """Return the rule as set and as used, and the median that an irreversible case may take."""
+    asked = int(row.found.sheet.columns.strategy[row.at])
+    rules = [None if asked == NOTHING else STRATEGIES[asked], row.used]
+    return [*rules, Strategy.MEDIAN] if row.verdict.regime == Regime.IRREVERSIBLE else rules
+
+
+def _declared_mismatch(row: Row, counting: LabelRules) -> str | None:
+    """Return a text if neither the counted label nor a tied one gives the decision."""
+    words, sheet = row.found.words, row.found.sheet
+    spelled = sheet.labels.words.spelled
+    tied = sheet.labels.code[words.level[:, row.at], row.at].tolist()
+    ours, stated = row.decision(words.decision), row.verdict.decision
+    allowed = {ours, *(counting.outcome(spelled[label]) for label in tied)}
+    if stated in allowed or (ours is None and not words.counted[row.at]):
+        return None
+    made = _vote(row, row.used)
+    return f"decision: reported {stated}, but {made.rule} gives {made.label}"
+
+
+def _vote(row: Row, strategy: Strategy | None, rules: LabelRules | None = None) -> LabelVote:
+    """Return the vote of the labels of one verdict under a strategy."""
+    fact = row.found.sheet.facts[int(row.found.sheet.place[row.at])]
+    rules = rules or fact.rules
+    return label_vote(row.verdict.ballots, rules.aggregate or strategy or Strategy.MAJORITY, rules)
 
 
 def _may_stay_open(verdict: Verdict, votes: Votes) -> bool:
@@ -94,7 +155,7 @@ def _may_stay_open(verdict: Verdict, votes: Votes) -> bool:
         return False
     labels = {folded(ballot.label) for ballot in labelled(verdict.ballots)}
     stated = verdict.text("label")
-    undecided = bool(stated) and label_decision(stated) not in _SIDES
+    undecided = bool(stated) and label_decision(stated) not in SIDES
     if verdict.regime == Regime.DISPUTE or len(labels) > 1 or undecided:
         return True
     strategy, quorum = verdict.policy.strategy, verdict.policy.quorum
@@ -130,25 +191,27 @@ def _label_decisions(verdict: Verdict) -> list[Decision]:
     return [Decision.PASS if vote else Decision.FAIL for vote in votes if vote is not None]
 
 
-def label_mismatch(verdict: Verdict) -> str | None:
+def label_mismatch(row: Row) -> str | None:
     """Return a text if the reported consensus label is not what the stated strategy gives.
 
     Any of the tied labels may have been picked, a panel that differs may have fallen back to a word
     of its producer, and a weighted vote may have ignored the confidences. Nothing is said if a
     weighted vote has an unknown weight.
     """
+    verdict, strategy = row.verdict, row.verdict.policy.strategy
     stated, counted = verdict.text("label"), labelled(verdict.ballots)
     if not stated or "strategy" in verdict.set_by_you:
         return None
-    weighs = verdict.policy.strategy is Strategy.WEIGHTED_VOTE
-    if weighs and any(ballot.weight is None for ballot in counted):
+    if strategy is Strategy.WEIGHTED_VOTE and any(ballot.weight is None for ballot in counted):
         return None
-    found = recount(verdict, verdict.policy.strategy)
-    if found is None:
+    # Labels count under the stated rule alone, whatever stands in for it.
+    if strategy is not row.used or not row.found.counts[row.at]:
         return None
-    counting = replace(verdict.policy.counting or LabelRules(), use_confidence=False)
-    unsure = replace(verdict, policy=replace(verdict.policy, counting=counting))
-    bare = recount(unsure, verdict.policy.strategy) or found
+    found = _vote(row, strategy)
+    rules = replace(
+        row.found.sheet.facts[int(row.found.sheet.place[row.at])].rules, use_confidence=False
+    )
+    bare = _vote(row, strategy, rules)
     allowed = {found.label, bare.label, *found.tied, *bare.tied}
     if folded(stated) in map(folded, allowed):
         return None
@@ -158,15 +221,15 @@ def label_mismatch(verdict: Verdict) -> str | None:
     return f"label: reported {stated}, but {found.rule} gives {found.label}"
 
 
-def same_family_mismatch(verdict: Verdict) -> str | None:
+def same_family_mismatch(row: Row) -> str | None:
     """Return a text if the models contradict the stated ``same_family``.
 
     A stated no is checked against the four families of the jury document, because a producer need
     not know more; a stated yes is checked only if every juror's family is known.
     """
-    reported = verdict.same_family
-    ours = family.same_family(verdict.ballots, verdict.generator)
-    if reported is None or ours is None or reported is ours:
+    verdict, shared = row.verdict, int(row.found.sheet.shared[row.at])
+    reported, ours = verdict.same_family, shared == 1
+    if reported is None or shared == NOTHING or reported is ours:
         return None
     families = [family.family(ballot.model, ballot.vendor) for ballot in verdict.ballots]
     sure = all(families) if reported else family.plain_kin(verdict.ballots, verdict.generator)
@@ -175,25 +238,25 @@ def same_family_mismatch(verdict: Verdict) -> str | None:
     return f"same family: reported {_yes_or_no(reported)}, but the models say {_yes_or_no(ours)}"
 
 
-def against_all(verdict: Verdict, made: Decisions, votes: Votes) -> str | None:
+def against_all(row: Row) -> str | None:
     """Return a text if a stated pass or fail has no vote, and no known rule gives it either.
 
     Votes that rest on a threshold of the user's say nothing of the report.
     """
+    verdict, votes = row.verdict, row.votes
     stated = verdict.decision
-    if stated not in _SIDES or not votes.known or said_labels(verdict):
+    if stated not in SIDES or not votes.known or row.found.says[row.at]:
         return None
     mine = "threshold" in verdict.set_by_you
     if mine and any(one.vote is not None and one.stated_pass is None for one in verdict.ballots):
         return None
-    used = rule_for(verdict.policy, verdict.ballots, verdict.regime).used
-    ruled = decision_by(used, made, votes, verdict.policy)
+    ruled = row.by(row.used)
     if ruled is stated or (ruled is not None and not verdict.set_by_you):
         return None
     if votes.passes if stated is Decision.PASS else votes.fails:
         return None
-    row = (verdict.body.get("meta") or {}).get("row")
-    line = number(row.get("threshold")) if isinstance(row, Mapping) else None
+    cells = (verdict.body.get("meta") or {}).get("row")
+    line = number(cells.get("threshold")) if isinstance(cells, Mapping) else None
     known = "" if line is None else f"; the test's own threshold is {line:g}"
     return f"decision: reported {stated}, but 0 of {votes.answered} votes are for it{known}"
 
@@ -205,18 +268,20 @@ def contradictions(body: CanonicalVerdict) -> tuple[str, ...]:
     return tuple(show_line(one, 200) for one in listed if isinstance(one, str))[:5]
 
 
-def pass_mismatches(verdict: Verdict) -> tuple[str, ...]:
+def pass_mismatches(row: Row) -> tuple[str, ...]:
     """Return a text for each ballot whose pass contradicts its score.
 
     It does so at a threshold that the report states, and where it passes a score of 0 or fails a
     score of 1, whatever the threshold.
     """
+    verdict = row.verdict
     mine = "threshold" in verdict.set_by_you
+    ballots = [verdict.ballots[s] for s in np.flatnonzero(row.found.sheet.contradicts[:, row.at])]
     return tuple(
         f"{ballot.id}: stated {'pass' if ballot.stated_pass else 'fail'} with score "
         f"{ballot.score:.3g}{_against(ballot, verdict)}"
-        for ballot in verdict.ballots
-        if ballot.contradicts and (ballot.line is not None or not mine or ballot.score in {0, 1})
+        for ballot in ballots
+        if ballot.line is not None or not mine or ballot.score in {0, 1}
     )
 
 
@@ -229,9 +294,10 @@ def _yes_or_no(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def stop_mismatch(verdict: Verdict) -> str | None:
+def stop_mismatch(row: Row) -> str | None:
     """Return a text if a panel stopped because it had decided, and the decision could turn yet."""
-    if own_facts(verdict.body).get("stop_when_decided") is not True or not can_turn(verdict):
+    stops = own_facts(row.verdict.body).get("stop_when_decided") is True
+    if not stops or not can_turn(row.verdict):
         return None
-    count = sum(ballot.status is Status.NOT_ASKED for ballot in verdict.ballots)
+    count = sum(ballot.status is Status.NOT_ASKED for ballot in row.verdict.ballots)
     return f"stopped early: the jurors not asked ({count}) could have turned the decision"

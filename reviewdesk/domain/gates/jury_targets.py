@@ -5,16 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import cached_property
 
-from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.gates.expect import Origin, Span, TargetValue, is_number
 from reviewdesk.domain.jury import family
-from reviewdesk.domain.jury.agreement import (
-    STOPPED_EARLY,
-    AgreementPair,
-    Spread,
-    agreement_pair,
-    own_spread,
-)
+from reviewdesk.domain.jury.records import STOPPED_EARLY, AgreementPair, Spread
 from reviewdesk.domain.verdict import Band, Verdict
 
 
@@ -83,20 +77,23 @@ class JuryReadings:
 
     @cached_property
     def _assessment(self) -> Assessment:
+        # Imported here because it loads numpy.
+        from reviewdesk.domain.assessment.assess import assess
+
         return assess(self._verdict)
 
-    @cached_property
+    @property
     def _own_spread(self) -> Spread:
-        return own_spread(self._verdict)
+        return self._assessment.agreement.spread
 
     @property
     def _stopped(self) -> bool:
         """Whether the panel stopped early, and its report states no agreement."""
         return not self._pair.reported and self._own_spread.reason == STOPPED_EARLY
 
-    @cached_property
+    @property
     def _pair(self) -> AgreementPair:
-        return agreement_pair(self._verdict, self._own_spread)
+        return self._assessment.pair
 
     @property
     def _lacks_agreement(self) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from reviewdesk.domain.canonical import CanonicalVerdict
-from reviewdesk.domain.jury.rule import rule_for
-from reviewdesk.domain.jury.trim import trim
+from reviewdesk.domain.jury.scores import trim
+from reviewdesk.domain.jury.strategies import rule_for
 from reviewdesk.domain.verdict import (
     Answer,
     Decision,

@@ -21,6 +21,7 @@ from reviewdesk.domain.jurors.rates import (
     quoted_kappa,
     rates,
 )
+from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, prefixes
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.columns import (
@@ -38,7 +39,6 @@ from reviewdesk.domain.stats.dense import cases, counted
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import Voted
 from reviewdesk.domain.verdict import Decision, Strategy
-from reviewdesk.domain.whatif.bulk_scores import Scores
 
 PANEL = "panel"
 _TRIMS = (NOTHING, STRATEGIES.index(Strategy.TRIMMED_MEAN))
@@ -226,7 +226,8 @@ def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
     seats of our own trim are used if a trimmed mean decided or no rule is known.
     """
     scores = Scores(found.scores, found.weights, most=found.most)
-    gone = scores.left_out(found.fraction, found.rounding) & np.isin(found.strategy, _TRIMS)
+    low, high = scores.ends(scores.cuts(found.fraction, found.rounding))
+    gone = (low | high) & np.isin(found.strategy, _TRIMS)
     for row, seats in stated.items():
         gone[:, row] = np.isin(np.arange(len(gone)), list(seats))
     answered: Bools = (found.votes >= 0) | ~np.isnan(found.scores)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Hashable, Sequence
-from enum import StrEnum
 
-from msgspec import Struct
+import numpy as np
 
-from reviewdesk.domain import arguments
 from reviewdesk.domain.jury.band import band
-from reviewdesk.domain.jury.label_rules import said_labels
-from reviewdesk.domain.verdict import Ballot, Band, Status, Verdict, folded
+from reviewdesk.domain.jury.records import Spread
+from reviewdesk.domain.jury.scores import Scores, one_panel, only
+from reviewdesk.domain.run.packing import NOTHING
+from reviewdesk.domain.stats.dense import Floats, Ints
 from reviewdesk.errors import UsageError
 
 UNIFORM_NULL = 1 / 12
@@ -26,78 +25,46 @@ def levels_null(levels: int) -> float:
     return (levels + 1) / (12 * (levels - 1))
 
 
-STOPPED_EARLY = "stopped early"
-"""The reason why a panel that did not ask every juror has no agreement, band and escalation."""
+def share_of_pairs(answers: Ints) -> Floats:
+    """Return the share of juror pairs of each panel that answer alike, ``[n]``; NaN without one.
 
-R_WG, ALPHA = "r_wg", "krippendorff_alpha"
-LINED = frozenset({R_WG, ALPHA, "unknown"})
-"""The metrics that the band limits apply to; an unnamed metric is assumed to be one of them.
-
-A share of juror pairs, a share of the consensus and a variance lie on other scales.
-"""
-
-
-class AgreementSource(StrEnum):
-    """Where an agreement and its band come from: the report, or our figures from its ballots."""
-
-    REPORTED = "reported"
-    OURS = "ours"
-
-
-class AgreementPair(Struct, frozen=True):
-    """An agreement and its band, of one source; ``metric`` is ``None`` for a band stated alone."""
-
-    value: float | None
-    band: Band | None
-    source: AgreementSource
-    metric: str | None
-
-    @property
-    def reported(self) -> bool:
-        """Whether the report states the value or the band."""
-        return self.source is AgreementSource.REPORTED
-
-
-class Spread(Struct, frozen=True):
-    """An agreement, raw and clamped at 0, with its band; ``reason`` says why they are ``None``."""
-
-    raw: float | None
-    clamped: float | None
-    band: Band | None
-    n: int
-    reason: str | None = None
-
-
-def own_band(verdict: Verdict) -> Band | None:
-    """Return the band of the agreement that a report states; ``None`` if no limits apply to it."""
-    stated = verdict.agreement
-    return band(stated.value) if stated is not None and stated.metric in LINED else None
-
-
-def agreement_pair(verdict: Verdict, ours: Spread) -> AgreementPair:
-    """Return the agreement and the band of a verdict that are shown together.
-
-    What the report states comes first, even a null value or a band alone. If it states a value
-    without a band, the band follows from the value where the limits apply to its metric. If it
-    states neither, both are recomputed from the ballots.
+    ``answers`` are votes or labels, ``[s, n]``, -1 for none.
     """
-    stated, source = verdict.agreement, AgreementSource.REPORTED
-    if stated is not None:
-        return AgreementPair(stated.value, verdict.band or own_band(verdict), source, stated.metric)
-    if verdict.band is not None:
-        return AgreementPair(None, verdict.band, source, None)
-    return AgreementPair(ours.raw, ours.band, AgreementSource.OURS, R_WG)
+    alike = np.zeros(answers.shape[1], np.int64)
+    for seat in range(1, len(answers)):
+        alike += ((answers[:seat] == answers[seat]) & (answers[seat] != NOTHING)).sum(axis=0)
+    m = (answers != NOTHING).sum(axis=0)
+    pairs = m * (m - 1) // 2
+    return np.where(pairs > 0, alike / np.maximum(pairs, 1), np.nan)
+
+
+def pairs_agreement(answers: Ints) -> Floats:
+    """Return ``2P - 1``, P the share of juror pairs that give the same vote or label."""
+    return 2 * share_of_pairs(answers) - 1
+
+
+def scores_agreement(scores: Scores, null: float = UNIFORM_NULL) -> Floats:
+    """Return the within-group agreement ``1 - s² / V0`` of each panel's scores, NaN under two."""
+    return 1 - scores.variance / null
+
+
+def codes_of(answers: Sequence[Hashable]) -> Ints:
+    """Return the answers of one panel as numbers, the same for the same answer."""
+    known: dict[Hashable, int] = {}
+    found = [known.setdefault(answer, len(known)) for answer in answers]
+    return np.array(found, np.int64).reshape(-1, 1)
 
 
 def sample_variance(scores: Sequence[float]) -> float | None:
     """Return the variance with n - 1 in the denominator, or ``None`` for fewer than two scores."""
-    n, total = len(scores), arguments.total("a score", scores)
-    if n < 2:
-        return None
-    mean = total / n
-    # A product is rounded alike everywhere, as a power need not be.
-    gaps = [score - mean for score in scores]
-    return math.fsum(gap * gap for gap in gaps) / (n - 1)
+    return only(one_panel(scores).variance)
+
+
+def spread_of(raw: float | None, n: int, reason: str = "single_juror") -> Spread:
+    """Return an agreement of n answers with its band, or why there is none."""
+    if raw is None:
+        return Spread(None, None, None, n, reason)
+    return Spread(raw, max(0.0, raw), band(raw), n)
 
 
 def r_wg(scores: Sequence[float], null: float = UNIFORM_NULL) -> Spread:
@@ -108,11 +75,7 @@ def r_wg(scores: Sequence[float], null: float = UNIFORM_NULL) -> Spread:
     """
     if not 0 < null < math.inf:
         raise UsageError(f"null is {null!r}", "Give a variance above 0")
-    variance = sample_variance(scores)
-    if variance is None:
-        return Spread(None, None, None, len(scores), "single_juror")
-    raw = 1 - variance / null
-    return Spread(raw, max(0.0, raw), band(raw), len(scores))
+    return spread_of(only(scores_agreement(one_panel(scores), null)), len(scores))
 
 
 def votes_agreement(votes: Sequence[bool]) -> float | None:
@@ -120,8 +83,7 @@ def votes_agreement(votes: Sequence[bool]) -> float | None:
     for vote in votes:
         if vote not in {True, False}:
             raise UsageError(f"a vote is {vote!r}", "Give True or False")
-    share = share_of_pairs(votes)
-    return None if share is None else 2 * share - 1
+    return only(pairs_agreement(codes_of(votes)))
 
 
 def verdict_agreement(scores: Sequence[float], votes: Sequence[bool]) -> Spread:
@@ -131,44 +93,7 @@ def verdict_agreement(scores: Sequence[float], votes: Sequence[bool]) -> Spread:
     """
     if len(scores) >= 2 or len(votes) < 2:
         return r_wg(scores)
-    return pairs_agreement(votes)
-
-
-def pairs_agreement(answers: Sequence[Hashable]) -> Spread:
-    """Return ``2P - 1``, P the share of juror pairs that give the same vote or label."""
-    share = share_of_pairs(answers)
-    if share is None:
-        return Spread(None, None, None, len(answers), "single_juror")
-    raw = 2 * share - 1
-    return Spread(raw, max(0.0, raw), band(raw), len(answers))
-
-
-def own_spread(verdict: Verdict) -> Spread:
-    """Return the agreement of what the jurors of a verdict said: labels, or else scores or votes.
-
-    It is undefined if the panel stopped before it had asked every juror, because who answered then
-    depends on how they agreed.
-    """
-    ballots = verdict.ballots
-    scores = [one.score for one in ballots if one.score is not None]
-    if stopped_early(ballots):
-        return Spread(None, None, None, len(scores), STOPPED_EARLY)
-    if said := said_labels(verdict):
-        return pairs_agreement([folded(one.label) for one in said])
-    return verdict_agreement(scores, [one.vote for one in ballots if one.vote is not None])
-
-
-def stopped_early(ballots: Sequence[Ballot]) -> bool:
-    """Return whether a panel stopped before it had asked every juror."""
-    return any(ballot.status is Status.NOT_ASKED for ballot in ballots)
-
-
-def share_of_pairs(answers: Sequence[Hashable]) -> float | None:
-    """Return the share of juror pairs that answer alike, or ``None`` for fewer than two answers."""
-    if len(answers) < 2:
-        return None
-    alike = sum(math.comb(count, 2) for count in Counter(answers).values())
-    return alike / math.comb(len(answers), 2)
+    return spread_of(votes_agreement(votes), len(votes))
 
 
 def unit_alpha(values: Sequence[Hashable]) -> float | None:

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
+from reviewdesk.domain import arguments
+from reviewdesk.domain.run.packing import NOTHING
+from reviewdesk.domain.stats.dense import Floats, Ints
 from reviewdesk.domain.verdict import SLACK, Band
-from reviewdesk.errors import UsageError
 
 HIGH_FROM, MEDIUM_FROM = 0.8, 0.667
 """The lowest agreement of the bands high and medium."""
+BANDS = (Band.LOW, Band.MEDIUM, Band.HIGH)
+"""The code of a band is its index here; -1 is none."""
+LOW, MEDIUM, HIGH = range(3)
+
+
+def bands(values: Floats) -> Ints:
+    """Return the codes of the bands of raw agreements: high from 0.8, medium from 0.667, else low.
+
+    NaN has no band.
+    """
+    found = np.where(values >= MEDIUM_FROM - SLACK, MEDIUM, LOW)
+    found = np.where(values >= HIGH_FROM - SLACK, HIGH, found)
+    return np.where(np.isnan(values), NOTHING, found)
 
 
 def band(value: float | None) -> Band | None:
@@ -18,8 +33,4 @@ def band(value: float | None) -> Band | None:
     """
     if value is None:
         return None
-    if not math.isfinite(value):
-        raise UsageError(f"agreement is {value!r}", "Give a finite number, or None")
-    if value >= HIGH_FROM - SLACK:
-        return Band.HIGH
-    return Band.MEDIUM if value >= MEDIUM_FROM - SLACK else Band.LOW
+    return BANDS[int(bands(np.array([arguments.finite("agreement", value)]))[0])]

@@ -8,8 +8,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from reviewdesk.domain.jury.agreement import AgreementPair, Spread
-from reviewdesk.domain.verdict import Ballot, Band, Generator
+from reviewdesk.domain.verdict import Ballot, Generator
 
 _CORE = (
     ("anthropic", r"claude"),
@@ -119,21 +118,11 @@ def plain_kin(jurors: Sequence[Ballot], generator: Generator) -> bool:
     return any(family(juror.model, juror.vendor) == own for juror in jurors)
 
 
-def defined_band(pair: AgreementPair, ours: Spread) -> Band | None:
-    """Return the band of an agreement that is defined; ``None`` if it is not, whatever is stated.
-
-    A producer may write "low" beside an agreement that it could not compute, such as that of one
-    juror. A band that is stated alone counts if the ballots define an agreement.
-    """
-    alone = pair.metric is None and ours.raw is not None
-    return pair.band if alone or pair.value is not None else None
-
-
 def bias_warning(
-    jurors: Sequence[Ballot], generator: Generator, agreed: Band | None, shared: bool | None
+    jurors: Sequence[Ballot], generator: Generator, *, low: bool, shared: bool | None
 ) -> str | None:
     """Return a warning if agreement is low *and* a juror is of the generator's family."""
-    if agreed is not Band.LOW or not shared:
+    if not low or not shared:
         return None
     kin = relatives(jurors, generator)
     own = family(generator.model, generator.vendor)

@@ -1,190 +1,285 @@
-"""Label votes: the rules that turn many labels into one, and what that one decides."""
+"""Label votes: the rules that turn many labels into one, and what that one decides.
+
+Labels are compared as numbers, one for each folded word. Every rule counts many panels at once.
+"""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
-from reviewdesk.domain.jury.label_words import Aggregate, LabelRules
-from reviewdesk.domain.jury.strategies import STRATEGIES, Reads
-from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE, supermajority
+from reviewdesk.domain.jury.label_words import LABEL_RULES, Aggregate, LabelRules
+from reviewdesk.domain.jury.records import LabelVote
+from reviewdesk.domain.jury.supermajority import (
+    DEFAULT_SHARE,
+    LEAST_COMMITTED,
+    commits,
+    exact_share,
+)
+from reviewdesk.domain.run.packing import DECISIONS, NOTHING
+from reviewdesk.domain.stats.dense import Bools, Floats, Ints, looked_up
 from reviewdesk.domain.verdict import (
     FAILED_LABELS,
     SLACK,
     Ballot,
     Decision,
     Strategy,
-    Verdict,
     folded,
+    labelled,
 )
 from reviewdesk.errors import UsageError
 
 DISAGREE = "DISAGREE"
-BY_ORDER = "tie broken by order"
-BY_PRIORITY = "tie broken by priority"
+TIES = (None, "tie broken by order", "tie broken by priority")
 _PLAIN = LabelRules()
+_INCONCLUSIVE = DECISIONS.index(Decision.INCONCLUSIVE)
 
 
-class LabelConsensus(Struct, frozen=True):
-    """The result of a label rule: the label, whether the ballots differ, and notes on the count."""
+class Words:
+    """The labels of a window, each under the number of its folded word."""
 
-    label: str
-    disagreement: bool | None
-    tie: str | None = None
-    tied: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    fell_back: bool = False
-    """Whether the label is the fallback, and not one that the ballots gave."""
-    reason: str | None = None
-    """Why the rule found no label, or why ``disagreement`` is ``None``."""
+    def __init__(self) -> None:
+        """Start without labels."""
+        self._codes: dict[str, int] = {}
+        self.spelled: list[str] = []
+        """Each word as it was first written."""
 
+    def code(self, label: str | None) -> int:
+        """Return the number of a label; one that is not known yet gets the next."""
+        text = label or ""
+        made = self._codes.setdefault(folded(text), len(self.spelled))
+        if made == len(self.spelled):
+            self.spelled.append(text.strip())
+        return made
 
-def label_decision(label: str | None) -> Decision | None:
-    """Return the decision that a label means, in any case, or ``None`` if it means none.
-
-    Pass: PASS, KEEP, YES, TRUE, CORRECT, ACCEPT. Fail: FAIL, REJECT, NO, FALSE, INCORRECT.
-    """
-    return _PLAIN.decision(label)
-
-
-def _label_weights(counted: Sequence[Ballot], weights: Sequence[float]) -> dict[str, float]:
-    """Sum the weights per label, each spelled as first written, in the order of the seats."""
-    sums: dict[str, float] = {}
-    spelled: dict[str, str] = {}
-    for ballot, weight in zip(counted, weights, strict=True):
-        label = (ballot.label or "").strip()
-        first = spelled.setdefault(folded(label), label)
-        sums[first] = sums.get(first, 0.0) + weight
-    return sums
+    def counted(self, label: str | None) -> int:
+        """Return the number of the label of a ballot that answered, -1 for none to count."""
+        return NOTHING if folded(label) in {"", *FAILED_LABELS} else self.code(label)
 
 
-def _leader(
-    sums: Mapping[str, float], rules: LabelRules, notes: tuple[str, ...] = ()
-) -> LabelConsensus:
-    best = max(sums.values())
-    level = {folded(label): label for label, total in sums.items() if total >= best - SLACK}
-    tied = tuple(level.values())
-    if len(tied) == 1:
-        return LabelConsensus(tied[0], len(sums) > 1, notes=notes)
-    for label in map(folded, rules.priority):
-        if label in level:
-            return LabelConsensus(
-                level[label], disagreement=True, tie=BY_PRIORITY, tied=tied, notes=notes
-            )
-    return LabelConsensus(tied[0], disagreement=True, tie=BY_ORDER, tied=tied, notes=notes)
+class LabelColumns(Struct, frozen=True):
+    """The labels of n panels of at most s seats, ``[s, n]``."""
+
+    words: Words
+    code: Ints
+    """The number of each label; -1 for a seat without a label to count."""
+    sure: Floats
+    """The confidences, NaN for none."""
+    weights: Floats
+    """The weights, NaN for none."""
+    ballots: tuple[tuple[Ballot, ...], ...] = ()
+    """The ballots of each panel, in seat order; only for a caller's own rule."""
+
+    def at(self, rows: Ints) -> LabelColumns:
+        """Return the labels of some panels."""
+        ballots = tuple(self.ballots[row] for row in rows.tolist()) if self.ballots else ()
+        return LabelColumns(
+            self.words, self.code[:, rows], self.sure[:, rows], self.weights[:, rows], ballots
+        )
 
 
-def _label_counts(counted: Sequence[Ballot]) -> dict[str, float]:
-    return _label_weights(counted, [1.0] * len(counted))
+class LabelCount(Struct, frozen=True):
+    """What a label rule gives of n panels, ``[n]``."""
 
-
-def _unanimous(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
-    first, *others = _label_counts(counted)
-    return LabelConsensus(rules.fallback if others else first, bool(others), fell_back=bool(others))
-
-
-def _weighted(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
-    """Count weight times confidence; a ballot without a confidence counts 0 beside others.
-
-    The source reads a missing confidence as 0. If no ballot gave one, the label seen first would
-    win by order, so then the weights alone decide.
-    """
-    given = [1.0 if ballot.weight is None else ballot.weight for ballot in counted]
-    # Weights are divided by the heaviest, so that no sum of finite weights overflows.
-    weights = [weight / max(given) for weight in given]
-    notes: tuple[str, ...] = ()
-    silent = [ballot.id for ballot in counted if ballot.confidence is None]
-    if rules.use_confidence and len(silent) == len(counted):
-        notes = ("no confidence given: weights alone",)
-    elif rules.use_confidence:
-        weights = [
-            weight * (ballot.confidence or 0.0)
-            for weight, ballot in zip(weights, counted, strict=True)
-        ]
-        notes = (f"no confidence, so no weight: {', '.join(silent)}",) if silent else ()
-    return _leader(_label_weights(counted, weights), rules, notes)
-
-
-def _supermajority(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
-    share = DEFAULT_SHARE if rules.share is None else rules.share
-    found = supermajority([ballot.label for ballot in counted], share)
-    label = rules.fallback if found.label is None else found.label
-    return LabelConsensus(
-        label,
-        len(_label_counts(counted)) > 1,
-        fell_back=found.label is None,
-        reason=found.reason,
-    )
-
-
-LabelRule: TypeAlias = Callable[[Sequence[Ballot], LabelRules], LabelConsensus]
-LABEL_RULES: Mapping[Strategy, LabelRule] = {
-    Strategy.MAJORITY: lambda counted, rules: _leader(_label_counts(counted), rules),
-    Strategy.UNANIMOUS: _unanimous,
-    Strategy.WEIGHTED_VOTE: _weighted,
-    Strategy.FIRST_DISAGREEMENT: lambda counted, rules: _unanimous(
-        counted, replace(rules, fallback=DISAGREE)
-    ),
-    Strategy.SUPERMAJORITY: _supermajority,
-}
-"""The strategies that can count labels; each needs at least one usable ballot."""
-
-
-class LabelVote(Struct, frozen=True):
-    """The result of a label vote. Shares and confidence are ``None`` without ballots to count."""
-
-    rule: str
-    """The name of the strategy or of the callable."""
-    label: str
-    disagreement: bool | None
-    """Whether the labels differ; ``None`` if no juror gave a label."""
-    agreement_pct: float | None
-    """The share of the usable ballots whose label is the consensus, 0..1."""
-    seated_share: float | None
-    """The share of all seats whose label is the consensus, 0..1."""
-    avg_confidence: float | None
-    """The mean of the confidences that the usable ballots give."""
-    usable: int
-    seated: int
-    tie: str | None = None
-    """How a tie was broken; ``None`` if there was none."""
-    tied: tuple[str, ...] = ()
-    """The labels that were tied."""
-    notes: tuple[str, ...] = ()
-    reason: str | None = None
-    """Why a supermajority is inconclusive, or why ``disagreement`` is ``None``."""
-    decision: Decision | None = None
-    """What the label decides; ``None`` if it is neither pass nor fail.
+    label: Ints
+    """The number of the consensus label."""
+    seat: Ints
+    """The seat that first gave the label; -1 where it is the fallback."""
+    level: Bools
+    """The first seats, ``[s, n]``, of the labels that are tied."""
+    tie: Ints
+    """How the tie was broken, as in ``TIES``."""
+    differ: Bools
+    counted: Ints
+    """How many ballots were counted."""
+    alike: Ints
+    """How many of them have the consensus label."""
+    decision: Ints
+    """What the label decides, as in ``DECISIONS``.
 
     A supermajority that was missed is inconclusive. So is the fallback label of a panel that
     declares its labels, unless jurors gave it as an answer that passes or fails.
     """
+    most: Ints
+    committed: Ints
+    """How many gave the most frequent label, and how many committed themselves."""
 
     @property
-    def score(self) -> float | None:
+    def score(self) -> Floats:
         """How far the ballots support a pass, 0..1: the consensus' share, or 1 less that of a fail.
 
-        ``None`` if the label is neither pass nor fail, or no juror gave it.
+        NaN if the label is neither pass nor fail, or no juror gave it.
         """
-        if self.decision is Decision.PASS:
-            return self.agreement_pct or None
-        return (
-            1 - self.agreement_pct
-            if self.decision is Decision.FAIL and self.agreement_pct
-            else None
+        share = np.where(self.alike > 0, self.alike / np.maximum(self.counted, 1), np.nan)
+        passed = self.decision == DECISIONS.index(Decision.PASS)
+        failed = self.decision == DECISIONS.index(Decision.FAIL)
+        return np.where(passed, share, np.where(failed, 1 - share, np.nan))
+
+
+def firsts(code: Ints) -> Bools:
+    """Return the seats, ``[s, n]``, that are the first of their panel with their label."""
+    found: Bools = code != NOTHING
+    for seat in range(1, len(code)):
+        found[seat] &= ~(code[:seat] == code[seat]).any(axis=0)
+    return found
+
+
+def sums(code: Ints, weights: Floats) -> Floats:
+    """Return for each seat, ``[s, n]``, the sum of the weights of the ballots with its label."""
+    found = np.zeros(code.shape)
+    for seat in range(len(code)):
+        found += np.where(code == code[seat], weights[seat], 0.0)
+    return found
+
+
+def count_labels(
+    columns: LabelColumns, strategy: Strategy | Aggregate, rules: LabelRules
+) -> LabelCount:
+    """Count the labels of every panel by one rule; a caller's own runs once for each panel."""
+    if not isinstance(strategy, Strategy):
+        return _custom(columns, strategy, rules)
+    code, words = columns.code, columns.words
+    first = firsts(code)
+    kinds = first.sum(axis=0)
+    fallback = DISAGREE if strategy is Strategy.FIRST_DISAGREEMENT else rules.fallback
+    none: Ints = np.zeros(code.shape[1], np.int64)
+    level, tie, most, committed = np.zeros_like(first), none, none, none
+    if strategy in {Strategy.MAJORITY, Strategy.WEIGHTED_VOTE}:
+        weights = np.ones(code.shape)
+        if strategy is Strategy.WEIGHTED_VOTE:
+            weights = _vote_weights(columns, rules)
+        level = _level(first, sums(code, weights))
+        seat, tie = _leader(code, level, rules, words)
+    elif strategy is Strategy.SUPERMAJORITY:
+        bound = np.array([commits(word) for word in (*words.spelled, "")], np.bool_)[code]
+        counts = np.where(bound, sums(np.where(bound, code, NOTHING), np.ones(code.shape)), 0)
+        committed = bound.sum(axis=0)
+        most = counts.max(axis=0, initial=0).astype(np.int64)
+        seat = _first(bound & (counts == most))
+        share = exact_share(rules.share)
+        enough = looked_up(
+            lambda top, n: n >= LEAST_COMMITTED and top >= share * n, most, committed
         )
+        seat = np.where(enough == 1, seat, NOTHING)
+    else:
+        seat = np.where(kinds == 1, _first(first), NOTHING)
+    seat = np.where(kinds == 0, NOTHING, seat)
+    given = np.take_along_axis(code, np.maximum(seat, 0)[None], axis=0)[0] if len(code) else seat
+    label = np.where(seat == NOTHING, words.code(fallback), given)
+    fell_back = (seat == NOTHING) & (bool(rules.labels) | (strategy is Strategy.SUPERMAJORITY))
+    decision = np.where(fell_back, _INCONCLUSIVE, _outcomes(words, rules)[label])
+    return LabelCount(
+        label, seat, level & (tie > 0), tie, kinds > 1, (code != NOTHING).sum(axis=0),
+        (code == label).sum(axis=0), np.where(kinds == 0, NOTHING, decision), most, committed,
+    )  # fmt: skip
 
 
-def labelled(ballots: Sequence[Ballot]) -> tuple[Ballot, ...]:
-    """Return the ballots that a label vote counts: those that answered with a label."""
-    none = {"", *FAILED_LABELS}
-    return tuple(one for one in ballots if one.usable and folded(one.label) not in none)
+def _outcomes(words: Words, rules: LabelRules) -> Ints:
+    """Return what each known word decides."""
+    meant = [rules.outcome(word) for word in words.spelled]
+    return np.array([NOTHING if one is None else DECISIONS.index(one) for one in meant], np.int64)
+
+
+def _first(marks: Bools) -> Ints:
+    """Return the first seat that is marked in each panel; 0 if none is."""
+    return marks.argmax(axis=0) if len(marks) else np.zeros(marks.shape[1], np.int64)
+
+
+def _level(first: Bools, totals: Floats) -> Bools:
+    """Return the first seats of the labels with the most weight, ``[s, n]``."""
+    best = np.where(first, totals, -np.inf).max(axis=0, initial=-np.inf)
+    level: Bools = first & (totals >= best - SLACK)
+    return level
+
+
+def _leader(code: Ints, level: Bools, rules: LabelRules, words: Words) -> tuple[Ints, Ints]:
+    """Return the seat that gave the leading label first, and how a tie was broken."""
+    seat, tie = _first(level), (level.sum(axis=0) > 1).astype(np.int64)
+    for label in reversed(rules.priority):
+        wanted = level & (code == words.code(label)) & (tie > 0)
+        named = wanted.any(axis=0)
+        seat = np.where(named, _first(wanted), seat)
+        tie = np.where(named, 2, tie)
+    return seat, tie
+
+
+def _vote_weights(columns: LabelColumns, rules: LabelRules) -> Floats:
+    """Return weight times confidence; a ballot without a confidence counts 0 beside others.
+
+    The source reads a missing confidence as 0. If no ballot gave one, the label seen first would
+    win by order, so then the weights alone decide.
+    """
+    there = columns.code != NOTHING
+    given = np.where(there, np.where(np.isnan(columns.weights), 1.0, columns.weights), 0.0)
+    # Weights are divided by the heaviest, so that no sum of finite weights overflows.
+    heaviest = given.max(axis=0, initial=0.0)
+    weights: Floats = given / np.where(heaviest > 0, heaviest, 1.0)
+    if not rules.use_confidence:
+        return weights
+    known = (there & ~np.isnan(columns.sure)).any(axis=0)
+    return np.where(known, weights * np.nan_to_num(columns.sure), weights)
+
+
+def _custom(columns: LabelColumns, how: Aggregate, rules: LabelRules) -> LabelCount:
+    """Count by a caller's function, which takes the ballots of one panel that gave a label."""
+    code, words = columns.code, columns.words
+    counted = (code != NOTHING).sum(axis=0)
+    labels, differ = [], []
+    for at, ballots in enumerate(columns.ballots):
+        given = [
+            ballot
+            if words.code(ballot.label) == mine
+            else replace(ballot, label=words.spelled[mine])
+            for ballot, mine in zip(ballots, code[:, at].tolist(), strict=False)
+            if mine != NOTHING
+        ]
+        label, disagrees = _answer(how, given) if given else (rules.fallback, False)
+        labels.append(words.code(label))
+        differ.append(disagrees)
+    codes = np.array(labels, np.int64)
+    none = np.zeros(len(codes), np.int64)
+    decision = np.where(counted > 0, _outcomes(words, rules)[codes], NOTHING)
+    return LabelCount(
+        codes, np.where(counted > 0, none, NOTHING), np.zeros_like(code, np.bool_), none,
+        np.array(differ, np.bool_), counted, (code == codes).sum(axis=0), decision, none, none,
+    )  # fmt: skip
+
+
+def _answer(how: Aggregate, given: Sequence[Ballot]) -> tuple[str, bool]:
+    answer: object = how(given)
+    match answer:
+        case (str(label), bool(disagreement)):
+            return label, disagreement
+    raise UsageError(
+        f"the label rule {rule_name(how)} gave {answer!r}", "It must give (label, bool)"
+    )
+
+
+def rule_name(how: Strategy | Aggregate) -> str:
+    """Return the name of a strategy or of a caller's function."""
+    return how.value if isinstance(how, Strategy) else getattr(how, "__name__", "custom")
+
+
+def columns_of(ballots: Sequence[Ballot]) -> LabelColumns:
+    """Return the labels of one panel as columns of length one."""
+    words, counted = Words(), {one.seat for one in labelled(ballots)}
+    codes = [words.code(one.label) if one.seat in counted else NOTHING for one in ballots]
+
+    def column(values: Sequence[float | None]) -> Floats:
+        return np.array(values, np.float64).reshape(-1, 1)
+
+    return LabelColumns(
+        words,
+        np.array(codes, np.int64).reshape(-1, 1),
+        column([one.confidence for one in ballots]),
+        column([one.weight for one in ballots]),
+        (tuple(ballots),),
+    )
 
 
 def label_vote(
@@ -201,146 +296,100 @@ def label_vote(
     (ERROR, PARSE_FAIL) is left out. Without a usable ballot the label is the fallback and
     ``disagreement`` is ``None``. Source: cross-judge.
     """
-    counted = labelled(ballots)
-    name, count = _counting(how)
-    found = LabelConsensus(rules.fallback, None, reason="no juror gave a label")
-    if counted:
-        found = count(counted, rules)
-    alike = sum(folded(ballot.label) == folded(found.label) for ballot in counted)
-    sure = [ballot.confidence for ballot in counted if ballot.confidence is not None]
+    rule: Strategy | Aggregate
+    if callable(how):
+        rule = how
+    else:
+        names = {one.value: one for one in LABEL_RULES}
+        name = "weighted_vote" if how == "weighted" else str(how)
+        if name not in names:
+            raise UsageError(f"no label vote {how!r}", f"Known: {', '.join(names)}, a callable")
+        rule = names[name]
+    # A caller numbers the seats as it likes, and may count a part of a panel.
+    seated = [replace(ballot, seat=seat) for seat, ballot in enumerate(ballots)]
+    columns = columns_of(seated)
+    return vote_record(seated, columns, count_labels(columns, rule, rules), 0, rule, rules)
+
+
+def vote_record(
+    ballots: Sequence[Ballot],
+    columns: LabelColumns,
+    found: LabelCount,
+    at: int,
+    rule: Strategy | Aggregate,
+    rules: LabelRules,
+) -> LabelVote:
+    """Return the label vote of one panel of those that were counted."""
+    counted, alike, seat = (int(one[at]) for one in (found.counted, found.alike, found.seat))
+    custom = not isinstance(rule, Strategy)
+    label = columns.words.spelled[int(found.label[at])]
+    if seat != NOTHING and not custom:
+        label = (ballots[seat].label or "").strip()
+    elif not custom:
+        label = DISAGREE if rule is Strategy.FIRST_DISAGREEMENT else rules.fallback
+    if not counted:
+        label = rules.fallback
+    given = [ballots[one] for one in np.flatnonzero(columns.code[:, at] != NOTHING).tolist()]
+    sure = [one.confidence for one in given if one.confidence is not None]
+    notes: tuple[str, ...] = ()
+    if rule is Strategy.WEIGHTED_VOTE and rules.use_confidence and given:
+        silent = ", ".join(one.id for one in given if one.confidence is None)
+        notes = (f"no confidence, so no weight: {silent}",) if silent else ()
+        notes = notes if sure else ("no confidence given: weights alone",)
+    decision = int(found.decision[at])
     return LabelVote(
-        rule=name,
-        label=found.label,
-        disagreement=found.disagreement,
-        agreement_pct=alike / len(counted) if counted else None,
+        rule=rule_name(rule),
+        label=label,
+        disagreement=bool(found.differ[at]) if counted else None,
+        agreement_pct=alike / counted if counted else None,
         seated_share=alike / len(ballots) if ballots else None,
         avg_confidence=math.fsum(sure) / len(sure) if sure else None,
-        usable=len(counted),
+        usable=counted,
         seated=len(ballots),
-        tie=found.tie,
-        tied=found.tied,
-        notes=found.notes,
-        reason=found.reason,
-        decision=_meaning(found, name, counted, rules),
+        tie=TIES[int(found.tie[at])],
+        tied=tuple(
+            (ballots[one].label or "").strip()
+            for one in np.flatnonzero(found.level[:, at]).tolist()
+        ),
+        notes=notes,
+        reason=_why_none(found, at, rule, rules),
+        decision=None if decision == NOTHING else DECISIONS[decision],
     )
 
 
-def _meaning(
-    found: LabelConsensus, rule: str, counted: Sequence[Ballot], rules: LabelRules
-) -> Decision | None:
-    if not counted:
+def _why_none(
+    found: LabelCount, at: int, rule: Strategy | Aggregate, rules: LabelRules
+) -> str | None:
+    """Return why a panel has no consensus label of its own, for rules that say so."""
+    if not found.counted[at]:
+        return "no juror gave a label"
+    if rule is not Strategy.SUPERMAJORITY or found.seat[at] != NOTHING:
         return None
-    missed = rule == Strategy.SUPERMAJORITY and found.reason is not None
-    if missed or (rules.labels and found.fell_back):
-        return Decision.INCONCLUSIVE
-    return rules.outcome(found.label)
+    committed = int(found.committed[at])
+    if committed < LEAST_COMMITTED:
+        return f"{committed} committed, {LEAST_COMMITTED} are needed"
+    share = DEFAULT_SHARE if rules.share is None else rules.share
+    return f"{int(found.most[at])} of {committed} is under {share}"
 
 
-def _counting(how: Strategy | str | Aggregate) -> tuple[str, LabelRule]:
-    """Return the name of a label rule and the rule; raise UsageError if there is none."""
-    if not callable(how):
-        strategies = {strategy.value: strategy for strategy in LABEL_RULES}
-        strategy = strategies.get("weighted_vote" if how == "weighted" else how)
-        if strategy is None:
-            raise UsageError(
-                f"no label vote {how!r}", f"Known: {', '.join(strategies)}, a callable"
-            )
-        return strategy.value, LABEL_RULES[strategy]
-    name = getattr(how, "__name__", "custom")
+def turning_labels(
+    columns: LabelColumns, strategy: Strategy | Aggregate, rules: LabelRules, decision: Ints
+) -> Bools:
+    """Return the seats, ``[s, n]``, whose label, turned alone, would change the decision.
 
-    def custom(counted: Sequence[Ballot], _rules: LabelRules) -> LabelConsensus:
-        answer: object = how(counted)
-        match answer:
-            case (str(label), bool(disagreement)):
-                return LabelConsensus(label, disagreement)
-        raise UsageError(f"the label rule {name} gave {answer!r}", "It must give (label, bool)")
-
-    return name, custom
-
-
-def recount(verdict: Verdict, strategy: Strategy | None) -> LabelVote | None:
-    """Return the label vote of a verdict under a strategy, or ``None`` if labels do not decide it.
-
-    Labels that the panel declares decide under every rule that can count them. Otherwise
-    majorities and unanimity count labels if no juror gave a score or a vote; beside scores or votes
-    they count labels only if the report states a consensus label that its ballots could have given.
-    A panel that states how it counts labels gives its fallback if no juror answered.
-    The policy sets the share of a supermajority.
+    It is turned into any other label that the panel declares or that its jurors gave.
     """
-    policy, rules = verdict.policy, _rules_of(verdict)
-    if rules.aggregate is not None:
-        return label_vote(verdict.ballots, rules.aggregate, rules)
-    if strategy is None or strategy not in LABEL_RULES:
-        return None
-    if rules.labels:
-        return label_vote(verdict.ballots, strategy, rules)
-    counted = labelled(verdict.ballots)
-    if not counted:
-        silent = policy.counting is not None and not any(one.usable for one in verdict.ballots)
-        return label_vote(verdict.ballots, strategy, rules) if silent else None
-    cast = any(one.score is not None or one.vote is not None for one in verdict.ballots)
-    if cast and STRATEGIES[strategy].reads is not Reads.LABELS:
-        stated = folded(verdict.text("label"))
-        within = {folded(word) for word in (rules.fallback, DISAGREE)}
-        if stated not in within | {folded(ballot.label) for ballot in counted}:
-            return None
-    return label_vote(verdict.ballots, strategy, rules)
-
-
-def _rules_of(verdict: Verdict) -> LabelRules:
-    return replace(verdict.policy.counting or _PLAIN, share=verdict.policy.supermajority)
-
-
-def said_labels(verdict: Verdict) -> tuple[Ballot, ...]:
-    """Return the ballots whose labels are what their jurors said, or none if votes or scores are.
-
-    That is so if the panel declares its labels. It is also so if every usable ballot has a label
-    and one of them has no vote of pass or fail: to compare the votes of the others alone would
-    leave out what that juror said.
-    """
-    counting, counted = verdict.policy.counting, labelled(verdict.ballots)
-    if counting is not None and counting.labels:
-        return counted
-    if len(counted) < sum(one.usable for one in verdict.ballots):
-        return ()
-    voteless = any(one.vote is None and not one.undetermined for one in counted)
-    return counted if voteless else ()
-
-
-def label_counts(ballots: Sequence[Ballot]) -> dict[str, int]:
-    """Count the ballots of each label, spelled as first written, the most frequent first."""
-    spelled: dict[str, str] = {}
-    for one in ballots:
-        spelled.setdefault(folded(one.label), (one.label or "").strip())
-    counts = Counter(folded(one.label) for one in ballots)
-    return {spelled[key]: count for key, count in counts.most_common()}
-
-
-def turning_seats(verdict: Verdict, strategy: Strategy, found: LabelVote) -> tuple[int, ...]:
-    """Return the seats whose label, turned alone into another one, would change the decision.
-
-    The other labels are those that the panel declares and those that its jurors gave.
-    """
-    rules, counted = _rules_of(verdict), labelled(verdict.ballots)
-    others = {folded(label): label for label in (*rules.labels, *label_counts(counted))}
-
-    def turns(turned: Ballot) -> bool:
-        for label in others.values():
-            if folded(label) == folded(turned.label):
-                continue
-            ballots = [
-                dataclasses.replace(one, label=label) if one is turned else one for one in counted
-            ]
-            if label_vote(ballots, rules.aggregate or strategy, rules).decision != found.decision:
-                return True
-        return False
-
-    return tuple(one.seat for one in counted if turns(one))
-
-
-def undecided_word(verdict: Verdict) -> str | None:
-    """Return the consensus label of a report without a decision, if it is neither pass nor fail."""
-    stated = verdict.text("label")
-    meant = (verdict.policy.counting or _PLAIN).decision(stated)
-    undecided = verdict.decision is None and folded(stated) and meant is None
-    return stated if undecided else None
+    code, words = columns.code, columns.words
+    s, n = code.shape
+    declared = np.array([words.code(label) for label in rules.labels], np.int64)
+    others = np.concatenate([code, np.repeat(declared[:, None], n, axis=1)])
+    # One panel for each seat, each other label and each panel.
+    every: Any = np.tile(np.arange(n), s * len(others))
+    turned = columns.at(every)
+    changed = turned.code.reshape(s, s, len(others), n)
+    for seat in range(s):
+        mine = changed[seat, seat]
+        changed[seat, seat] = np.where((mine != NOTHING) & (others != NOTHING), others, mine)
+    made = count_labels(turned, strategy, rules).decision.reshape(s, len(others), n)
+    turns: Bools = (made != decision).any(axis=1) & (code != NOTHING)
+    return turns

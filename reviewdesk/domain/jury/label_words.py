@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.enums import Decision, Status
+from reviewdesk.domain.enums import Decision, Status, Strategy
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
 
@@ -194,3 +194,21 @@ def _declared(rules: LabelRules, name: str, word: str) -> str:
     if label is None:
         raise UsageError(f"{name} has {word!r}", f"The labels are {', '.join(rules.labels)}")
     return label
+
+
+LABEL_RULES = (
+    Strategy.MAJORITY,
+    Strategy.UNANIMOUS,
+    Strategy.WEIGHTED_VOTE,
+    Strategy.FIRST_DISAGREEMENT,
+    Strategy.SUPERMAJORITY,
+)
+"""The strategies that can count labels."""
+
+
+def label_decision(label: str | None) -> Decision | None:
+    """Return the decision that a label means, in any case, or ``None`` if it means none.
+
+    Pass: PASS, KEEP, YES, TRUE, CORRECT, ACCEPT. Fail: FAIL, REJECT, NO, FALSE, INCORRECT.
+    """
+    return LabelRules().decision(label)

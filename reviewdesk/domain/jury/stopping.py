@@ -7,31 +7,27 @@ A verdict that missing answers could turn goes to a person.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Sequence
-from itertools import product
-from typing import Final
-
+import numpy as np
 from msgspec.structs import replace
 
-from reviewdesk.domain.jury.agreement import stopped_early
-from reviewdesk.domain.jury.label_rules import LABEL_RULES, LabelVote, labelled, recount
-from reviewdesk.domain.jury.label_words import LabelRules
+from reviewdesk.domain.jury.answers import Answers
+from reviewdesk.domain.jury.label_rules import LabelCount
+from reviewdesk.domain.jury.label_words import LABEL_RULES
+from reviewdesk.domain.jury.panels import ERROR, FAIL, PASS, code
 from reviewdesk.domain.jury.quorum import least_answered
-from reviewdesk.domain.jury.rule import Rule, rule_for, stand_in
-from reviewdesk.domain.jury.strategies import (
-    STRATEGIES,
-    Method,
-    Reads,
-    Sheet,
-    Votes,
-    decisions_by_votes,
-    tally,
-)
-from reviewdesk.domain.jury.trim import trim
-from reviewdesk.domain.verdict import SLACK, Decision, Rounding, Status, Strategy, Verdict, folded
+from reviewdesk.domain.jury.scores import Scores
+from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of
+from reviewdesk.domain.jury.strategies import STRATEGIES as METHODS
+from reviewdesk.domain.jury.strategies import Method, Reads, Votes, decisions_by_votes, stand_in
+from reviewdesk.domain.run.columns import NOTHING, STRATEGIES, Bools, Floats, Ints
+from reviewdesk.domain.stats.dense import cases, counted
+from reviewdesk.domain.verdict import SLACK, Policy, Strategy, Verdict
 
-_ANY: Final = frozenset({Decision.PASS, Decision.FAIL, None})
+_NONE = 4
+"""The place of the bit for no decision, after those of the decisions."""
+_OTHER = 1 << 5
+"""The bit of another label than that of the ballots so far, which decides nothing either."""
+_ANY = 1 << FAIL | 1 << PASS | 1 << _NONE
 _NEW_LABEL = "a label that no juror gave"
 
 
@@ -42,189 +38,221 @@ def can_turn(verdict: Verdict) -> bool:
     False is certain: whatever they answer, the decision of the full panel is that of the ballots so
     far. For rules on votes it is also tight.
     """
-    if not stopped_early(verdict.ballots):
-        return False
-    used = rule_for(verdict.policy, verdict.ballots, verdict.regime).used
-    # A cautious rule waits for missing jurors, which a re-run may ask.
-    cautious = used is not None and STRATEGIES[used].cautious
-    return len(reachable(verdict, missing=cautious)) > 1
+    return bool(turnable(Answers(sheet_of([verdict])))[0])
 
 
-def left_open(verdict: Verdict) -> str | None:
-    """Return a sentence if answers that are not there could change the outcome, else ``None``.
+def turnable(found: Answers) -> Bools:
+    """Return in which verdicts the jurors that were not asked might change the decision."""
+    turns = found.stopped.copy()
+    rows = np.flatnonzero(turns)
+    if len(rows):
+        some = found if len(rows) == len(turns) else found.at(rows)
+        # A cautious rule waits for missing jurors, which a re-run may ask.
+        cautious = [METHODS[one].cautious for one in STRATEGIES]
+        waits = np.array([*cautious, False], np.bool_)[some.used]
+        possible = reachable(some, missing=False)
+        if waits.any():
+            possible = np.where(waits, reachable(some, missing=True), possible)
+        turns[rows] = _count(possible) > 1
+    return turns
+
+
+def left_open(found: Answers) -> tuple[Bools, Ints, Ints]:
+    """Return for which verdicts answers that are not there could change the outcome, ``[n]``.
 
     They are those of jurors that failed, abstained, withheld the vote that the rule reads, were not
-    understood or were not asked. Where the producer alone knows the rule, nothing is said.
+    understood or were not asked; the counts of the first and of the last follow. Where the producer
+    alone knows the rule, nothing is said.
     """
-    votes = tally(verdict.ballots)
-    used = rule_for(verdict.policy, verdict.ballots, verdict.regime).used
-    if not _own_count(verdict) and used in {None, Strategy.EXTERNAL}:
-        return None
-    missing = votes.missing + _withheld(verdict, used, votes)
-    if not missing + votes.not_asked:
-        return None
-    if len(reachable(verdict, missing=True)) < 2:
-        return None
-    whose = "its vote" if missing + votes.not_asked == 1 else "their votes"
-    silent = f"{missing} of {votes.seated} jurors did not answer"
-    were = "was" if votes.not_asked == 1 else "were"
-    unasked = f"{votes.not_asked} of {votes.seated} jurors {were} not asked"
-    who = " and ".join([silent] * (missing > 0) + [unasked] * (votes.not_asked > 0))
-    return f"{who}, and {whose} could change this"
+    _, _, missing, unasked = found.panels.cast.silent
+    silent = missing + _withheld(found, found.used)
+    external = STRATEGIES.index(Strategy.EXTERNAL)
+    ruled = (found.used != NOTHING) & (found.used != external)
+    own = found.sheet.of_policy([one.rules.aggregate is not None for one in found.sheet.facts])
+    may = (ruled | own) & (silent + unasked > 0)
+    rows = np.flatnonzero(may)
+    if len(rows):
+        some = found if len(rows) == len(may) else found.at(rows)
+        may[rows] = _count(reachable(some, missing=True)) > 1
+    return may, silent, unasked
 
 
-def cautioned(
-    verdict: Verdict, strategy: Strategy | None, words: LabelVote | None
-) -> LabelVote | None:
-    """Return a vote of labels with what the strategy decides by it beside missing jurors.
-
-    The count stays as published. A cautious strategy is inconclusive if a missing answer could
-    change its decision.
-    """
-    if words is None or strategy is None or not STRATEGIES[strategy].cautious:
-        return words
-    sides = {Decision.PASS, Decision.FAIL}
-    if words.decision not in sides or not tally(verdict.ballots).missing or not left_open(verdict):
-        return words
-    return replace(words, decision=Decision.INCONCLUSIVE)
+def _count(bits: Ints) -> Ints:
+    """Return how many of the possible outcomes are set."""
+    return sum(((bits >> place) & 1 for place in range(6)), np.zeros(len(bits), np.int64))
 
 
-def reachable(verdict: Verdict, *, missing: bool = False) -> frozenset[str | None]:
-    """Return the decisions that remain possible, that of the ballots so far among them.
+def reachable(found: Answers, *, missing: bool) -> Ints:
+    """Return as bits the decisions that remain possible, that of the ballots so far among them.
 
     Jurors that were not asked may still answer; with ``missing``, so may those that failed,
     abstained or were not understood. A label that decides nothing stands for itself. Where only a
     person, the producer or a caller's own rule decides, every decision remains possible.
     """
-    policy, ballots = verdict.policy, verdict.ballots
-    rule = rule_for(policy, ballots, verdict.regime)
-    if _own_count(verdict) or rule.used in {None, Strategy.EXTERNAL}:
-        return _ANY
-    votes = tally(ballots)
-    seats = [
-        ballot.seat
-        for ballot in ballots
-        if ballot.status is Status.NOT_ASKED or (missing and not ballot.usable)
-    ]
-    least = least_answered(policy.min_answered, votes.seated)
-    if votes.returned + len(seats) < least:
-        return frozenset({Decision.ERROR})
-    found: set[str | None] = {Decision.ERROR} if votes.returned < least else set()
-    for strategy, counts in _strategies(verdict, rule, seats, missing=missing):
-        method = STRATEGIES[strategy]
-        if _counts_labels(verdict, method, votes):
-            found |= _by_labels(verdict, strategy, seats)
-        elif method.reads is Reads.VOTES:
-            absent = len(seats) + missing * _withheld(verdict, strategy, votes)
-            found |= decisions_by_votes(method, votes, absent, policy)
-        elif votes.answered:
-            found |= _by_scores(method, verdict, seats, counts)
-        else:
-            found |= _ANY
-    return frozenset(found)
+    columns, sheet = found.sheet.columns, found.sheet
+    seats = columns.not_asked | columns.missing if missing else columns.not_asked
+    possible = np.zeros(len(sheet), np.int64)
+    k = counted(seats).astype(np.int64)
+    for (place, asked, used), rows in cases(sheet.place, columns.strategy, found.used):
+        at = np.arange(len(sheet))[rows]
+        some = found if len(at) == len(sheet) else found.at(at)
+        fact = sheet.facts[place]
+        if fact.rules.aggregate is not None or used in {
+            NOTHING,
+            STRATEGIES.index(Strategy.EXTERNAL),
+        }:
+            possible[at] = _ANY
+            continue
+        bits = np.zeros(len(at), np.int64)
+        for strategy, most in _strategies(
+            fact, STRATEGIES[asked], STRATEGIES[used], k[at], missing=missing
+        ):
+            bits |= _by_rule(some, fact, METHODS[strategy], seats[:, at], most, missing=missing)
+        possible[at] = _few(some, fact, k[at], bits)
+    return possible
 
 
-def _own_count(verdict: Verdict) -> bool:
-    """Return whether a caller's own function counts the labels."""
-    counting = verdict.policy.counting
-    return counting is not None and counting.aggregate is not None
-
-
-def _counts_labels(verdict: Verdict, method: Method, votes: Votes) -> bool:
-    """Return whether labels decide: declared ones, or those of jurors that cast no vote."""
-    counting = verdict.policy.counting
-    if counting is not None and counting.labels and method.strategy in LABEL_RULES:
-        return True
-    return method.reads is Reads.LABELS or (not votes.answered and bool(labelled(verdict.ballots)))
-
-
-def _withheld(verdict: Verdict, strategy: Strategy | None, votes: Votes) -> int:
-    """Return how many jurors answered without the vote that the strategy reads."""
-    method = None if strategy is None else STRATEGIES[strategy]
-    reads_votes = method is not None and method.reads is Reads.VOTES
-    if method is None or not reads_votes or _counts_labels(verdict, method, votes):
-        return 0
-    return votes.withheld
+def _few(found: Answers, fact: PolicyFacts, k: Ints, bits: Ints) -> Ints:
+    """Return the outcomes with an error where too few answered, and no other if too few will."""
+    if fact.policy.min_answered is None:
+        return bits
+    _, _, missing, unasked = found.panels.cast.silent
+    seated = found.sheet.columns.seated
+    returned = seated.astype(np.int64) - missing - unasked
+    least = np.array([least_answered(fact.policy.min_answered, one) for one in seated.tolist()])
+    bits = np.where(returned < least, bits | 1 << ERROR, bits)
+    return np.where(returned + k < least, 1 << ERROR, bits)
 
 
 def _strategies(
-    verdict: Verdict, rule: Rule, seats: Sequence[int], *, missing: bool
-) -> Iterator[tuple[Strategy, Sequence[int]]]:
-    """Yield each rule that may decide in the end, and how many of the seats may then answer.
+    fact: PolicyFacts, asked: Strategy, used: Strategy, k: Ints, *, missing: bool
+) -> list[tuple[Strategy, list[Ints]]]:
+    """Return each rule that may decide in the end, and how many of the seats may then answer.
 
     Missing jurors are taken to answer all or not at all. Of those that were not asked, any may
     fail, and one that fails may bring in the median.
     """
-    if rule.used is None or rule.strategy is None:
-        return
     if missing:
-        yield rule.used, (0,)
-        yield rule.strategy, (len(seats),)
-        return
-    yield rule.used, range(len(seats) + 1)
-    other = stand_in(verdict.policy, rule.strategy)
-    if other is not None and other is not rule.used:
-        yield other, range(len(seats))
+        return [(used, [np.zeros_like(k)]), (asked, [k])]
+    most = int(k.max(initial=0))
+    found = [(used, [np.minimum(k, count) for count in range(most + 1)])]
+    other = stand_in(fact.policy, asked)
+    if other is not None and other is not used and most:
+        # One of the seats has failed.
+        found += [(other, [np.minimum(np.maximum(k - 1, 0), count) for count in range(most)])]
+    return found
 
 
-def _by_scores(
-    method: Method, verdict: Verdict, seats: Sequence[int], counts: Sequence[int]
-) -> frozenset[Decision | None]:
+def _by_rule(
+    found: Answers,
+    fact: PolicyFacts,
+    method: Method,
+    seats: Bools,
+    counts: list[Ints],
+    *,
+    missing: bool,
+) -> Ints:
+    cast, strategy = found.panels.cast, method.strategy
+    by_labels = _counts_labels(found, strategy)
+    possible = np.zeros(len(found.sheet), np.int64)
+    if by_labels.any():
+        possible = np.where(by_labels, _by_labels(found, fact, strategy, seats), possible)
+    if method.reads is Reads.VOTES:
+        absent = counted(seats).astype(np.int64)
+        if missing:
+            absent = absent + np.where(by_labels, 0, cast.silent[1])
+
+        def bits(votes: Votes, policy: Policy, more: int) -> int:
+            kinds = decisions_by_votes(method, votes, more, policy)
+            return sum(1 << (_NONE if one is None else code(one)) for one in kinds)
+
+        return np.where(by_labels, possible, found.panels.by_votes(bits, absent))
+    if by_labels.all():
+        return possible
+    by_scores = np.where(cast.answered > 0, _by_scores(found, strategy, seats, counts), _ANY)
+    return np.where(by_labels, possible, by_scores)
+
+
+def _counts_labels(found: Answers, strategy: Strategy) -> Bools:
+    """Return whether labels decide: declared ones, or those of jurors that cast no vote."""
+    if METHODS[strategy].reads is Reads.LABELS:
+        return np.ones(len(found.sheet), np.bool_)
+    alone = (found.panels.cast.answered == 0) & (found.labelled > 0)
+    marks: Bools = alone | (found.declares if strategy in LABEL_RULES else False)
+    return marks
+
+
+def _withheld(found: Answers, used: Ints) -> Ints:
+    """Return how many jurors answered without the vote that the strategy reads, ``[n]``."""
+    withheld = found.panels.cast.silent[1]
+    total = np.zeros(len(used), np.int64)
+    if not withheld.any():
+        return total
+    for (place,), rows in cases(used):
+        if place != NOTHING and METHODS[STRATEGIES[place]].reads is Reads.VOTES:
+            counts = np.where(_counts_labels(found, STRATEGIES[place]), 0, withheld)
+            total[rows] = counts[rows]
+    return total
+
+
+def _by_scores(found: Answers, strategy: Strategy, seats: Bools, counts: list[Ints]) -> Ints:
     """Compare the bounds of the value with the threshold, clear of its slack and of rounding.
 
     A mean, a median, an extreme and a trimmed mean rise with every score, so all further scores are
     taken as 0, and as 1.
     """
-    values = _values(method, verdict, seats, counts)
-    threshold = verdict.policy.threshold
-    known = [value for value in values if value is not None]
-    if threshold is None or len(known) < len(values):
-        return _ANY
-    if min(known) >= threshold - SLACK / 2:
-        return frozenset({Decision.PASS})
-    return frozenset({Decision.FAIL}) if max(known) < threshold - 2 * SLACK else _ANY
+    columns = found.sheet.columns
+    order = np.cumsum(seats, axis=0)
+    values: list[Floats] = []
+    for count in counts:
+        for extreme in (0.0, 1.0):
+            given = np.where(seats & (order <= count), extreme, columns.scores)
+            scores = Scores(given, columns.weights, exact=True)
+            values.append(scores.value(strategy, columns.fraction, columns.rounding))
+    every = np.array(values)
+    low, high = every.min(axis=0), every.max(axis=0)
+    passes = low >= columns.threshold - SLACK / 2
+    fails = high < columns.threshold - 2 * SLACK
+    return np.where(passes, 1 << PASS, np.where(fails, 1 << FAIL, _ANY))
 
 
-def _values(
-    method: Method, verdict: Verdict, seats: Sequence[int], counts: Sequence[int]
-) -> list[float | None]:
-    """Return the value with each number of further scores, all lowest or all highest."""
-    ballots = verdict.ballots
-    weights = [ballot.weight for ballot in ballots]
-    fraction = verdict.trim.fraction_under(verdict.policy)
-    rounding = verdict.trim.rounding or Rounding.DOWN
-    found: list[float | None] = []
-    for count, extreme in product(counts, (0.0, 1.0)):
-        given = [ballot.score for ballot in ballots]
-        for seat in seats[:count]:
-            given[seat] = extreme
-        cut = trim(given, fraction, rounding)
-        found.append(method.value(Sheet(given, weights, Votes(0, 0, len(ballots)), cut)))
-    return found
-
-
-def _by_labels(verdict: Verdict, strategy: Strategy, seats: Sequence[int]) -> frozenset[str | None]:
+def _by_labels(found: Answers, fact: PolicyFacts, strategy: Strategy, seats: Bools) -> Ints:
     """Return what may come of the labels: a decision, or a label that is none.
 
     No label threatens the first more than if every juror of the seats gives it. A confidence of 0
     matters too: with it, ballots without a confidence no longer count.
     """
-    rules = verdict.policy.counting or LabelRules()
-    words = recount(verdict, strategy)
-    if words is None:
-        return _ANY
-    found = {_outcome(words, rules)}
-    labels = {one.label for one in labelled(verdict.ballots)} | {*(rules.labels or [_NEW_LABEL])}
-    for label, sure in product(labels if seats else (), (None, 0.0, 1.0)):
-        ballots = list(verdict.ballots)
-        for seat in seats:
-            ballots[seat] = dataclasses.replace(
-                ballots[seat], status=Status.OK, label=label, confidence=sure, error=None
+    sheet, words = found.sheet, found.sheet.labels.words
+    n = len(sheet)
+    counts, base = found.recounted(strategy, sheet.labels)
+    possible = np.where(counts, _bits(base, base, fact), _ANY)
+    declared = [words.code(label) for label in fact.rules.labels] or [words.code(_NEW_LABEL)]
+    more = np.repeat(np.array(declared, np.int64)[:, None], n, axis=1)
+    for label in np.concatenate([sheet.labels.code, more]):
+        there = seats.any(axis=0) & (label != NOTHING)
+        for sure in (np.nan, 0.0, 1.0) if there.any() else ():
+            given = replace(
+                sheet.labels,
+                code=np.where(seats & there, label, sheet.labels.code),
+                sure=np.where(seats & there, sure, sheet.labels.sure),
             )
-        if made := recount(replace(verdict, ballots=tuple(ballots)), strategy):
-            found.add(_outcome(made, rules))
-    return frozenset(found)
+            counted_, made = found.recounted(strategy, given)
+            bits = np.where(there & counted_, _bits(made, base, fact), 0)
+            possible = np.where(counts, possible | bits, possible)
+    return possible
 
 
-def _outcome(words: LabelVote, rules: LabelRules) -> str | None:
-    return words.decision or (None if rules.labels else folded(words.label))
+def _bits(made: LabelCount, base: LabelCount, fact: PolicyFacts) -> Ints:
+    """Return the bit of each outcome; a label that decides nothing is compared with the first."""
+    same = np.full(len(made.label), fact.declares) | (made.label == base.label)
+    word = np.where(same, 1 << _NONE, _OTHER)
+    return np.where(made.decision == NOTHING, word, 1 << np.maximum(made.decision, 0))
+
+
+def sentence(seated: int, silent: int, unasked: int) -> str:
+    """Return in words that the answers of so many jurors could change the outcome."""
+    whose = "its vote" if silent + unasked == 1 else "their votes"
+    were = "was" if unasked == 1 else "were"
+    who = [f"{silent} of {seated} jurors did not answer"] * (silent > 0)
+    who += [f"{unasked} of {seated} jurors {were} not asked"] * (unasked > 0)
+    return f"{' and '.join(who)}, and {whose} could change this"

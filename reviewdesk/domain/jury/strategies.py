@@ -1,28 +1,26 @@
-"""The strategies: what each one reads, the score it gives and the decision it takes.
+"""The strategies: what each one reads, and the decision that a count of votes gives.
 
 A juror that failed, abstained or was not understood could have answered anything. Three strategies
 are chosen for safety (unanimous, lowest, supermajority) and decide beside such a juror only if no
 answer of it could change the decision; else they are inconclusive.
 
-All code that iterates over strategies (values, decisions, pivotal votes, comparisons of rules)
-takes them from here.
+Rules on votes are functions of a few whole numbers, which columns look up once for each count that
+occurs (``panels``); rules on scores are formulas over columns (``scores``).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from reviewdesk.domain import arguments
 from reviewdesk.domain.jury.quorum import least_answered, quorum_met
 from reviewdesk.domain.jury.supermajority import vote_decision
-from reviewdesk.domain.jury.trim import Trim, kept_mean
-from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Policy, Status, Strategy
+from reviewdesk.domain.verdict import BY_REGIME, Ballot, Decision, Policy, Regime, Strategy
 
 
 class Votes(Struct, frozen=True):
@@ -50,11 +48,6 @@ class Votes(Struct, frozen=True):
         return 0 < self.passes < self.answered
 
     @property
-    def silent(self) -> bool:
-        """Whether jurors answered and none of them cast a vote."""
-        return self.withheld > 0 and not self.answered
-
-    @property
     def known(self) -> bool:
         """Whether votes were cast, and every juror that answered cast or withheld its vote."""
         return self.answered > 0 and not self.unknown
@@ -75,59 +68,6 @@ class Votes(Struct, frozen=True):
         return self.seated > 0 and self.returned < least
 
 
-def tally(ballots: Sequence[Ballot]) -> Votes:
-    """Count the votes; a juror that failed or withheld its vote stays seated."""
-    cast = [ballot.vote for ballot in ballots if ballot.vote is not None]
-    unknown = withheld = missing = not_asked = 0
-    if len(cast) < len(ballots):
-        unknown = sum(ballot.undetermined for ballot in ballots)
-        withheld = sum(ballot.usable and ballot.withheld for ballot in ballots)
-        not_asked = sum(ballot.status is Status.NOT_ASKED for ballot in ballots)
-        missing = sum(not ballot.usable for ballot in ballots) - not_asked
-    return Votes(sum(cast), len(cast), len(ballots), unknown, withheld, missing, not_asked)
-
-
-def mean(scores: Sequence[float | None]) -> float | None:
-    """Return ``Σ s / m`` over the m scores that were given; ``None`` without a score."""
-    given = [score for score in scores if score is not None]
-    return arguments.total("a score", given) / len(given) if given else None
-
-
-def median(scores: Sequence[float | None]) -> float | None:
-    """Return the median of the given scores, the mean of two middle ones; ``None`` without."""
-    given = [score for score in scores if score is not None]
-    arguments.total("a score", given)
-    ordered, middle = sorted(given), len(given) // 2
-    return (ordered[middle] + ordered[~middle]) / 2 if given else None
-
-
-def weighted_average(
-    scores: Sequence[float | None], weights: Sequence[float | None]
-) -> float | None:
-    """Return ``Σ s·w / Σ w`` over the jurors that answered; a missing weight is 1.0.
-
-    The weight of a juror without a score is left out of both sums. Return ``None`` without a score;
-    raise UsageError unless the weights are finite and above 0. Source: the multi-judge decision
-    record.
-    """
-    pairs = [
-        (score, 1.0 if weight is None else weight)
-        for score, weight in zip(scores, weights, strict=True)
-        if score is not None
-    ]
-    if not pairs:
-        return None
-    given, heavy = zip(*pairs, strict=True)
-    arguments.total("a score", given)
-    # Weights are divided by the heaviest, so that no sum of finite weights overflows.
-    heaviest, lightest = max(heavy), min(heavy)
-    total = math.fsum([weight / heaviest for weight in heavy]) if lightest > 0 else math.nan
-    if not math.isfinite(total):
-        for weight in heavy:
-            arguments.weight("a weight", weight)
-    return math.fsum(score * (weight / heaviest) for score, weight in pairs) / total
-
-
 class Reads(StrEnum):
     """The part of a ballot that a strategy reads."""
 
@@ -137,49 +77,36 @@ class Reads(StrEnum):
     NOTHING = "nothing"
 
 
-class Sheet(NamedTuple):
-    """The answers of a panel in seat order; a missing score or weight is ``None``."""
-
-    scores: Sequence[float | None]
-    weights: Sequence[float | None]
-    votes: Votes
-    cut: Trim
+ByVotes: TypeAlias = Callable[[Votes, Policy], Decision | None]
 
 
-Valued: TypeAlias = Callable[[Sheet], float | None]
-Decides: TypeAlias = Callable[[Votes, float | None, Policy], Decision | None]
+def _no_decision(_votes: Votes, _policy: Policy) -> Decision | None:
+    return None
 
 
 class Method(Struct, frozen=True):
-    """One strategy: its panel score from a sheet, and its decision from votes and score."""
+    """One strategy: what it reads, and its decision where that follows from the votes."""
 
     strategy: Strategy
     reads: Reads
-    value: Valued
-    """Computes the panel score; gives ``None`` if what the strategy reads is missing."""
-    published: Decides
-    """Decides by the answers that came back, as the strategy's source does.
-
-    It gives ``None`` if nobody voted, or if something that the strategy needs is missing. That may
-    be the threshold, the quorum, a vote that depends on the threshold, or all that it reads.
-    """
     about: str
+    published: ByVotes = _no_decision
+    """Decides by the votes that came back, as the strategy's source does.
+
+    It gives ``None`` if nobody voted, or if something that the strategy needs is missing.
+    """
     cautious: bool = False
     """Whether a missing answer that could change the decision makes it inconclusive."""
 
-    def decide(self, votes: Votes, value: float | None, policy: Policy) -> Decision | None:
+    def decide(self, votes: Votes, policy: Policy) -> Decision | None:
         """Return the decision, an error if too few jurors answered, or ``None`` without one."""
         if policy.min_answered is not None and votes.too_few(policy):
             return Decision.ERROR
-        found = self.published(votes, value, policy)
-        if not self.cautious or found not in _SIDES:
+        found = self.published(votes, policy)
+        if not self.cautious or found not in SIDES:
             return found
-        if self.reads is Reads.SCORES:
-            # One lower score turns a pass, and no score turns a fail.
-            turns = votes.missing > 0 and found is Decision.PASS and (policy.threshold or 0) > SLACK
-        else:
-            absent = votes.missing + votes.withheld
-            turns = absent > 0 and len(decisions_by_votes(self, votes, absent, policy)) > 1
+        absent = votes.missing + votes.withheld
+        turns = absent > 0 and len(decisions_by_votes(self, votes, absent, policy)) > 1
         return Decision.INCONCLUSIVE if turns else found
 
     @property
@@ -188,7 +115,7 @@ class Method(Struct, frozen=True):
         return self.strategy.value.replace("_", " ")
 
 
-_SIDES = frozenset({Decision.PASS, Decision.FAIL})
+SIDES = frozenset({Decision.PASS, Decision.FAIL})
 
 
 def decisions_by_votes(
@@ -213,56 +140,38 @@ def _decisions_by_votes(
     supermajority: float | str | None,
 ) -> frozenset[Decision | None]:
     policy = Policy(quorum=quorum, supermajority=supermajority)
-    return frozenset(
-        method.published(
-            Votes(votes.passes + passes, votes.answered + passes + fails, votes.seated,
-                  votes.unknown),
-            None, policy,
-        )
-        for passes in range(absent + 1)
-        for fails in range(absent + 1 - passes)
-    )  # fmt: skip
+    found = set()
+    for passes in range(absent + 1):
+        for fails in range(absent + 1 - passes):
+            cast = votes.answered + passes + fails
+            more = Votes(votes.passes + passes, cast, votes.seated, votes.unknown)
+            found.add(method.published(more, policy))
+    return frozenset(found)
 
 
-def _mean(sheet: Sheet) -> float | None:
-    return mean(sheet.scores)
+def turning_votes(
+    method: Method, votes: Votes, base: Decision | None, policy: Policy
+) -> tuple[bool, bool]:
+    """Return whether a fail, and whether a pass, turned alone would change the decision."""
+    turns = []
+    for passes in (votes.passes + 1, votes.passes - 1):
+        turned = Votes(
+            passes, votes.answered, votes.seated, votes.unknown, votes.withheld, votes.missing,
+            votes.not_asked,
+        )  # fmt: skip
+        possible = base is not None and 0 <= passes <= votes.answered
+        turns.append(possible and method.decide(turned, policy) != base)
+    return turns[0], turns[1]
 
 
-def _extreme(pick: Callable[[list[float]], float]) -> Valued:
-    def value(sheet: Sheet) -> float | None:
-        given = [score for score in sheet.scores if score is not None]
-        return pick(given) if given else None
-
-    return value
-
-
-def _majority_value(sheet: Sheet) -> float | None:
-    return {Decision.PASS: 1.0, Decision.FAIL: 0.0}.get(
-        _majority(sheet.votes, None, Policy()) or Decision.INCONCLUSIVE
-    )
-
-
-def _unanimous_value(sheet: Sheet) -> float | None:
-    votes = sheet.votes
-    alike = votes.known and not votes.split and not votes.missing and not votes.withheld
-    return mean(sheet.scores) if alike else None
-
-
-def _by_score(votes: Votes, value: float | None, policy: Policy) -> Decision | None:
-    # If every juror withheld its vote, the scores give a value but no decision.
-    if value is None or policy.threshold is None or votes.silent:
-        return None
-    return Decision.PASS if value >= policy.threshold - SLACK else Decision.FAIL
-
-
-def _quorum(votes: Votes, _value: float | None, policy: Policy) -> Decision | None:
+def _quorum(votes: Votes, policy: Policy) -> Decision | None:
     if policy.quorum is None or not votes.known:
         return None
     met = quorum_met(votes.passes, votes.seated, policy.quorum)
     return Decision.PASS if met else Decision.FAIL
 
 
-def _majority(votes: Votes, _value: float | None, _policy: Policy) -> Decision | None:
+def _majority(votes: Votes, _policy: Policy) -> Decision | None:
     """Decide for the side with over half of all seats, the empty ones too; else inconclusive."""
     if not votes.known:
         return None
@@ -271,7 +180,7 @@ def _majority(votes: Votes, _value: float | None, _policy: Policy) -> Decision |
     return Decision.FAIL if 2 * votes.fails > votes.seated else Decision.INCONCLUSIVE
 
 
-def _unanimous(votes: Votes, _value: float | None, _policy: Policy) -> Decision | None:
+def _unanimous(votes: Votes, _policy: Policy) -> Decision | None:
     if not votes.known:
         return None
     if votes.split:
@@ -279,88 +188,69 @@ def _unanimous(votes: Votes, _value: float | None, _policy: Policy) -> Decision 
     return Decision.PASS if votes.passes else Decision.FAIL
 
 
-def _supermajority(votes: Votes, _value: float | None, policy: Policy) -> Decision | None:
+def _supermajority(votes: Votes, policy: Policy) -> Decision | None:
     if not votes.known:
         return None
     return vote_decision(votes.passes, votes.answered, policy.supermajority)
 
 
-def _single(votes: Votes, _value: float | None, _policy: Policy) -> Decision | None:
+def _single(votes: Votes, _policy: Policy) -> Decision | None:
     if votes.answered != 1 or votes.unknown:
         return None
     return Decision.PASS if votes.passes else Decision.FAIL
 
 
-def _no_decision(_votes: Votes, _value: float | None, _policy: Policy) -> Decision | None:
-    return None
-
-
-def _on_scores(strategy: Strategy, value: Valued, about: str, *, cautious: bool = False) -> Method:
-    return Method(strategy, Reads.SCORES, value, _by_score, about, cautious)
-
-
-def _on_votes(
-    strategy: Strategy, value: Valued, decide: Decides, about: str, *, cautious: bool = False
-) -> Method:
-    return Method(strategy, Reads.VOTES, value, decide, about, cautious)
-
-
-def _score_only(strategy: Strategy, reads: Reads, about: str) -> Method:
-    return Method(strategy, reads, _mean, _no_decision, about)
-
-
 _METHODS = (
-    _on_votes(
-        Strategy.QUORUM, _mean, _quorum, "passes when the share of seats that passed meets a quorum"
+    Method(
+        Strategy.QUORUM,
+        Reads.VOTES,
+        "passes when the share of seats that passed meets a quorum",
+        _quorum,
     ),
-    _on_votes(
-        Strategy.MAJORITY, _majority_value, _majority, "1 or 0: more than half of the seats agree"
-    ),
-    _on_votes(
+    Method(Strategy.MAJORITY, Reads.VOTES, "1 or 0: more than half of the seats agree", _majority),
+    Method(
         Strategy.UNANIMOUS,
-        _unanimous_value,
-        _unanimous,
+        Reads.VOTES,
         "the mean where every vote agrees; a split decides nothing and goes to a person",
+        _unanimous,
         cautious=True,
     ),
-    _on_scores(
+    Method(
         Strategy.WEIGHTED_AVERAGE,
-        lambda sheet: weighted_average(sheet.scores, sheet.weights),
+        Reads.SCORES,
         "the mean by the weights of the jurors that answered",
     ),
-    _on_scores(Strategy.MEAN, _mean, "the mean of the scores"),
-    _on_scores(
+    Method(Strategy.MEAN, Reads.SCORES, "the mean of the scores"),
+    Method(
         Strategy.MEDIAN,
-        lambda sheet: median(sheet.scores),
+        Reads.SCORES,
         "the middle score, which near half of the panel cannot move",
     ),
-    _on_scores(
-        Strategy.HIGHEST, _extreme(max), "the highest score: passes if one juror is content"
-    ),
-    _on_scores(
+    Method(Strategy.HIGHEST, Reads.SCORES, "the highest score: passes if one juror is content"),
+    Method(
         Strategy.LOWEST,
-        _extreme(min),
+        Reads.SCORES,
         "the lowest score: passes only if all jurors are content",
         cautious=True,
     ),
-    _on_scores(
+    Method(
         Strategy.TRIMMED_MEAN,
-        lambda sheet: kept_mean(sheet.scores, sheet.cut),
+        Reads.SCORES,
         "the mean of what is left when both ends are cut",
     ),
-    _score_only(
-        Strategy.WEIGHTED_VOTE, Reads.LABELS, "the label with the most weight times confidence"
+    Method(Strategy.WEIGHTED_VOTE, Reads.LABELS, "the label with the most weight times confidence"),
+    Method(
+        Strategy.FIRST_DISAGREEMENT,
+        Reads.LABELS,
+        "the common label, or DISAGREE on any difference",
     ),
-    _score_only(
-        Strategy.FIRST_DISAGREEMENT, Reads.LABELS, "the common label, or DISAGREE on any difference"
-    ),
-    _on_votes(Strategy.SINGLE, _mean, _single, "the vote of the only juror that cast one"),
-    _score_only(Strategy.EXTERNAL, Reads.NOTHING, "a rule that only the report's producer knows"),
-    _on_votes(
+    Method(Strategy.SINGLE, Reads.VOTES, "the vote of the only juror that cast one", _single),
+    Method(Strategy.EXTERNAL, Reads.NOTHING, "a rule that only the report's producer knows"),
+    Method(
         Strategy.SUPERMAJORITY,
-        _mean,
-        _supermajority,
+        Reads.VOTES,
         "passes or fails by two thirds, or another share, of the three or more that committed",
+        _supermajority,
         cautious=True,
     ),
 )
@@ -375,3 +265,40 @@ COMPARED = (Strategy.QUORUM, Strategy.TRIMMED_MEAN, Strategy.MEDIAN, Strategy.ME
 def strategy_named(word: str) -> Strategy:
     """Return the strategy of that name; raise UsageError, listing all names, if there is none."""
     return arguments.member(Strategy, word, "no strategy")
+
+
+class Rule(Struct, frozen=True):
+    """The strategy of a verdict: as set, as used, and why the two differ or are ``None``."""
+
+    strategy: Strategy | None
+    used: Strategy | None
+    reason: str | None
+
+
+def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = None) -> Rule:
+    """Return the rule that decides: the policy's strategy, else the regime's, else a known quorum.
+
+    The policy of a verdict with a regime has no strategy from the file's defaults. A dispute
+    without a strategy is decided by a person alone. If a juror failed, the median replaces
+    ``weighted_average``; if the policy sets ``failed_jurors``, also ``mean`` and ``trimmed_mean``,
+    and no other strategy. A juror that abstained, was not asked or was not understood did not fail.
+    """
+    if policy.strategy is None and regime == Regime.DISPUTE:
+        return Rule(None, None, "regime dispute: a person decides")
+    strategy = policy.strategy
+    if strategy is None and regime is not None:
+        strategy = BY_REGIME.get(regime)
+    elif strategy is None and policy.quorum is not None:
+        strategy = Strategy.QUORUM
+    other = stand_in(policy, strategy)
+    failed = [ballot.id for ballot in ballots if ballot.status.failed]
+    if other is not None and failed:
+        return Rule(strategy, other, f"failed: {', '.join(failed)}")
+    return Rule(strategy, strategy, None)
+
+
+def stand_in(policy: Policy, strategy: Strategy | None) -> Strategy | None:
+    """Return the strategy that replaces an average if a juror failed, or ``None`` if none does."""
+    if strategy is Strategy.WEIGHTED_AVERAGE:
+        return policy.failed_jurors or Strategy.MEDIAN
+    return policy.failed_jurors if strategy in {Strategy.MEAN, Strategy.TRIMMED_MEAN} else None

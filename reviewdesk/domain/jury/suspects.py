@@ -48,13 +48,10 @@ def _pairs() -> npt.NDArray[np.uint8]:
 _PAIRS = _pairs()
 
 
-def suspects(bodies: Sequence[CanonicalVerdict], keys: set[str]) -> list[bool]:
-    """Return for each verdict whether one of its outside texts holds a suspicious passage.
-
-    ``keys`` are those that any of the verdicts has.
-    """
+def suspects(bodies: Sequence[CanonicalVerdict]) -> list[bool]:
+    """Return for each verdict whether one of its outside texts holds a suspicious passage."""
     found = [False] * len(bodies)
-    every = list(outside_columns(bodies, keys))
+    every = list(outside_columns(bodies, set().union(*bodies)))
     plain = [one for one in every if one[1].isascii()]
     hinted = [plain[place] for place in _hinted([text for _, text in plain])]
     for at, text in (*hinted, *(one for one in every if not one[1].isascii())):

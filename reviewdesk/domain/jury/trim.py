@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -41,10 +40,11 @@ def trim_count(
     Source: the jury trim rule, with its rounding named.
     """
     # Convert before the cached call: a str equals the Rounding it names, and has the same hash.
-    return _trim_count(n, fraction, _rounding(rounding))
+    return _trim_count(n, fraction, rounding_named(rounding))
 
 
-def _rounding(word: Rounding | str) -> Rounding:
+def rounding_named(word: Rounding | str) -> Rounding:
+    """Return the rounding of that name; raise UsageError, listing all names, if there is none."""
     return word if isinstance(word, Rounding) else arguments.member(Rounding, word, "no rounding")
 
 
@@ -61,52 +61,6 @@ def _trim_count(n: int, fraction: float, rounding: Rounding) -> int:
     else:
         count = math.ceil(exact)
     return min(count, (n - 1) // 2)
-
-
-def trim(
-    scores: Sequence[float | None],
-    fraction: float = DEFAULT_TRIM_FRACTION,
-    rounding: Rounding | str = Rounding.DOWN,
-) -> Trim:
-    """Drop the ends of a panel's scores, ordered by (score, seat); ``None`` is an empty seat."""
-    rounding = _rounding(rounding)
-    ranked = [(score, seat) for seat, score in enumerate(scores) if score is not None]
-    arguments.total("a score", [score for score, _ in ranked])
-    ranked.sort()
-    count = trim_count(len(ranked), fraction, rounding)
-    low, kept, high = (
-        ranked[:count],
-        ranked[count : len(ranked) - count],
-        ranked[len(ranked) - count :],
-    )
-    tied: set[int] = set()
-    if count:
-        tied |= {seat for score, seat in low if score == kept[0][0]}
-        tied |= {seat for score, seat in high if score == kept[-1][0]}
-    return Trim(
-        fraction,
-        rounding,
-        count,
-        tuple(seat for _, seat in low),
-        tuple(seat for _, seat in high),
-        frozenset(tied),
-    )
-
-
-def kept_mean(scores: Sequence[float | None], cut: Trim) -> float | None:
-    """Return the mean of the scores that a trim leaves; ``None`` without a score."""
-    dropped = {*cut.low, *cut.high}
-    kept = [score for seat, score in enumerate(scores) if score is not None and seat not in dropped]
-    return math.fsum(kept) / len(kept) if kept else None
-
-
-def trimmed_mean(
-    scores: Sequence[float | None],
-    fraction: float = DEFAULT_TRIM_FRACTION,
-    rounding: Rounding | str = Rounding.DOWN,
-) -> float | None:
-    """Trim the scores and return the mean of those kept; ``None`` without a score."""
-    return kept_mean(scores, trim(scores, fraction, rounding))
 
 
 class Breakdown(Struct, frozen=True):

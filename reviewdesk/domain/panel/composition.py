@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.jury.family import Family, family
 from reviewdesk.domain.jury.quorum import quorum_met
-from reviewdesk.domain.jury.rule import stand_in
+from reviewdesk.domain.jury.strategies import stand_in
 from reviewdesk.domain.jury.supermajority import LEAST_COMMITTED, exact_share
 from reviewdesk.domain.jury.trim import Breakdown, breakdown
 from reviewdesk.domain.panel.juror import SHORT_LIMIT, Juror, thinks

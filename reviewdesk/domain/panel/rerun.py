@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.assess import Assessment
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.canonical import CanonicalBallot, own_facts
 from reviewdesk.domain.enums import Status
 from reviewdesk.domain.panel.hash import panel_hash

@@ -12,12 +12,11 @@ from typing import Any, TypeAlias, cast
 from msgspec.structs import replace
 
 from reviewdesk.domain import arguments
-from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, without_nulls
 from reviewdesk.domain.jury.ballot import as_juror
 from reviewdesk.domain.jury.family import family
-from reviewdesk.domain.jury.label_rules import LABEL_RULES, labelled
-from reviewdesk.domain.jury.label_words import Aggregate, LabelRules, checked_rules
+from reviewdesk.domain.jury.label_words import LABEL_RULES, Aggregate, LabelRules, checked_rules
 from reviewdesk.domain.jury.strategies import STRATEGIES, Reads, strategy_named
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.panel.hash import panel_hash, text_hash
@@ -35,6 +34,7 @@ from reviewdesk.domain.verdict import (
     Status,
     Strategy,
     Verdict,
+    labelled,
     read_ballot,
     verdict_from_body,
 )
@@ -212,6 +212,7 @@ class PanelSpec:
             "jurors": [as_juror(_as_ballot(one)) for one in ballots],
             "regime": rule.regime,
             "strategy": self.strategy_for(case_tags),
+            "trim": {"rounding": Rounding(rule.rounding).value},
         }
         policy = Policy(
             threshold=rule.threshold,
@@ -223,8 +224,7 @@ class PanelSpec:
             supermajority=rule.supermajority,
             counting=self.counting_for(case_tags),
         )
-        made = verdict_from_body(body, policy, writer)
-        return replace(made, trim=replace(made.trim, rounding=Rounding(rule.rounding)))
+        return verdict_from_body(body, policy, writer)
 
     def aggregate(
         self,
@@ -239,6 +239,9 @@ class PanelSpec:
         If every juror abstains, the assessment has no decision. If none answered otherwise, raise
         NoJurorsError, unless the panel has a ``fallback`` label of its own.
         """
+        # Imported here because it loads numpy.
+        from reviewdesk.domain.assessment.assess import assess
+
         case_tags = tuple(tags)
         verdict = self.verdict(ballots, tags=case_tags, generator=generator, case=case)
         statuses = {one.status for one in verdict.ballots}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.canonical import (
     CanonicalAgreement,
     CanonicalBallot,
@@ -52,6 +52,9 @@ def verdict_body(
     Raises:
         NoJurorsError: no juror answered, and the caller's own rule has nothing to count.
     """
+    # Imported here because it loads numpy.
+    from reviewdesk.domain.assessment.assess import assess
+
     case = case.under(panel.rubric)
     body = _base_body(case, panel, jurors, checks)
     provenance: CanonicalProvenance = {

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from reviewdesk.domain.run.packing import COLUMNS as PACKED
 from reviewdesk.domain.run.packing import (
@@ -40,15 +40,15 @@ class Columns(Struct, frozen=True):
 
     Values per seat are juror-major, ``[s, n]``, values per verdict ``[n]``. A missing score, weight
     or threshold is NaN; a missing code is -1. ``votes`` are 1, 0, or -1 if none was cast.
-    ``stated`` marks votes that the juror gave itself, an explicitly withheld one included; no
-    threshold changes them. ``failed`` marks seats whose call failed, and ``replaced`` those of them
-    whose panel lets the median replace any average.
+    ``failed`` marks seats whose call failed, and ``replaced`` those of them whose panel lets the
+    median replace any average.
     """
 
     key: npt.NDArray[np.int64]
     scores: Floats
     votes: Small
-    stated: Bools
+    withheld: Bools
+    """The seats whose juror states that it casts no vote, which no threshold changes."""
     failed: Bools
     replaced: Bools
     not_asked: Bools
@@ -89,9 +89,9 @@ class Columns(Struct, frozen=True):
     def at(self, rows: Ints) -> Columns:
         """Return the columns of some verdicts alone."""
         taken = {
-            field.name: getattr(self, field.name)[..., rows]
-            for field in fields(self)
-            if isinstance(getattr(self, field.name), np.ndarray)
+            name: column[..., rows]
+            for name in self.__struct_fields__
+            if isinstance(column := getattr(self, name), np.ndarray)
         }
         return replace(self, **taken)
 
@@ -109,12 +109,13 @@ def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
         name: lean(_column(found, name)) for name in PER_VERDICT if name not in {"seated", "quorum"}
     }
     scores = seat("scores", np.nan)
+    votes = seat("votes", NOTHING)
     ends = (np.fmin.reduce(scores, None, initial=0), np.fmax.reduce(scores, None, initial=0))
     return Columns(
         key=np.asarray(keys, np.int64),
         scores=scores,
-        votes=seat("votes", NOTHING),
-        stated=lean(seat("stated", 0).astype(np.bool_)),
+        votes=votes,
+        withheld=lean((seat("stated", 0) != 0) & (votes == NOTHING)),
         not_asked=lean(failed == NOT_ASKED),
         unknown=lean(failed == UNKNOWN),
         failed=lean((failed == FAILED) | (failed == REPLACED)),

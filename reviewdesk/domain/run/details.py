@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from reviewdesk.domain.assessment.flag_words import Breach
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.records import Progress, Run
 from reviewdesk.domain.run.measures import RunAlphas
 from reviewdesk.domain.verdict import Decision

@@ -7,8 +7,6 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.assessment.assess import Assessment
-from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.run.packing import Bar
 
 
@@ -61,22 +59,3 @@ class RunMeasures(Struct, frozen=True):
     quorums: tuple[Bar, ...]
     alphas: RunAlphas
     mass: float | None
-
-
-class Measures(Struct, frozen=True):
-    """The figures of one verdict: the range of its scores, its disagreement and its breaches.
-
-    ``mass`` is ``m·s²``, m the number of scores and s² their sample variance; ``None`` under two
-    scores. Its share of the run's mass is the share of ``1 - alpha`` that the verdict causes.
-    """
-
-    range: float | None
-    mass: float | None
-    marks: Breach
-
-    @staticmethod
-    def of(found: Assessment) -> Measures:
-        """Compute the measures of an assessed verdict."""
-        close, m = found.agreement, sum(seat.ballot.score is not None for seat in found.seats)
-        mass = None if close.sd is None else m * (close.sd * close.sd)
-        return Measures(close.range, mass, found.marks)

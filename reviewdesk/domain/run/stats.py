@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
+from reviewdesk.domain.assessment.flag_words import Breach
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.run.details import DecisionCounts
 from reviewdesk.domain.run.tally import DERIVED_ESCALATION, Counts
 from reviewdesk.domain.stats.alpha import AlphaState, NominalState

@@ -6,14 +6,12 @@ import hashlib
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from enum import Enum
 from operator import and_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.assess import Assessment
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.content import canonical_texts
 from reviewdesk.domain.labels.sampling import FIRST_REST, stratum
@@ -35,31 +33,16 @@ DERIVED = (
 flags."""
 
 
-class SettledVerdict(NamedTuple):
-    """What a run keeps of one assessed verdict."""
-
-    derived: tuple[Any, ...]
-    """The values of the columns ``DERIVED``."""
-    flags: int
-    """The flags, with ``DERIVED_ESCALATION``."""
-    reviewed: bool
-    """Whether it needs a person, whatever recomputed escalations say."""
-    voteless: bool
-
-
 class SettledVerdicts(Struct, frozen=True):
-    """What a run keeps of many assessed verdicts: a column for each part of ``SettledVerdict``."""
+    """What a run keeps of many assessed verdicts."""
 
     derived: Mapping[str, list[Any]]
+    """The values of the columns ``DERIVED``."""
     flags: list[int]
+    """The flags, with ``DERIVED_ESCALATION``."""
     reviewed: list[bool]
+    """Whether it needs a person, whatever recomputed escalations say."""
     voteless: list[bool]
-
-    def replace(self, at: int, found: SettledVerdict) -> None:
-        """Replace what is held of the verdict at a place."""
-        for column, value in zip(self.derived.values(), found.derived, strict=True):
-            column[at] = value.value if isinstance(value, Enum) else value
-        self.flags[at], self.reviewed[at], self.voteless[at] = found[1:]
 
 
 _DECIDED = frozenset({Decision.PASS, Decision.FAIL})
@@ -189,11 +172,6 @@ class RunTally(Counts):
         if self.stated_escalation:
             return sides
         return np.where(self.final_flags() & int(Flag.ESCALATED), sides % FIRST_REST, sides)
-
-
-def preliminary_flags(found: Assessment) -> int:
-    """Return a verdict's flags before it is known whether its report states any escalation."""
-    return int(found.flags) | (DERIVED_ESCALATION if found.escalation else 0)
 
 
 def final_flags(preliminary: Sequence[int], *, stated: bool) -> npt.NDArray[np.int32]:

@@ -7,17 +7,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.assess import Assessment, assess
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Breach, Flag
+from reviewdesk.domain.audit.mismatches import breaches
 from reviewdesk.domain.canonical import CanonicalVerdict, Written
 from reviewdesk.domain.content import content_digest, drawn_name, item_digest
-from reviewdesk.domain.run.measures import Measures
-from reviewdesk.domain.run.packing import Bar, Packer, failed_ballots
-from reviewdesk.domain.run.policies import Policies
-from reviewdesk.domain.run.tally import RunTally, SettledVerdict, preliminary_flags
-from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_reader
+from reviewdesk.domain.enums import AgreementSource, Strategy
+from reviewdesk.domain.jury.band import BANDS
+from reviewdesk.domain.jury.panels import ERROR, INCONCLUSIVE
+from reviewdesk.domain.jury.sheet import Policies, read_sheet
+from reviewdesk.domain.jury.suspects import suspects
+from reviewdesk.domain.jury.verdicts import Verdicts
+from reviewdesk.domain.panel.samples import position_flip
+from reviewdesk.domain.run.columns import NOTHING, Bools, Floats
+from reviewdesk.domain.run.packing import COLUMNS, DECISIONS, STRATEGIES, Bar, Names, failed_ballots
+from reviewdesk.domain.run.tally import DERIVED, DERIVED_ESCALATION, RunTally, SettledVerdicts
+from reviewdesk.domain.stats.dense import counted
+from reviewdesk.domain.verdict import Generator, Policy, verdict_reader
 
 SIZE = 500
 """The number of verdicts in a window; the last of a run may have fewer."""
@@ -64,18 +73,18 @@ class WindowReader:
         self._policies = Policies(
             Policy.from_body(header.get("defaults")), Policy.from_body(options)
         )
-        self._packer = Packer()
+        self._known = Names()
         self.tally = RunTally()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The jurors so far, in order of first appearance."""
-        return self._packer.names
+        return self._known.names
 
     @property
     def quorums(self) -> tuple[Bar, ...]:
         """The quorums so far, in order of first appearance."""
-        return self._packer.quorums
+        return self._known.quorums
 
     def windows(self, written: Iterable[Written]) -> Iterator[VerdictWindow]:
         """Yield the verdicts in file order, ``SIZE`` at a time."""
@@ -87,22 +96,15 @@ class WindowReader:
             yield made
 
     def _window(self, written: list[Written]) -> VerdictWindow:
-        # Imported here because it loads numpy, which commands that only read do not need.
-        from reviewdesk.domain.run.settled import settled_window
-
         first, bodies = self.tally.verdicts, [body for body, _ in written]
-        keys = set[str]().union(*bodies)
-        policies, places = self._policies.of(bodies, keys)
-        window = settled_window(bodies, keys, policies, places, self._generator)
-        self._packer.start(window.columns, [body["jurors"] for body in bodies], policies, places)
-        for at in window.odd:
-            verdict = self._read(bodies[at])
-            found = assess(verdict)
-            window.found.replace(at, _fact(verdict, found))
-            self._packer.replace(at, verdict, found)
+        facts, place = self._policies.of(bodies, set().union(*bodies))
+        panels = [tuple([juror["id"] for juror in body["jurors"]]) for body in bodies]
+        seats = [self._known.seats(panel) for panel in panels]
+        found = Verdicts(read_sheet(bodies, facts, place, self._generator, seats))
+        settled = self._settled(found)
         digests = [content_digest(body) for body in bodies]
-        packed = self._packer.window()
-        self.tally.add(bodies, window.found, digests)
+        packed = packed_columns(found, self._known)
+        self.tally.add(bodies, settled, digests)
         self.tally.failed += failed_ballots(packed)
         items = [
             item_digest(body, digest, self._run_hash)
@@ -115,9 +117,9 @@ class WindowReader:
                 "id": [body["id"] for body in bodies],
                 "test": [body["case"]["test"] for body in bodies],
                 "item": items,
-                **window.found.derived,
+                **settled.derived,
             },
-            window.found.flags,
+            settled.flags,
             digests,
             [at for at, body in enumerate(bodies) if not body.get("output")],
             [
@@ -128,35 +130,99 @@ class WindowReader:
             packed,
         )
 
+    def _settled(self, found: Verdicts) -> SettledVerdicts:
+        """Return what the run keeps of each verdict."""
+        bodies, claims = found.sheet.bodies, found.sheet.claims
+        marks = breaches(found, self._read)
+        warned = np.array([bool(body.get("bias_warning")) for body in bodies], np.bool_)
+        thresholds = found.sheet.columns.threshold
+        flags = found.flags
+        for flag, where in (
+            (Flag.BIAS_WARNING, warned),
+            (Flag.MISMATCH, marks & ~int(Breach.ROUNDING) != 0),
+            (Flag.SUSPICIOUS_TEXT, np.array(suspects(bodies), np.bool_)),
+            (Flag.POSITION_FLIP, _position_flips(bodies, thresholds)),
+            (DERIVED_ESCALATION, found.escalated),
+        ):
+            flags = np.where(where, flags | int(flag), flags)
+        value, band, reported = found.shown
+        cast, sure = found.panels.cast, found.sheet.labels.sure
+        total = np.zeros(len(bodies))
+        for seat in sure:
+            total += np.nan_to_num(seat)
+        given = counted(~np.isnan(sure))
+        derived = (
+            [_DECIDED[one] for one in found.decision.tolist()],
+            _known(found.score),
+            _known(claims.score),
+            _known(np.where(given > 0, total / np.maximum(given, 1), np.nan)),
+            _known(value),
+            [_BANDS[one] for one in band.tolist()],
+            [_SOURCES[one] for one in reported.tolist()],
+            [_BANDS[one] for one in found.band.tolist()],
+            _known(found.margin),
+            cast.passes.tolist(),
+            cast.answered.tolist(),
+            found.sheet.columns.seated.tolist(),
+            _known(found.range),
+            _known(found.mass),
+            marks.tolist(),
+        )
+        undecided = np.isin(found.decision, (INCONCLUSIVE, ERROR))
+        reviewed = (claims.escalate == 1) | warned | found.disputed | undecided | found.no_votes
+        return SettledVerdicts(
+            dict(zip(DERIVED, derived, strict=True)),
+            flags.tolist(),
+            reviewed.tolist(),
+            found.no_votes.tolist(),
+        )
+
+
+def packed_columns(found: Verdicts, known: Names) -> dict[str, bytes]:
+    """Return the ballots and the rules of verdicts as the columns that a desk keeps."""
+    sheet, columns = found.sheet, found.sheet.columns
+    numbers = [known.quorum(fact.policy) for fact in sheet.facts]
+    # Labels cannot be replayed from scores and votes.
+    external = np.int8(STRATEGIES.index(Strategy.EXTERNAL))
+    # An error of ours is compared with no other rule, but too few answers are one under each.
+    ours = (sheet.claims.decision == NOTHING) & (found.decision == ERROR)
+    packed: dict[str, npt.NDArray[Any]] = {
+        **sheet.flat,
+        "seated": columns.seated,
+        "threshold": columns.threshold,
+        "quorum": sheet.of_policy(numbers, np.int64),
+        "strategy": np.where(found.counts & found.says, external, columns.strategy),
+        "fraction": columns.fraction,
+        "rounding": columns.rounding,
+        "decision": np.where(ours & ~found.panels.too_few, NOTHING, found.decision),
+        "score": found.score,
+    }
+    return {
+        name: packed[name].astype(np.dtype(code).newbyteorder("<")).tobytes()
+        for name, code in COLUMNS.items()
+    }
+
+
+_BANDS = (*[one.value for one in BANDS], None)
+_SOURCES = (AgreementSource.OURS.value, AgreementSource.REPORTED.value)
+_DECIDED = (*[one.value for one in DECISIONS], None)
+"""By code; -1 is the last."""
+
+
+def _known(values: Floats) -> list[float | None]:
+    """Return numbers as a list, with None for NaN."""
+    return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
+
+
+def _position_flips(bodies: Sequence[CanonicalVerdict], thresholds: Floats) -> Bools:
+    """Return in which verdicts a juror votes the other way when a pair is shown turned round."""
+    found = np.zeros(len(bodies), np.bool_)
+    for at, body in enumerate(bodies):
+        asked = [juror for juror in body["jurors"] if "samples" in juror]
+        line = None if np.isnan(thresholds[at]) else float(thresholds[at])
+        found[at] = any(position_flip(juror, line) for juror in asked)
+    return found
+
 
 def _json(body: CanonicalVerdict) -> str:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-
-
-def _fact(verdict: Verdict, found: Assessment) -> SettledVerdict:
-    """Return what the assessment of one verdict gives."""
-    reviewed = (
-        bool(verdict.escalate)
-        or verdict.bias_warning is not None
-        or bool(found.flags & Flag.DISPUTE)
-        or found.decision in {Decision.INCONCLUSIVE, Decision.ERROR}
-        or found.no_votes
-    )
-    return SettledVerdict(
-        _derived(verdict, found), preliminary_flags(found), reviewed, found.no_votes
-    )
-
-
-def _derived(verdict: Verdict, found: Assessment) -> tuple[Any, ...]:
-    """Return the values of the columns ``DERIVED`` for one verdict."""
-    confidences = [
-        seat.ballot.confidence for seat in found.seats if seat.ballot.confidence is not None
-    ]
-    pair, measured = found.pair, Measures.of(found)
-    return (
-        found.decision, found.score, verdict.score,
-        sum(confidences) / len(confidences) if confidences else None,
-        pair.value, pair.band, pair.source, found.agreement.spread.band, found.agreement.margin,
-        found.votes.passes, found.votes.answered, found.votes.seated,
-        measured.range, measured.mass, int(measured.marks),
-    )  # fmt: skip

@@ -49,7 +49,7 @@ def cases(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[Any, ...], Rows]]:
     """Yield each distinct combination of values in columns ``[n]``, with the units that have it."""
     n = len(columns[0])
     # Most columns of a run hold one value, which is seen without sorting them.
-    mixed = [column for column in columns if not n or not _constant(column)]
+    mixed = [column for column in columns if not n or not _constant(column)] if n != 1 else ()
     if not mixed:
         yield tuple(column[0].item() for column in columns), slice(None)
         return
@@ -74,6 +74,8 @@ def looked_up(figure: Callable[..., int], *columns: Ints) -> npt.NDArray[np.int8
     The figure takes one number of each column and lies from -128 to 127.
     """
     n = len(columns[0])
+    if n == 1:
+        return np.array([figure(*[int(column[0]) for column in columns])], np.int8)
     ends = [
         (int(one[0]),) * 2 if not one.strides[0] else (int(one.min()), int(one.max()))
         for one in columns

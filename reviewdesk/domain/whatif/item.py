@@ -2,106 +2,65 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from itertools import combinations
-from typing import NamedTuple
+from itertools import combinations, product
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.jury.label_rules import recount, said_labels
 from reviewdesk.domain.jury.outliers import VALUES
-from reviewdesk.domain.jury.rule import rule_for
-from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet, Votes, mean, tally
-from reviewdesk.domain.jury.trim import Trim, trim
+from reviewdesk.domain.jury.panels import Panels
+from reviewdesk.domain.jury.verdicts import verdicts_of
+from reviewdesk.domain.run.columns import DECISIONS, NOTHING, STRATEGIES, Columns
 from reviewdesk.domain.run.packing import seat_names
-from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Rounding, Strategy, Verdict
+from reviewdesk.domain.verdict import SLACK, Decision, Strategy, Verdict
+from reviewdesk.domain.whatif.bulk import changed, under
 from reviewdesk.domain.whatif.policies import Group, PolicyResult, Variant
 
 
 def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResult, ...]:
-    """Decide one panel by each variant, with the strategies of ``domain/jury/strategies.py``.
+    """Decide one panel by each variant.
 
     Labels are ignored, because no threshold, trim or quorum changes what they decide. What labels
     decided stays undecided unless a variant names a strategy, which then reads the votes alone.
     """
-    panels: dict[tuple[float | None, str | None], _Panel] = {}
+    panels = _panels(verdict)
+    ballots: dict[Variant, Panels] = {}
     found = []
     for variant in variants:
-        changed = variant.threshold, variant.dropped
-        if changed not in panels:
-            panels[changed] = _panel(verdict, *changed)
-        found.append(_result(verdict, variant, panels[changed]))
+        bare = Variant(threshold=variant.threshold, dropped=variant.dropped)
+        if bare not in ballots:
+            ballots[bare] = changed(panels, bare)
+        [value], [decision] = _results(ballots[bare], variant)
+        found.append(PolicyResult(variant, value, decision))
     return tuple(found)
 
 
-class _Panel(NamedTuple):
-    ballots: Sequence[Ballot]
-    scores: Sequence[float | None]
-    weights: Sequence[float | None]
-    votes: Votes
-
-
-def _panel(verdict: Verdict, threshold: float | None, dropped: str | None) -> _Panel:
+def _panels(verdict: Verdict) -> Panels:
+    """Return one verdict as panels that can be replayed from scores and votes."""
+    found = verdicts_of([verdict])
+    columns = found.sheet.columns
+    if found.says[0] and found.counts[0]:
+        external = np.array([STRATEGIES.index(Strategy.EXTERNAL)], np.int8)
+        columns = replace(columns, strategy=external)
     names = seat_names([ballot.id for ballot in verdict.ballots])
-    ballots = [
-        _ballot_at(ballot, threshold)
-        for name, ballot in zip(names, verdict.ballots, strict=True)
-        if name != dropped
-    ]
-    return _Panel(ballots, [b.score for b in ballots], [b.weight for b in ballots], tally(ballots))
+    seats = np.arange(len(names)).reshape(-1, 1)
+    return Panels(replace(columns, names=tuple(names), juror=seats), exact=True)
 
 
-def _result(verdict: Verdict, variant: Variant, panel: _Panel) -> PolicyResult:
-    policy = verdict.policy
-    if variant.strategy is None and said_labels(verdict) and recount(verdict, _used(verdict)):
-        policy = replace(policy, strategy=Strategy.EXTERNAL)
-    if variant.strategy is not None and variant.strategy is not policy.strategy:
-        policy = replace(policy, strategy=variant.strategy)
-    if variant.threshold is not None:
-        policy = replace(policy, threshold=variant.threshold)
+def _results(panels: Panels, variant: Variant) -> tuple[list[float | None], list[Decision | None]]:
+    """Return the value and the decision of each panel, whose ballots are those of the variant."""
+    found = under(panels, variant)
+    value, decision = found.value, found.decision
     if variant.outliers is not None:
-        scores = [score for score in panel.scores if score is not None]
-        mean_ = VALUES[variant.outliers](scores) if scores else None
-        method = STRATEGIES[Strategy.MEAN]
-        return PolicyResult(variant, mean_, method.decide(panel.votes, mean_, policy))
-    used = rule_for(policy, panel.ballots, verdict.regime).used
-    if used is None:
-        return PolicyResult(variant, mean(panel.scores), None)
-    if variant.quorum is not None:
-        # Set after rule_for, because a quorum alone must not change which strategy decides.
-        policy = replace(policy, quorum=variant.quorum)
-    if variant.supermajority is not None:
-        policy = replace(policy, supermajority=variant.supermajority)
-    method, cut = STRATEGIES[used], _UNCUT
-    if used is Strategy.TRIMMED_MEAN:
-        cut = _trim_under(verdict, variant, panel.scores)
-    value = method.value(Sheet(panel.scores, panel.weights, panel.votes, cut))
-    return PolicyResult(variant, value, method.decide(panel.votes, value, policy))
-
-
-def _used(verdict: Verdict) -> Strategy | None:
-    return rule_for(verdict.policy, verdict.ballots, verdict.regime).used
-
-
-_UNCUT = trim((), 0.0)
-
-
-def _trim_under(verdict: Verdict, variant: Variant, scores: Sequence[float | None]) -> Trim:
-    fraction = variant.fraction
-    if fraction is None:
-        fraction = verdict.trim.fraction_under(verdict.policy)
-    return trim(scores, fraction, variant.rounding or verdict.trim.rounding or Rounding.DOWN)
-
-
-def _ballot_at(ballot: Ballot, threshold: float | None) -> Ballot:
-    """Return the ballot at another threshold: its score votes, unless it withheld its vote."""
-    if threshold is None or ballot.score is None or ballot.withheld:
-        return ballot
-    vote = ballot.score >= threshold - SLACK
-    return ballot if vote is ballot.vote else dataclasses.replace(ballot, vote=vote)
+        rule = VALUES[variant.outliers]
+        given = [row[~np.isnan(row)].tolist() for row in found.columns.scores.T]
+        value = np.array([rule(scores) if scores else np.nan for scores in given])
+        decision = found.compared(value, cautious=False)
+    values = [None if np.isnan(one) else one for one in value.tolist()]
+    return values, [None if one == NOTHING else DECISIONS[one] for one in decision.tolist()]
 
 
 MOST_TRIES = 400
@@ -131,42 +90,39 @@ def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
     """
     if variant.group is not Group.RULES:
         return ()
-    [base] = outcomes(verdict, [variant])
-    seated = sum(ballot.usable for ballot in verdict.ballots)
-    offers = sorted({0.0, 1.0, *(b.score for b in verdict.ballots if b.score is not None)})
+    panels = _panels(verdict)
+    columns = panels.columns
+    usable = np.flatnonzero((~columns.missing & ~columns.not_asked)[:, 0]).tolist()
+    offers = sorted({0.0, 1.0, *columns.scores[~np.isnan(columns.scores)].tolist()})
     if variant.outliers is None:
         offers = [0.0, 1.0]
+    [value], [decision] = _results(changed(panels, variant), variant)
+    base = PolicyResult(variant, value, decision)
     return tuple(
-        _attack(base, verdict, variant, bought, offers)
-        for bought in range(1, seated + 1)
-        if math.comb(seated, bought) * len(offers) <= MOST_TRIES
+        _attack(base, columns, list(combinations(usable, bought)), offers)
+        for bought in range(1, len(usable) + 1)
+        if math.comb(len(usable), bought) * len(offers) <= MOST_TRIES
     )
 
 
 def _attack(
-    base: PolicyResult, verdict: Verdict, variant: Variant, bought: int, offers: Sequence[float]
+    base: PolicyResult, columns: Columns, groups: list[tuple[int, ...]], offers: Sequence[float]
 ) -> Attack:
-    threshold = verdict.policy.threshold
-    line = 0.5 if threshold is None else threshold
-    found: list[PolicyResult] = []
-    for chosen in combinations((one.seat for one in verdict.ballots if one.usable), bought):
-        for offer in offers:
-            ballots = tuple(
-                dataclasses.replace(
-                    one,
-                    score=None if one.score is None else offer,
-                    vote=offer >= line - SLACK,
-                    withheld=False,
-                )
-                if one.seat in chosen
-                else one
-                for one in verdict.ballots
-            )
-            found += outcomes(replace(verdict, ballots=ballots), [variant])
-    values = [one.value for one in found if one.value is not None]
-    low, high = min(values, default=None), max(values, default=None)
+    line = 0.5 if np.isnan(columns.threshold[0]) else float(columns.threshold[0])
+    tries = columns.at(np.zeros(len(groups) * len(offers), np.int64))
+    bought = np.zeros(tries.scores.shape, np.bool_)
+    for at, (group, _) in enumerate(product(groups, offers)):
+        bought[list(group), at] = True
+    paid = np.tile(np.array(offers), len(groups))
+    scores = np.where(bought & ~np.isnan(tries.scores), paid, tries.scores)
+    votes = np.where(bought, paid >= line - SLACK, tries.votes).astype(np.int8)
+    tries = replace(tries, scores=scores, votes=votes, withheld=tries.withheld & ~bought)
+    values, decisions = _results(Panels(tries, exact=True), base.variant)
+    known = [value for value in values if value is not None]
+    low = min(known, default=None)
+    high = max(known, default=None)
     change = None
     if base.value is not None and low is not None and high is not None:
         change = max(base.value - low, high - base.value, 0.0)
-    others = {one.decision for one in found} - {base.decision}
-    return Attack(bought, low, high, change, tuple(sorted(others, key=str)))
+    others = set(decisions) - {base.decision}
+    return Attack(len(groups[0]), low, high, change, tuple(sorted(others, key=str)))

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import cast
 
+import numpy as np
 from msgspec.structs import replace
 
-from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict
-from reviewdesk.domain.jury.agreement import stopped_early
-from reviewdesk.domain.jury.stopping import can_turn
+from reviewdesk.domain.jury.stopping import turnable
+from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.run.packing import seat_names
-from reviewdesk.domain.verdict import Decision, Status, Verdict, read_ballot
+from reviewdesk.domain.verdict import Status, Verdict, read_ballot
 from reviewdesk.domain.whatif.policies import Variant
+
+_TOGETHER = 500
+"""Verdicts that are replayed together."""
 
 
 @dataclass(slots=True)
@@ -59,21 +63,30 @@ def replay(
     decisions are computed from the ballots.
     """
     found: list[Replay] | None = None
-    for verdict in verdicts:
-        seats = dict(
-            zip(
-                seat_names([one.id for one in verdict.ballots]), verdict.body["jurors"], strict=True
-            )
-        )
-        names = tuple(order) or tuple(seats)
+    waiting = iter(verdicts)
+    while some := list(islice(waiting, _TOGETHER)):
         if found is None:
+            names = tuple(order) or tuple(_seats(some[0]))
             found = [_start(variant, names) for variant in variants]
         for one in found:
-            if stopped_early(verdict.ballots) or not set(one.order) <= set(seats):
-                one.left_out += 1
-            else:
-                _count(one, verdict, [seats[name] for name in one.order])
+            seated = [_seats(verdict) for verdict in some]
+            fit = [
+                (verdict, [seats[name] for name in one.order])
+                for verdict, seats in zip(some, seated, strict=True)
+                if not _stopped(verdict) and set(one.order) <= set(seats)
+            ]
+            one.left_out += len(some) - len(fit)
+            _count(one, fit)
     return tuple(found or [_start(variant, order) for variant in variants])
+
+
+def _seats(verdict: Verdict) -> dict[str, CanonicalBallot]:
+    names = seat_names([one.id for one in verdict.ballots])
+    return dict(zip(names, verdict.body["jurors"], strict=True))
+
+
+def _stopped(verdict: Verdict) -> bool:
+    return any(one.status is Status.NOT_ASKED for one in verdict.ballots)
 
 
 def _start(variant: Variant, order: Sequence[str]) -> Replay:
@@ -81,28 +94,33 @@ def _start(variant: Variant, order: Sequence[str]) -> Replay:
     return Replay(variant, names, asked=dict.fromkeys(names, 0))
 
 
-def _count(found: Replay, verdict: Verdict, jurors: Sequence[CanonicalBallot]) -> None:
-    whole = _panel(verdict, found.variant, jurors, len(jurors))
-    made = whole
+def _count(found: Replay, panels: Sequence[tuple[Verdict, Sequence[CanonicalBallot]]]) -> None:
+    """Ask the jurors of panels one after the other, each until nothing can turn its decision."""
+    if not panels:
+        return
+    every = [_panel(one, found.variant, jurors, len(jurors)) for one, jurors in panels]
+    whole = verdicts_of(every).decision
+    made = whole.copy()
+    open_ = np.arange(len(panels))
     for count, name in enumerate(found.order, 1):
-        found.asked[name] += 1
-        made = _panel(verdict, found.variant, jurors, count)
-        if not can_turn(made):
+        found.asked[name] += len(open_)
+        some = [panels[at] for at in open_.tolist()]
+        now = verdicts_of([_panel(one, found.variant, jurors, count) for one, jurors in some])
+        made[open_] = now.decision
+        last = count == len(found.order)
+        found.stopped += 0 if last else int((~turnable(now)).sum())
+        open_ = open_[turnable(now)]
+        if not len(open_):
             break
-    found.verdicts += 1
-    found.stopped += stopped_early(made.ballots)
-    found.same += _decision(made) is _decision(whole)
-
-
-def _decision(verdict: Verdict) -> Decision | None:
-    return assess(verdict).decision
+    found.verdicts += len(panels)
+    found.same += int((made == whole).sum())
 
 
 def _panel(
     verdict: Verdict, variant: Variant, jurors: Sequence[CanonicalBallot], count: int
 ) -> Verdict:
     """Return the verdict of these jurors, of whom the first ``count`` were asked."""
-    policy, trim = verdict.policy, verdict.trim
+    policy = verdict.policy
     policy = replace(
         policy,
         strategy=variant.strategy or policy.strategy,
@@ -113,22 +131,15 @@ def _panel(
     said = jurors if variant.threshold is None else [_voting_by_score(one) for one in jurors]
     bodies = [one if seat < count else _not_asked(one) for seat, one in enumerate(said)]
     body: CanonicalVerdict = {"id": verdict.id, "case": verdict.body["case"], "jurors": bodies}
+    stated = verdict.body.get("trim") or {}
+    fraction = stated.get("fraction") if variant.fraction is None else variant.fraction
+    rounding = variant.rounding or stated.get("rounding")
+    body["trim"] = {"fraction": fraction, "rounding": rounding}
     return replace(
         verdict,
         body=body,
         policy=policy,
         ballots=tuple(read_ballot(seat, one, policy) for seat, one in enumerate(bodies)),
-        decision=None,
-        score=None,
-        agreement=None,
-        band=None,
-        trim=replace(
-            trim,
-            low=None,
-            high=None,
-            fraction=trim.fraction if variant.fraction is None else variant.fraction,
-            rounding=variant.rounding or trim.rounding,
-        ),
     )
 
 

@@ -11,6 +11,7 @@ from itertools import groupby
 import numpy as np
 from msgspec import Struct
 
+from reviewdesk.domain.jury.panels import Panels
 from reviewdesk.domain.jury.supermajority import exact_share
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import weigh
@@ -27,7 +28,7 @@ from reviewdesk.domain.run.columns import (
 )
 from reviewdesk.domain.stats.calibration import Rows, counters_of, numbered
 from reviewdesk.domain.verdict import SLACK, Decision
-from reviewdesk.domain.whatif.bulk import Panels
+from reviewdesk.domain.whatif.bulk import changed, under
 from reviewdesk.domain.whatif.policies import PolicyCounts, Result, Variant, most_seated
 
 _PASS, _FAIL = DECISIONS.index(Decision.PASS), DECISIONS.index(Decision.FAIL)
@@ -138,13 +139,14 @@ def _decided(
     # Variants that change the ballots in the same way are adjacent, so that one changed form of
     # them is in memory at a time.
     for ballots, same in groupby(variants, _ballots):
-        changed = panels.under(ballots)
+        ours = changed(panels, ballots)
         for variant in same:
-            made = changed.decide(variant)
-            valued = bool((changed.valued(variant) | ~_is_decided(made)).all())
+            found = under(ours, variant)
+            made = found.decision
+            valued = bool((found.valued | ~_is_decided(made)).all())
             own = is_own(columns, variant)
-            yield changed, made, _counts(columns, made, variant, valued=valued, own=own)
-        del changed
+            yield found, made, _counts(columns, made, variant, valued=valued, own=own)
+        del ours
 
 
 def _ballots(variant: Variant) -> Variant:
@@ -155,7 +157,7 @@ def _ballots(variant: Variant) -> Variant:
 def _result(panels: Panels, made: Small, found: PolicyCounts, labels: Truths) -> Result:
     # One mapping to a confidence serves all verdicts that the policy decides.
     source = SUPPORT if found.valued else VOTE_SHARE
-    figures = counters_of(_rows(panels, found.variant, made, source, labels))
+    figures = counters_of(_rows(panels, made, source, labels))
     return Result(
         variant=found.variant,
         flipped=found.flipped,
@@ -178,14 +180,15 @@ def _is_decided(decision: Small) -> Bools:
     return found
 
 
-def _rows(panels: Panels, variant: Variant, made: Small, source: str, labels: Truths) -> Rows:
+def _rows(panels: Panels, made: Small, source: str, labels: Truths) -> Rows:
     """Return the labelled verdicts that the policy decides, as calibration rows."""
     kept = _is_decided(made[labels.row])
     row = labels.row[kept]
     # Values are computed exactly, so only for the labelled panels.
     labelled, passed = panels.at(row), made[row] == _PASS
     by_value = source == SUPPORT
-    sure = labelled.values(variant) if by_value else labelled.passes / labelled.answered
+    cast = labelled.cast
+    sure = labelled.value if by_value else cast.passes / cast.answered
     return Rows(
         np.where(passed, sure, 1 - sure),
         passed == labels.good[kept],

@@ -16,8 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from reviewdesk.domain.canonical import CanonicalAnswer, without_nulls
-from reviewdesk.domain.jury.label_rules import label_decision
-from reviewdesk.domain.jury.label_words import LabelRules
+from reviewdesk.domain.jury.label_words import LabelRules, label_decision
 from reviewdesk.domain.panel.prompt import breach
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Decision, Status, folded

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from typing import Any
 
-from reviewdesk.domain.jury.label_rules import label_decision
+from reviewdesk.domain.jury.label_words import label_decision
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Decision, folded
 from reviewdesk.reports.canonical.rules import is_time

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reviewdesk.domain.jury.label_rules import label_decision
+from reviewdesk.domain.jury.label_words import label_decision
 
 _FRACTION = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*\Z", re.ASCII)
 

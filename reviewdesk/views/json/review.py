@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from reviewdesk.domain.assessment.flag_words import Breach, kinds
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.assessment.history import remarks, trail
 from reviewdesk.domain.assessment.seats import Seat, ballot_counts
-from reviewdesk.domain.audit.mismatches import Breach, kinds
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.rerun import Rerun, changes, flipped
 from reviewdesk.domain.records import SUGGESTION, Event, Item, Loaded, QueueRow, Run

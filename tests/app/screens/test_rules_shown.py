@@ -3,7 +3,7 @@ from __future__ import annotations
 from msgspec.structs import fields
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.jury.rule import Decisions
+from reviewdesk.domain.assessment.result import Decisions
 from reviewdesk.domain.jury.strategies import STRATEGIES
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.views.jury import rules

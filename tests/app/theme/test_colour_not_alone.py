@@ -18,9 +18,9 @@ from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.paint.plots import strip_plot
 from reviewdesk.app.paint.rows import queue_line
 from reviewdesk.desk import Desk
-from reviewdesk.domain.assessment.assess import Seat, State
+from reviewdesk.domain.assessment.flag_words import Breach, Mismatch
 from reviewdesk.domain.assessment.flags import Flag, FlagNote
-from reviewdesk.domain.audit.mismatches import Breach, Mismatch
+from reviewdesk.domain.assessment.seats import Seat, State
 from reviewdesk.domain.records import Event, Item, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision, Status
 from reviewdesk.reports.bytes.source import Source
@@ -102,9 +102,7 @@ SEATS: dict[str, Callable[[Seat], Seat]] = {
         seat, ballot=dataclasses.replace(seat.ballot, vote=not seat.ballot.vote)
     ),
     "no vote": lambda seat: replace(seat, ballot=dataclasses.replace(seat.ballot, vote=None)),
-    "contradiction": lambda seat: replace(
-        seat, ballot=dataclasses.replace(seat.ballot, contradicts=True)
-    ),
+    "contradiction": lambda seat: replace(seat, contradicts=True),
     "abstained": lambda seat: replace(
         seat, ballot=dataclasses.replace(seat.ballot, status=Status.ABSTAINED), state=State.FAILED
     ),

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assessment.assess import Assessment, State, assess
+from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.assessment.seats import State
 from reviewdesk.domain.verdict import Band, Decision, Status, Strategy
 from reviewdesk.reports.canonical.rules import verdict_problem
 from tests.domain.bodies import MODELS, bodies, body, juror, maybe, panel, read

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from reviewdesk.domain.assessment.assess import State, assess
+from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.seats import State
 from reviewdesk.domain.verdict import Strategy
 from tests.domain.bodies import bodies, panel, read
 

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from reviewdesk.domain.assessment.assess import Assessment, assess
-from reviewdesk.domain.jury.trim import trim, trim_count
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.jury.scores import trim
+from reviewdesk.domain.jury.trim import trim_count
 from reviewdesk.domain.verdict import Decision, Strategy
 from tests.domain.bodies import body, juror, panel, read
 

@@ -13,7 +13,7 @@ from reviewdesk.domain.assessment.history import remarks
 from reviewdesk.domain.jury.agreement import closeness, unit_alpha
 from reviewdesk.domain.jury.band import band
 from reviewdesk.domain.jury.quorum import quorum_met
-from reviewdesk.domain.jury.strategies import weighted_average
+from reviewdesk.domain.jury.scores import weighted_average
 from reviewdesk.domain.jury.trim import trim_count
 from reviewdesk.domain.verdict import Band, Decision, Rounding
 from tests.domain.bodies import body, juror, panel, read, values

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.audit.mismatches import Breach, kinds
+from reviewdesk.domain.assessment.flag_words import Breach, kinds
 from tests.domain.bodies import bodies, body, juror, panel, read
 
 

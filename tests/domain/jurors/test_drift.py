@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jurors.drift import Moments, Offsets, drifts, earlier, offsets, seats, welch
 from reviewdesk.domain.jurors.facts import Windows
 from reviewdesk.domain.run.columns import Columns
@@ -19,7 +18,7 @@ VALUES = st.lists(st.integers(-50, 50).map(lambda step: step / 50), max_size=30)
 def laid_out(*bodies: dict[str, object]) -> Columns:
     """The bodies as columns, with keys 100, 101, ..."""
     verdicts = [read(one, threshold=0.5) for one in bodies]
-    return columns((100 + i, verdict, assess(verdict)) for i, verdict in enumerate(verdicts))
+    return columns((100 + i, verdict) for i, verdict in enumerate(verdicts))
 
 
 def of(values: list[float]) -> Offsets:

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jurors.pairs import Alike, JurorPair, pairs
 from tests.domain.bodies import GRID, body, columns, juror, maybe, read
 
 
 def found(*panels: dict[str, Any]) -> tuple[JurorPair, ...]:
     verdicts = map(read, panels)
-    return pairs(columns((n, verdict, assess(verdict)) for n, verdict in enumerate(verdicts)))
+    return pairs(columns((n, verdict) for n, verdict in enumerate(verdicts)))
 
 
 def test_a_pair_by_hand() -> None:

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jurors.accuracy import LabelledPanel, count
 from reviewdesk.domain.jurors.rates import Apart, design, labelled, paired, rates, weighted
 from reviewdesk.domain.jurors.strata import (
@@ -158,7 +157,7 @@ def many(*seats: list[float]) -> Columns:
     words = ["pass" if sum(scores) >= len(scores) / 2 else "fail" for scores in seats]
     bodies_ = [panel(*scores, decision=word) for scores, word in zip(seats, words, strict=True)]
     verdicts = [read(one, threshold=0.5) for one in bodies_]
-    return columns((i, verdict, assess(verdict)) for i, verdict in enumerate(verdicts))
+    return columns((i, verdict) for i, verdict in enumerate(verdicts))
 
 
 def test_the_panel_beats_every_juror_or_the_best_beats_the_others() -> None:
@@ -204,7 +203,7 @@ def test_the_counts_are_those_of_one_verdict_at_a_time(
         for scores, word, truth in found
     ]
     read_ = [read(said, threshold=0.5) for said, _ in made]
-    run = columns((i, one, assess(one)) for i, one in enumerate(read_))
+    run = columns((i, one) for i, one in enumerate(read_))
     said = labels([0] * len(made), [PASS if truth else FAIL for _, truth in made])
     expected = count(
         LabelledPanel(body_, Policy(threshold=0.5), word, truth)
@@ -223,7 +222,7 @@ def test_a_trim_that_a_report_states_goes_before_ours() -> None:
     said = body(*(juror(f"j{i}", s) for i, s in enumerate((0.1, 0.2, 0.3, 0.8, 0.9))))
     said |= {"decision": "pass", "strategy": "trimmed_mean", "trim_fraction": 0.2}
     one = read(said, threshold=0.5)
-    run = columns([(0, one, assess(one))])
+    run = columns([(0, one)])
     # Three dissent and none alone: ours leaves out the first, the report says the second.
     assert [name for name, mask in lone_dissents(run, {}).items() if mask.any()] == ["j0"]
     stated = lone_dissents(run, {0: {1, 4}})

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import krippendorff
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from reviewdesk.domain.jury.agreement import (
     ADR_NULL,
     closeness,
+    codes_of,
     levels_null,
     r_wg,
     sample_variance,
@@ -152,8 +154,8 @@ def test_closeness(scores: tuple[float, ...], expected: float) -> None:
 def test_the_share_of_pairs_counted_pair_by_pair(votes: list[bool]) -> None:
     pairs = list(itertools.combinations(votes, 2))
     expected = sum(a is b for a, b in pairs) / len(pairs)
-    assert share_of_pairs(votes) == pytest.approx(expected)
-    assert share_of_pairs(votes[:1]) is None
+    assert share_of_pairs(codes_of(votes))[0] == pytest.approx(expected)
+    assert math.isnan(share_of_pairs(codes_of(votes[:1]))[0])
 
 
 @pytest.mark.parametrize("levels", [2, 3, 5, 7])

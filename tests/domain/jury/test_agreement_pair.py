@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 
 from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.flag_words import Breach
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.audit.mismatches import Breach
-from reviewdesk.domain.jury.agreement import AgreementPair, AgreementSource
+from reviewdesk.domain.enums import AgreementSource
 from reviewdesk.domain.jury.band import band
+from reviewdesk.domain.jury.records import AgreementPair
 from reviewdesk.domain.verdict import Band
 from tests.domain.bodies import bodies, panel, read
 

@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from reviewdesk import Juror, Panel, UsageError, aggregate, ballot
-from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.jury.stopping import reachable
+from reviewdesk.domain.jury.verdicts import verdicts_of
+from reviewdesk.domain.run.packing import DECISIONS
 from reviewdesk.domain.verdict import (
     Ballot,
     Decision,
@@ -205,7 +208,8 @@ def sides(*said: str | None, strategy: str) -> set[str | None]:
         ballot(f"j{seat}", label=word) if word else ballot(f"j{seat}", status="not_asked")
         for seat, word in enumerate(said)
     ]
-    return {*reachable(Panel(strategy, **LABELS).verdict(ballots))}
+    [bits] = reachable(verdicts_of([Panel(strategy, **LABELS).verdict(ballots)]), missing=False)
+    return {one for code, one in enumerate((*DECISIONS, None)) if bits >> code & 1}
 
 
 def test_a_panel_of_labels_stops_when_no_other_label_can_win() -> None:

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.jury.family import Family, bias_warning, family, relatives, same_family
-from reviewdesk.domain.verdict import Ballot, Band, Generator
+from reviewdesk.domain.verdict import Ballot, Generator
 from tests.domain.bodies import body, juror, read
 
 UNKNOWN = st.sampled_from([None, "", "house-model", "acme/judge-1", "o2-mini", "octo"])
@@ -109,18 +110,18 @@ def test_same_family(generator: str, models: tuple[str, ...], shared: bool | Non
     assert same_family(_jurors(*models), Generator(generator)) is shared
 
 
-@pytest.mark.parametrize("agreed", [*Band, None])
+@pytest.mark.parametrize("low", [True, False])
 @pytest.mark.parametrize("shared", [True, False, None])
-def test_the_warning_needs_low_agreement_and_a_relative(
-    agreed: Band | None, shared: bool | None
-) -> None:
-    warned = bias_warning(_jurors("claude-4", "gpt-4o"), Generator("claude-3"), agreed, shared)
-    assert (warned is not None) == (agreed is Band.LOW and shared is True)
+def test_the_warning_needs_low_agreement_and_a_relative(low: bool, shared: bool | None) -> None:
+    warned = bias_warning(
+        _jurors("claude-4", "gpt-4o"), Generator("claude-3"), low=low, shared=shared
+    )
+    assert (warned is not None) == (low and shared is True)
 
 
 def test_the_warning_names_the_relatives_and_nobody_else() -> None:
     seats = _jurors("claude-4", "gpt-4o", "claude-3")
-    warned = bias_warning(seats, Generator("anthropic/claude-3"), Band.LOW, shared=True)
+    warned = bias_warning(seats, Generator("anthropic/claude-3"), low=True, shared=True)
     assert warned is not None
     assert "j0, j2" in warned
     assert "j1" not in warned
@@ -128,7 +129,7 @@ def test_the_warning_names_the_relatives_and_nobody_else() -> None:
 
 
 def test_a_reported_kinship_that_the_models_do_not_show_still_warns() -> None:
-    warned = bias_warning(_jurors("house-model"), Generator(None), Band.LOW, shared=True)
+    warned = bias_warning(_jurors("house-model"), Generator(None), low=True, shared=True)
     assert warned is not None
     assert "j0" not in warned
 

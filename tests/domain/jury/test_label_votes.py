@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assessment.assess import Assessment, State, assess
-from reviewdesk.domain.audit.stated_rule import label_mismatch
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.assessment.seats import State
+from reviewdesk.domain.audit.stated_rule import Row, label_mismatch
 from reviewdesk.domain.jury.ballot import ballot
-from reviewdesk.domain.jury.label_rules import BY_ORDER, BY_PRIORITY, label_decision, label_vote
-from reviewdesk.domain.jury.label_words import LabelRules
+from reviewdesk.domain.jury.label_rules import TIES, label_vote
+from reviewdesk.domain.jury.label_words import LabelRules, label_decision
+from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.verdict import Ballot, Decision, Status
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import body, juror, maybe, read
@@ -90,12 +93,12 @@ def test_a_failed_label_is_no_label_beside_a_score() -> None:
 def test_who_breaks_a_tie() -> None:
     ballots = cast("SPLIT", "REJECT", "KEEP", "REJECT", "KEEP")
     seen = label_vote(ballots)
-    assert (seen.label, seen.tie, seen.tied) == ("REJECT", BY_ORDER, ("REJECT", "KEEP"))
+    assert (seen.label, seen.tie, seen.tied) == ("REJECT", TIES[1], ("REJECT", "KEEP"))
     chosen = label_vote(ballots, "majority", LabelRules(priority=("MERGE", "keep")))
-    assert (chosen.label, chosen.tie) == ("KEEP", BY_PRIORITY)
+    assert (chosen.label, chosen.tie) == ("KEEP", TIES[2])
     # A priority for a label that is not among the first breaks nothing.
     other = label_vote(ballots, "majority", LabelRules(priority=("SPLIT",)))
-    assert (other.label, other.tie) == ("REJECT", BY_ORDER)
+    assert (other.label, other.tie) == ("REJECT", TIES[1])
 
 
 def _weighty(*said: tuple[str, float | None, float | None]) -> list[Ballot]:
@@ -129,13 +132,13 @@ def test_a_confidence_that_is_missing_weighs_nothing_beside_others() -> None:
 def test_weighted_ties_forgive_the_arithmetic() -> None:
     # .1 + .2 is not .3 in floats, and is a tie all the same.
     ballots = _weighty(("KEEP", 1.0, 0.3), ("REJECT", 1.0, 0.1), ("REJECT", 1.0, 0.2))
-    assert label_vote(ballots, "weighted_vote").tie == BY_ORDER
+    assert label_vote(ballots, "weighted_vote").tie == TIES[1]
     # Of finite weights without a finite sum the two outweigh the one.
     huge = _weighty(("KEEP", 1.7e308, 1.0), ("REJECT", 1.7e308, 1.0), ("REJECT", 1.7e308, 1.0))
     assert label_vote(huge, "weighted_vote").label == "REJECT"
     # Nobody is sure of anything: every label is level at 0.
     unsure = _weighty(("KEEP", 1.0, 0.0), ("REJECT", 1.0, 0.0))
-    assert (label_vote(unsure, "weighted_vote").tie) == BY_ORDER
+    assert (label_vote(unsure, "weighted_vote").tie) == TIES[1]
 
 
 def test_a_rule_of_ones_own_sees_the_usable_ballots() -> None:
@@ -264,6 +267,11 @@ def test_why_a_label_decides_nothing() -> None:
     assert reasons["no_verdict"] == "the labels come to SPLIT, which is neither pass nor fail"
 
 
+def mismatch(value: Any) -> str | None:
+    verdict = read(value)
+    return label_mismatch(Row(verdict, verdicts_of([verdict]), 0))
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -285,7 +293,7 @@ def test_why_a_label_decides_nothing() -> None:
     ],
 )  # fmt: skip
 def test_a_reported_label_is_held_to_its_own_rule(value: Any, text: str | None) -> None:
-    assert label_mismatch(read(value)) == text
+    assert mismatch(value) == text
 
 
 def test_a_weighted_vote_may_have_left_the_confidences_out() -> None:
@@ -296,6 +304,6 @@ def test_a_weighted_vote_may_have_left_the_confidences_out() -> None:
         strategy="weighted_vote",
     )
     # .4 against .9, or 2 against 1.
-    assert label_mismatch(read({**value, "label": "REJECT"})) is None
-    assert label_mismatch(read({**value, "label": "KEEP"})) is None
-    assert label_mismatch(read({**value, "label": "SPLIT"})) is not None
+    assert mismatch({**value, "label": "REJECT"}) is None
+    assert mismatch({**value, "label": "KEEP"}) is None
+    assert mismatch({**value, "label": "SPLIT"}) is not None

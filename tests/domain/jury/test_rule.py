@@ -2,26 +2,35 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.result import Decisions, Values
 from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
-from reviewdesk.domain.jury.rule import Decisions, Values, decide, decision_by, score_by
-from reviewdesk.domain.jury.strategies import Votes, weighted_average
+from reviewdesk.domain.jury.scores import weighted_average
+from reviewdesk.domain.jury.strategies import STRATEGIES, Votes
 from reviewdesk.domain.verdict import Decision, Policy, Strategy
-from tests.domain.bodies import GRID, UNIT, maybe, values
+from tests.domain.bodies import GRID, UNIT, body, juror, maybe, panel, read, values
 
 PASS, FAIL, OPEN = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE
 COUNTS = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 HUNDREDTHS = st.integers(1, 100)
 
 
-def _decisions(votes: Votes, *scores: float | None, **policy: object) -> Decisions:
-    found = values(scores, [None] * len(scores), 0.2)
-    return decide(votes, found, Policy.from_body(policy))
+def _decisions(votes: Votes, *scores: float | None, **policy: Any) -> Decisions:
+    """Every rule's decision of a panel with such votes and scores; the others were not asked."""
+    seats = []
+    for seat in range(max(votes.seated, len(scores))):
+        score = scores[seat] if seat < len(scores) else None
+        vote = {"pass": seat < votes.passes} if seat < votes.answered else {}
+        silent = {"status": "not_asked"} if score is None and not vote else {}
+        seats.append(juror(f"j{seat}", score, **vote, **silent))
+    return assess(read(body(*seats), **policy)).decisions
 
 
 @pytest.mark.parametrize(
@@ -191,32 +200,32 @@ def test_majority_and_unanimity(
     assert (made.majority, made.unanimous) == (majority, unanimous)
 
 
-def test_a_single_juror_decides_alone_or_not_at_all() -> None:
-    nothing = _decisions(Votes(0, 0, 1))
-    assert decision_by(Strategy.SINGLE, nothing, Votes(1, 1, 1), Policy()) is PASS
-    assert decision_by(Strategy.SINGLE, nothing, Votes(0, 1, 1), Policy()) is FAIL
-    assert decision_by(Strategy.SINGLE, nothing, Votes(1, 2, 2), Policy()) is None
-    assert decision_by(Strategy.SINGLE, nothing, Votes(0, 0, 1), Policy()) is None
+@pytest.mark.parametrize(
+    ("votes", "decision"),
+    [((1, 1, 1), PASS), ((0, 1, 1), FAIL), ((1, 2, 2), None), ((0, 0, 1), None)],
+)
+def test_a_single_juror_decides_alone_or_not_at_all(
+    votes: tuple[int, int, int], decision: Decision | None
+) -> None:
+    assert STRATEGIES[Strategy.SINGLE].decide(Votes(*votes), Policy()) is decision
 
 
 @pytest.mark.parametrize(
-    "strategy",
-    [None, Strategy.EXTERNAL, Strategy.WEIGHTED_VOTE, Strategy.FIRST_DISAGREEMENT],
+    ("strategy", "score"),
+    [
+        # Mean .58, trimmed .667, median .7; equal weights.
+        ("median", 0.7),
+        ("trimmed_mean", 2 / 3),
+        ("highest", 0.9),
+        ("lowest", 0.0),
+        *((by_mean, 0.58) for by_mean in ("mean", "quorum", "external", "first_disagreement")),
+    ],
 )
-def test_a_rule_only_its_producer_knows_decides_nothing(strategy: Strategy | None) -> None:
-    made = _decisions(Votes(3, 3, 3), 0.9, 0.9, 0.9, threshold=0.5, quorum=0.5)
-    assert decision_by(strategy, made, Votes(3, 3, 3), Policy()) is None
-
-
-def test_score_by_strategy() -> None:
-    # As above: mean .58, trimmed .667, median .7; equal weights.
-    found = values([0.0, 0.5, 0.7, 0.8, 0.9], [None] * 5, 0.2)
-    assert score_by(Strategy.MEDIAN, found) == 0.7
-    assert score_by(Strategy.TRIMMED_MEAN, found) == pytest.approx(2 / 3)
-    assert score_by(Strategy.HIGHEST, found) == 0.9
-    assert score_by(Strategy.LOWEST, found) == 0.0
-    for by_mean in (Strategy.MEAN, Strategy.QUORUM, Strategy.EXTERNAL, None):
-        assert score_by(by_mean, found) == pytest.approx(0.58)
+def test_score_by_strategy(strategy: str, score: float) -> None:
+    found = assess(read(panel(0.0, 0.5, 0.7, 0.8, 0.9), strategy=strategy, threshold=0.5))
+    assert found.score == pytest.approx(score)
+    if strategy in {"external", "first_disagreement"}:
+        assert found.decision is None
 
 
 @given(st.lists(GRID, min_size=1, max_size=9), GRID)

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.jury.rule import Rule, rule_for
+from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.jury.strategies import Rule, rule_for
 from reviewdesk.domain.verdict import Decision, Policy, Strategy
 from tests.domain.bodies import body, juror, panel, read
 

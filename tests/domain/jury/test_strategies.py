@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields
 
-from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.jury.label_rules import LABEL_RULES
-from reviewdesk.domain.jury.rule import Decisions, Values, decide, decision_by, score_by
-from reviewdesk.domain.jury.strategies import STRATEGIES, Reads, Votes, strategy_named
-from reviewdesk.domain.verdict import Decision, Policy, Strategy
+from reviewdesk.domain.assessment.result import Assessment, Decisions, Values
+from reviewdesk.domain.jury.label_words import LABEL_RULES
+from reviewdesk.domain.jury.strategies import STRATEGIES, Reads, strategy_named
+from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import GRID, body, juror, maybe, panel, read, values
 
@@ -40,23 +40,6 @@ def test_everything_that_goes_over_strategies_takes_them_from_the_registry() -> 
     assert {s for s, method in STRATEGIES.items() if method.reads is Reads.LABELS} <= set(
         LABEL_RULES
     )
-
-
-@given(SEATS, st.sampled_from(Strategy), GRID, st.sampled_from([0.5, 0.67, "2/3", 1.0]))
-def test_the_decision_of_a_strategy_is_its_entrys_own(
-    seats: list[tuple[float | None, float]],
-    strategy: Strategy,
-    threshold: float,
-    quorum: float | str,
-) -> None:
-    scores, weights = [score for score, _ in seats], [weight for _, weight in seats]
-    cast = [score >= threshold for score in scores if score is not None]
-    votes = Votes(sum(cast), len(cast), len(scores))
-    policy = Policy(threshold=threshold, quorum=quorum)
-    found = values(scores, weights, 0.2, votes=votes)
-    made = decide(votes, found, policy)
-    own = STRATEGIES[strategy].decide(votes, score_by(strategy, found), policy)
-    assert decision_by(strategy, made, votes, policy) == own
 
 
 def test_an_unknown_strategy_is_refused_with_those_there_are() -> None:

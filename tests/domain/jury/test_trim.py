@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jury.trim import breakdown, trim, trim_count, trimmed_mean
+from reviewdesk.domain.jury.scores import trim, trimmed_mean
+from reviewdesk.domain.jury.trim import breakdown, trim_count
 from reviewdesk.domain.verdict import Rounding
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import GRID, maybe

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 import pytest
 from krippendorff import alpha as oracle
 
+from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.run.alphas import run_measures
 from reviewdesk.domain.run.columns import score_units, vote_units
-from reviewdesk.domain.run.measures import Measures, RunMeasures, Undefined
+from reviewdesk.domain.run.measures import RunMeasures, Undefined
 from reviewdesk.domain.stats.alpha import AlphaState, NominalState
-from tests.domain.bodies import packed, panel
+from tests.domain.bodies import packed, panel, read
 from tests.domain.run.test_packing import assessed
 
 Scores = list[list[float | None]]
@@ -25,7 +26,7 @@ TWELVE: Scores = [
 
 
 def measured(scores: Scores, **more: Any) -> RunMeasures:
-    found = packed(assessed(panel(*row, **more)) for row in scores)
+    found = packed(assessed(panel(*row, **more))[0] for row in scores)
     units, votes = score_units(found), NominalState.of(vote_units(found).T)
     state = AlphaState.of(units.T)
     return run_measures(found.names, found.quorums, lambda: [units], [], state, votes)
@@ -46,14 +47,13 @@ def test_the_alphas_are_those_of_the_public_package() -> None:
 
 
 def test_disagreement_is_the_sum_of_what_the_verdicts_add() -> None:
-    rows = [assessed(panel(*row)) for row in TWELVE]
-    masses = [Measures.of(made).mass for _, made in rows]
+    found = verdicts_of([read(panel(*row)) for row in TWELVE])
+    masses = found.mass.tolist()
     # .9 .8 .7: s² = .01, m = 3. .2 .3: s² = .005, m = 2. One score of three: none.
-    assert masses[0] == pytest.approx(0.03)
-    assert masses[1] == pytest.approx(0.01)
-    assert masses[9] is None
-    assert measured(TWELVE).mass == pytest.approx(sum(mass or 0 for mass in masses))
-    assert Measures.of(rows[0][1]).range == pytest.approx(0.2)
+    assert masses[:2] == pytest.approx([0.03, 0.01])
+    assert isnan(masses[9])
+    assert measured(TWELVE).mass == pytest.approx(sum(mass for mass in masses if not isnan(mass)))
+    assert found.range[0] == pytest.approx(0.2)
 
 
 NINE = TWELVE[:9]

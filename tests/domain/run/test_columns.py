@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.run.columns import DECISIONS, ROUNDINGS, STRATEGIES
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Strategy, verdict_from_body
@@ -17,7 +16,7 @@ POLICY = Policy(threshold=0.5, quorum="2/3", strategy=Strategy.TRIMMED_MEAN)
 def _row(key: int, *jurors: Any) -> Any:
     body: Any = {"id": f"v{key}", "case": {"test": "t"}, "jurors": list(jurors)}
     verdict = verdict_from_body(body, POLICY, Generator())
-    return key, verdict, assess(verdict)
+    return key, verdict
 
 
 def test_every_fact_of_a_panel_has_its_column() -> None:
@@ -38,7 +37,7 @@ def test_every_fact_of_a_panel_has_its_column() -> None:
     assert found.juror.T.tolist() == [[0, 1, 2], [1, 3, -1]]
     assert found.seated.tolist() == [3, 2]
     assert found.votes.T.tolist() == [[1, 1, -1], [-1, -1, -1]]
-    assert found.stated.T.tolist() == [[False, True, True], [False, False, False]]
+    assert found.withheld.T.tolist() == [[False, False, True], [False, False, False]]
     assert found.failed.T.tolist() == [[False, False, False], [True, False, False]]
     assert found.scores[:, 0].tolist() == [0.9, 0.2, 0.4]
     assert all(map(math.isnan, found.scores[:, 1]))

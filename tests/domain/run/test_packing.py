@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from math import isnan
 from typing import Any
 
@@ -11,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.run.columns import DECISIONS, unpacked
-from reviewdesk.domain.run.packing import COLUMNS, ROUNDINGS, STRATEGIES, PackedRun, Packer
+from reviewdesk.domain.run.packing import ROUNDINGS, STRATEGIES, PackedRun
 from reviewdesk.domain.verdict import (
     Decision,
     Generator,
@@ -23,7 +23,7 @@ from reviewdesk.domain.verdict import (
     Verdict,
     verdict_from_body,
 )
-from tests.domain.bodies import MODELS, STATUSES, UNIT, body, columns, fill, juror, packed
+from tests.domain.bodies import MODELS, STATUSES, UNIT, body, columns, juror, packed
 
 RULE = Policy(threshold=0.5, quorum="2/3", strategy=Strategy.MEAN)
 
@@ -67,7 +67,7 @@ def said(verdict: Verdict, made: Assessment) -> list[Any]:
         len(verdict.ballots),
         [ballot.score for ballot in verdict.ballots],
         [place[ballot.vote] for ballot in verdict.ballots],
-        ["pass" in juror for juror in verdict.body["jurors"]],
+        [ballot.usable and ballot.withheld for ballot in verdict.ballots],
         [ballot.status.failed for ballot in verdict.ballots],
         [ballot.weight for ballot in verdict.ballots],
         [ballot.id for ballot in verdict.ballots],
@@ -76,7 +76,7 @@ def said(verdict: Verdict, made: Assessment) -> list[Any]:
         made.rule.strategy,
         made.trim.fraction,
         made.trim.rounding,
-        made.ruled,
+        made.decision if made.decision is not Decision.ERROR else None,
         made.score,
     ]
 
@@ -93,7 +93,7 @@ def read(found: PackedRun, count: int) -> list[list[Any]]:
             int(laid.seated[i]),
             [known(score) for score in laid.scores[: laid.seated[i], i]],
             laid.votes[: laid.seated[i], i].tolist(),
-            laid.stated[: laid.seated[i], i].tolist(),
+            (laid.withheld & ~laid.missing & ~laid.not_asked)[: laid.seated[i], i].tolist(),
             laid.failed[: laid.seated[i], i].tolist(),
             [known(weight) for weight in laid.weights[: laid.seated[i], i]],
             [laid.names[j].partition("#")[0] for j in laid.juror[: laid.seated[i], i]],
@@ -112,26 +112,17 @@ def read(found: PackedRun, count: int) -> list[list[Any]]:
 @given(RAGGED)
 def test_the_columns_say_what_the_verdicts_say(bodies: list[Any]) -> None:
     rows = [assessed(made) for made in bodies]
-    assert read(packed(rows), len(rows)) == [said(*row) for row in rows]
-
-
-def in_windows(rows: Sequence[tuple[Verdict, Assessment]], size: int) -> PackedRun:
-    packer, parts = Packer(), []
-    for start in range(0, len(rows) + 1, size):
-        fill(packer, rows[start : start + size])
-        parts.append(packer.window())
-    joined = {name: b"".join(part[name] for part in parts) for name in COLUMNS}
-    return PackedRun(joined, packer.names, packer.quorums)
+    assert read(packed(one for one, _ in rows), len(rows)) == [said(*row) for row in rows]
 
 
 @given(RAGGED, st.integers(1, 4))
 def test_windows_behind_each_other_are_the_whole(bodies: list[Any], size: int) -> None:
-    rows = [assessed(made) for made in bodies]
-    assert in_windows(rows, size) == packed(rows)
+    rows = [assessed(made)[0] for made in bodies]
+    assert packed(rows, size) == packed(rows)
 
 
 def test_the_bytes_are_the_same_on_every_machine() -> None:
-    found = packed([assessed(body(juror("a", 0.25), juror("b", None, status="timeout")))])
+    found = packed([assessed(body(juror("a", 0.25), juror("b", None, status="timeout")))[0]])
     # Little end first: 0.25, then NaN for the juror that gave none.
     assert found.columns["scores"][:8] == struct.pack("<d", 0.25)
     assert struct.unpack("<2d", found.columns["scores"])[1] != 0.25
@@ -157,6 +148,6 @@ def test_every_code_has_a_place_that_stays() -> None:
 
 def test_keys_of_other_verdicts_are_refused() -> None:
     rows = [assessed(body(juror("a", 0.5)))]
-    assert columns((7, *row) for row in rows).key.tolist() == [7]
+    assert columns((7, verdict) for verdict, _ in rows).key.tolist() == [7]
     with pytest.raises(ValueError, match="2 keys"):
-        unpacked(packed(rows), range(2))
+        unpacked(packed(one for one, _ in rows), range(2))

@@ -14,13 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.jury.rule import decision_by, score_by
-from reviewdesk.domain.run.columns import DECISIONS
+from reviewdesk.domain.jury.panels import Panels
+from reviewdesk.domain.jury.scores import exact_sums
+from reviewdesk.domain.jury.strategies import STRATEGIES as METHODS
+from reviewdesk.domain.jury.strategies import Votes
+from reviewdesk.domain.run.columns import DECISIONS, Columns
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.stats.dense import ranked
-from reviewdesk.domain.verdict import Decision, Rounding, Strategy
-from reviewdesk.domain.whatif.bulk import Panels
-from reviewdesk.domain.whatif.bulk_scores import exact_sums
+from reviewdesk.domain.verdict import Decision, Policy, Rounding, Strategy
+from reviewdesk.domain.whatif.bulk import changed, under
 from reviewdesk.domain.whatif.policies import STRATEGIES, Variant
 from tests.domain.bodies import GRID, UNIT, bodies, body, columns, juror, maybe, panel, read
 
@@ -62,6 +64,10 @@ def variants(draw: st.DrawFn) -> Variant:
     )
 
 
+def few(votes: Votes, policy: Policy) -> Decision | None:
+    return Decision.ERROR if votes.too_few(policy) else None
+
+
 def alone(value: Any, variant: Variant) -> tuple[float | None, Decision | None]:
     """One panel under a variant: its report rewritten by hand, then read and assessed.
 
@@ -89,16 +95,23 @@ def alone(value: Any, variant: Variant) -> tuple[float | None, Decision | None]:
     verdict = read(value)
     made, policy = assess(verdict), verdict.policy
     used = made.rule.used
-    return score_by(used, made.values), decision_by(used, made.decisions, made.votes, policy)
+    name = used.value if used else ""
+    value = getattr(made.values, name, made.values.mean)
+    if used is Strategy.SINGLE:
+        return value, METHODS[used].decide(made.votes, policy)
+    return value, getattr(made.decisions, name, few(made.votes, policy) if used else None)
+
+
+def varied(found: Columns, variant: Variant) -> Panels:
+    return under(changed(Panels(found), variant), variant)
 
 
 def together(values: list[Any], variant: Variant) -> list[tuple[float | None, Any]]:
-    read_ = [(key, verdict, assess(verdict)) for key, verdict in enumerate(map(read, values))]
-    panels = Panels(columns(read_)).under(variant)
-    values_ = panels.at(np.arange(len(values))).values(variant)
+    panels = varied(columns(enumerate(map(read, values))), variant)
+    values_ = panels.at(np.arange(len(values))).value
     return [
         (None if math.isnan(value) else value, None if code < 0 else DECISIONS[code])
-        for value, code in zip(values_.tolist(), panels.decide(variant).tolist(), strict=True)
+        for value, code in zip(values_.tolist(), panels.decision.tolist(), strict=True)
     ]
 
 
@@ -141,7 +154,7 @@ def test_a_threshold_moves_the_votes() -> None:
         quorum=0.5,
     )
     at = Variant(threshold=0.6)
-    votes = Panels(columns([(0, read(value), assess(read(value)))])).under(at).columns.votes
+    votes = varied(columns([(0, read(value))]), at).columns.votes
     assert votes.T.tolist() == [[1, -1, 1, 0]]
     # Two of four seated meet the half, as recorded by other jurors. (0.75 + 0.875 + 0.5) / 3.
     assert together([value], at) == [(2.125 / 3, "pass")]
@@ -197,7 +210,7 @@ def test_a_majority_is_as_sure_as_its_value() -> None:
 
 def test_a_panel_that_failed_whole_is_undecided() -> None:
     value = panel(None, None, threshold=0.5, quorum=0.5, strategy="quorum")
-    made = columns([(0, read(value), assess(read(value)))])
+    made = columns([(0, read(value))])
     assert made.decision.tolist() == [-1]
     assert together([value], Variant()) == [(None, None)]
 
@@ -209,7 +222,7 @@ def test_a_value_at_the_threshold_is_that_of_the_exact_sum(
 ) -> None:
     """Sums that are rounded after each term would decide some of these otherwise."""
     value = panel(*scores, strategy=strategy, threshold=0.5)
-    exact = score_by(strategy, assess(read(value)).values)
+    exact = getattr(assess(read(value)).values, strategy)
     assert exact is not None
     threshold = exact + 1e-9
     for _ in range(abs(steps)):
@@ -230,9 +243,9 @@ def test_a_cut_network_separates_what_is_cut(m: int) -> None:
 
 def test_panels_free_their_columns_at_once() -> None:
     """A table leaves out one juror after another; a cycle would hold the columns of all of them."""
-    panels = Panels(columns([(0, read(panel(0.2, 0.9)), assess(read(panel(0.2, 0.9))))]))
+    panels = Panels(columns([(0, read(panel(0.2, 0.9)))]))
     gone = weakref.ref(panels)
     for strategy in STRATEGIES:
-        panels.decide(Variant(strategy))
+        panels.by(strategy)
     del panels
     assert gone() is None

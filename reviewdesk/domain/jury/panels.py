@@ -1,0 +1,314 @@
+"""The decision and the value of every rule on many panels at once; one panel is a column of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from msgspec.structs import replace
+
+from reviewdesk.domain.jury.quorum import quorum_met_strictly
+from reviewdesk.domain.jury.scores import Scores
+from reviewdesk.domain.jury.strategies import STRATEGIES as METHODS
+from reviewdesk.domain.jury.strategies import Reads, Votes, turning_votes
+from reviewdesk.domain.run.columns import (
+    DECISIONS,
+    NOTHING,
+    STRATEGIES,
+    Bools,
+    Columns,
+    Floats,
+    Ints,
+    Small,
+    lean,
+)
+from reviewdesk.domain.stats.dense import cases, counted, every, looked_up, parts
+from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
+
+FAIL, PASS, INCONCLUSIVE, ERROR = map(
+    DECISIONS.index, (Decision.FAIL, Decision.PASS, Decision.INCONCLUSIVE, Decision.ERROR)
+)
+MEDIAN = STRATEGIES.index(Strategy.MEDIAN)
+Value = TypeVar("Value", np.int8, np.float64)
+
+
+def code(decision: Decision | None) -> int:
+    """Return the code of a decision."""
+    return NOTHING if decision is None else DECISIONS.index(decision)
+
+
+class Cast:
+    """What n panels answered: their scores, and the counts of their votes.
+
+    If ``exact``, values are those of single panels to the last bit; else a value may be off by a
+    rounding error, and only decisions, which are never off, should be used.
+    """
+
+    def __init__(self, columns: Columns, *, exact: bool) -> None:
+        """Keep the ballots; compute nothing yet."""
+        self.columns, self.exact = columns, exact
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The scores, with the figures that rules on scores read."""
+        columns = self.columns
+        return Scores(columns.scores, columns.weights, most=columns.most, exact=self.exact)
+
+    @cached_property
+    def passes(self) -> Ints:
+        """The number of votes for a pass, ``[n]``."""
+        votes = self.columns.votes
+        return counted(votes.view(np.bool_) if _all_cast(votes) else votes == PASS)
+
+    @cached_property
+    def answered(self) -> Ints:
+        """The number of votes cast, ``[n]``."""
+        votes = self.columns.votes
+        return every(*votes.shape) if _all_cast(votes) else counted(votes != NOTHING)
+
+    @cached_property
+    def silent(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """How many seats wait for a threshold, withhold a vote, are missing, and were not asked."""
+        columns, none = self.columns, np.broadcast_to(np.int8(0), len(self.columns))
+        # Usually every seat has voted, which is known before any score is read.
+        if not len(self.answered) or self.answered.min() == len(columns.votes):
+            return none, none, none, none
+        waiting = (columns.votes == NOTHING) & ~columns.withheld & ~np.isnan(columns.scores)
+        withheld = columns.withheld & ~columns.missing & ~columns.not_asked
+        kinds = (waiting, withheld, columns.missing, columns.not_asked)
+        waits, withholds, missing, unasked = (lean(counted(one)) for one in kinds)
+        return waits, withholds, missing, unasked
+
+
+class Panels:
+    """The ballots of n panels under the rule of each; a figure is computed at its first use."""
+
+    def __init__(self, columns: Columns, *, exact: bool = False, cast: Cast | None = None) -> None:
+        """Keep the columns; ``cast`` is given if it was counted from the same ballots before."""
+        self.columns = columns
+        self.cast = cast or Cast(columns, exact=exact)
+        self._by: dict[Strategy, Small] = {}
+
+    def ruled(self, columns: Columns) -> Panels:
+        """Return the same ballots under the rules of other columns."""
+        return Panels(columns, cast=self.cast)
+
+    def at(self, rows: Ints) -> Panels:
+        """Return some of the panels, with exact values."""
+        return Panels(self.columns.at(rows), exact=True)
+
+    @property
+    def scores(self) -> Scores:
+        """The scores of the panels."""
+        return self.cast.scores
+
+    @cached_property
+    def used(self) -> Small:
+        """The strategy that decides each panel: the median where it stands in for an average."""
+        found = self.columns.strategy
+        for strategy, failed in (
+            (Strategy.WEIGHTED_AVERAGE, self.columns.failed),
+            (Strategy.MEAN, self.columns.replaced),
+            (Strategy.TRIMMED_MEAN, self.columns.replaced),
+        ):
+            asks = found == STRATEGIES.index(strategy)
+            if asks.any():
+                found = np.where(asks & (counted(failed) > 0), np.int8(MEDIAN), found)
+        return found
+
+    @cached_property
+    def decision(self) -> Small:
+        """The decision of each panel's rule by scores or votes, as in ``DECISIONS``; -1 is none."""
+        return self._by_rule(self.by, np.int8(NOTHING))
+
+    @cached_property
+    def value(self) -> Floats:
+        """Each panel's support for a pass by its rule, NaN if there is none.
+
+        A rule without a value, such as the quorum, takes the mean of the scores.
+        """
+        return self._by_rule(self.valued_by, np.float64("nan"))
+
+    def _by_rule(
+        self, figure: Callable[[Strategy | None], npt.NDArray[Value]], empty: Value
+    ) -> npt.NDArray[Value]:
+        found = np.full(len(self.columns), empty)
+        for (place,), rows in cases(self.used):
+            made = figure(None if place == NOTHING else STRATEGIES[place])
+            if isinstance(rows, slice):
+                return made
+            found[rows] = made[rows]
+        return found
+
+    def by(self, strategy: Strategy | None) -> Small:
+        """Return the decision of one rule on every panel."""
+        if strategy is None:
+            return np.full(len(self.columns), NOTHING, np.int8)
+        if strategy not in self._by:
+            method = METHODS[strategy]
+            if method.reads is Reads.SCORES:
+                self._by[strategy] = self._by_scores(strategy)
+            else:
+                made = self.by_votes(lambda votes, policy: code(method.decide(votes, policy)))
+                self._by[strategy] = made
+        return self._by[strategy]
+
+    def by_votes(self, figure: Callable[..., int], *more: Ints) -> Small:
+        """Return a whole number that follows from the votes and the policy of each panel.
+
+        The figure takes ``Votes``, ``Policy`` and a number of each further column.
+        """
+        columns, cast = self.columns, self.cast
+
+        def one(*counts: int) -> int:
+            votes, (quorum, share, minimum), rest = counts[:7], counts[7:10], counts[10:]
+            policy = Policy(
+                quorum=None if quorum == NOTHING else columns.quorums[quorum],
+                supermajority=columns.shares[share],
+                min_answered=columns.minima[minimum],
+            )
+            return figure(Votes(*votes), policy, *rest)
+
+        votes = (cast.passes, cast.answered, columns.seated, *cast.silent)
+        bars = (columns.quorum, columns.share, columns.minimum)
+        return looked_up(one, *votes, *bars, *more)
+
+    @cached_property
+    def quorum_strictly(self) -> Small:
+        """The decision of the quorum to the letter, without rounding the share."""
+
+        def strict(votes: Votes, policy: Policy) -> int:
+            if votes.too_few(policy):
+                return ERROR
+            if policy.quorum is None or not votes.known:
+                return NOTHING
+            met = quorum_met_strictly(votes.passes, votes.seated, policy.quorum)
+            return PASS if met else FAIL
+
+        return self.by_votes(strict)
+
+    @cached_property
+    def quorum_answered(self) -> Small:
+        """The quorum's decision among the jurors that voted, as some producers count them."""
+        quorum = METHODS[Strategy.QUORUM]
+
+        def answered(votes: Votes, policy: Policy) -> int:
+            few = votes.too_few(policy)
+            return ERROR if few else code(quorum.published(votes.of_answered, policy))
+
+        return self.by_votes(answered)
+
+    @cached_property
+    def too_few(self) -> Bools:
+        """Whether fewer jurors answered than the panel asks for."""
+        if self.columns.minima == (None,) * len(self.columns.minima):
+            return np.broadcast_to(np.False_, len(self.columns))
+        marks: Bools = self.by_votes(lambda votes, policy: votes.too_few(policy)) == 1
+        return marks
+
+    def turning(self, strategy: Strategy) -> Small:
+        """Return which votes, one turned alone, would change a rule on votes: 1 fail, 2 pass."""
+        method = METHODS[strategy]
+
+        def turns(votes: Votes, policy: Policy) -> int:
+            fail, pass_ = turning_votes(method, votes, method.decide(votes, policy), policy)
+            return fail + 2 * pass_
+
+        return self.by_votes(turns)
+
+    def _by_scores(self, strategy: Strategy) -> Small:
+        return self.compared(
+            self.valued_by(strategy), cautious=METHODS[strategy].cautious, again=strategy
+        )
+
+    def compared(self, value: Floats, *, cautious: bool, again: Strategy | None = None) -> Small:
+        """Compare values with the threshold; a panel without votes stays undecided.
+
+        A cautious rule is inconclusive beside a missing score that could fall under the threshold.
+        Values that are not exact and too near to it are computed ``again`` by their strategy.
+        """
+        columns = self.columns
+        found, near = _compared(value, columns.threshold, self.scores.doubt)
+        found[self.cast.answered == 0] = NOTHING
+        if cautious:
+            open_ = (self.cast.silent[2] > 0) & (columns.threshold > SLACK)
+            found[open_ & (found == PASS)] = INCONCLUSIVE
+        if len(near) and again is not None and not self.cast.exact:
+            found[near] = self.at(near).by(again)
+        found[self.too_few] = ERROR
+        return found
+
+    def valued_by(self, strategy: Strategy | None) -> Floats:
+        """Return every panel's value by one strategy."""
+        if strategy in {Strategy.MAJORITY, Strategy.UNANIMOUS}:
+            # Their values read no quorum, share or minimum.
+            minima = (None,) * len(self.columns.minima)
+            made = self.ruled(replace(self.columns, minima=minima)).by(strategy)
+            either = (made == PASS) | (made == FAIL)
+            value = self.scores.mean if strategy is Strategy.UNANIMOUS else made.astype(np.float64)
+            return np.where(either, value, np.nan)
+        return self.scores.value(strategy, self.columns.fraction, self.columns.rounding)
+
+    @property
+    def valued(self) -> Bools:
+        """Whether a panel has a value, if its rule decides it: ``[n]``."""
+        majority = STRATEGIES.index(Strategy.MAJORITY)
+        found: Bools = (self.scores.count > 0) | (self.columns.strategy == majority)
+        return found
+
+
+def votes_of(panels: Panels, at: int) -> Votes:
+    """Return the vote count of one panel."""
+    cast = panels.cast
+    counts = (cast.passes, cast.answered, panels.columns.seated, *cast.silent)
+    return Votes(*(int(column[at]) for column in counts))
+
+
+def without(columns: Columns, juror: str) -> Columns:
+    """Return the columns with a juror removed from every panel: its seats are empty."""
+    if juror not in columns.names:
+        return columns
+    gone: Bools = columns.juror == columns.names.index(juror)
+    kept: dict[str, Any] = {
+        name: lean(getattr(columns, name) & ~gone)
+        for name in ("withheld", "failed", "missing", "not_asked", "replaced", "unknown")
+    }
+    return replace(
+        columns,
+        scores=np.where(gone, np.nan, columns.scores),
+        votes=np.where(gone, np.int8(NOTHING), columns.votes),
+        weights=lean(np.where(gone, np.nan, columns.weights)),
+        juror=lean(np.where(gone, np.int32(NOTHING), columns.juror)),
+        seated=lean(columns.seated - counted(gone)),
+        **kept,
+    )
+
+
+def revoted(columns: Columns, threshold: float) -> Small:
+    """Return the votes at another threshold: a score votes by it, unless its vote was withheld."""
+    votes = (columns.scores >= threshold - SLACK).astype(np.int8)
+    return np.where(np.isnan(columns.scores) | columns.withheld, columns.votes, votes)
+
+
+def _all_cast(votes: Small) -> bool:
+    """Whether every seat has voted, so that each vote is 0 or 1."""
+    return bool(votes.size and np.minimum.reduce(votes, axis=None) != NOTHING)
+
+
+def _compared(value: Floats, threshold: Floats, doubt: float) -> tuple[Small, Ints]:
+    """Compare values with thresholds, and return which are closer to theirs than ``doubt``."""
+    passed, near = np.empty(len(value), np.bool_), [np.empty(0, np.intp)]
+    # A fail is stored as 0 and a pass as 1.
+    found = passed.view(np.int8)
+    for here in parts(len(value)):
+        apart = value[here] - (threshold[here] - SLACK)
+        np.greater_equal(apart, 0, out=passed[here])
+        distance = np.abs(apart)
+        # The least is NaN if any is, and most blocks have neither a NaN nor a near one.
+        if not np.minimum.reduce(distance) > doubt:
+            near.append(here.start + np.flatnonzero(distance <= doubt))
+            found[here][np.isnan(apart)] = NOTHING
+    return found, np.concatenate(near)

@@ -1,0 +1,276 @@
+"""The scores of many panels at once: means, ranks and trims, rounded as for a single panel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from itertools import combinations
+
+import numpy as np
+
+from reviewdesk.domain import arguments
+from reviewdesk.domain.enums import Rounding, Strategy
+from reviewdesk.domain.jury.trim import Trim, rounding_named, trim_count
+from reviewdesk.domain.stats.dense import (
+    Bools,
+    Floats,
+    Ints,
+    Rows,
+    cases,
+    dense,
+    given,
+    parts,
+    ranked,
+)
+from reviewdesk.domain.verdict import DEFAULT_TRIM_FRACTION
+
+ROUNDINGS = (Rounding.DOWN, Rounding.NEAREST, Rounding.UP)
+"""A rounding is stored as its index here, so new members go at the end."""
+
+
+class Scores:
+    """The scores of n panels, ``[s, n]``, with NaN for a missing score.
+
+    Every figure is ``[n]``, NaN for a panel without scores. If ``exact``, a sum is rounded once, as
+    ``math.fsum`` rounds it; else after each term, so that a figure is off by ``doubt`` at most.
+    """
+
+    def __init__(
+        self, scores: Floats, weights: Floats, *, most: float = 1.0, exact: bool = False
+    ) -> None:
+        """Keep scores and weights; a missing weight counts as 1, and no score exceeds ``most``."""
+        self.scores, self._weights = scores, weights
+        self._exact, self._sum = exact, exact_sums if exact else _sums
+        self.count = given(scores)
+        # Each of s sums, s products and a quotient is off by half a unit in the last place.
+        self.doubt = 8 * (len(scores) + 1) * float(np.finfo(np.float64).eps) * most
+
+    def value(self, strategy: Strategy | None, fraction: Floats, rounding: Ints) -> Floats:
+        """Return the panel score of a rule on scores; the mean for any other rule."""
+        if strategy is Strategy.TRIMMED_MEAN:
+            return self.trimmed(self.cuts(fraction, rounding))
+        if strategy is Strategy.WEIGHTED_AVERAGE:
+            return self.weighted
+        if strategy in {Strategy.MEDIAN, Strategy.HIGHEST, Strategy.LOWEST}:
+            found: Floats = getattr(self, strategy)
+            return found
+        return self.mean
+
+    @cached_property
+    def mean(self) -> Floats:
+        """The mean of the scores."""
+        return self._by_count(partial(self._kept_mean, cut=0))
+
+    @cached_property
+    def median(self) -> Floats:
+        """The median; for an even number of scores, the mean of the two in the middle."""
+
+        def middle(block: Floats) -> Floats:
+            m = len(block)
+            rows = ranked(block, (m - 1) // 2)
+            return (rows[(m - 1) // 2] + rows[m // 2]) / 2
+
+        return self._by_count(middle)
+
+    @cached_property
+    def lowest(self) -> Floats:
+        """The lowest score."""
+        return self._by_count(lambda block: np.minimum.reduce(block, axis=0))
+
+    @cached_property
+    def highest(self) -> Floats:
+        """The highest score."""
+        return self._by_count(lambda block: np.maximum.reduce(block, axis=0))
+
+    @cached_property
+    def variance(self) -> Floats:
+        """The variance with n - 1 in the denominator; NaN under two scores."""
+
+        def spread(block: Floats) -> Floats:
+            if len(block) < 2:
+                return np.full(block.shape[1], np.nan)
+            # A product is rounded alike everywhere, as a power need not be.
+            gaps = block - self._sum(block) / len(block)
+            return self._sum(gaps * gaps) / (len(block) - 1)
+
+        return self._by_count(spread)
+
+    @cached_property
+    def weighted(self) -> Floats:
+        """The weighted mean ``Σ s·w / Σ w`` over the jurors that gave a score."""
+        found = np.full(len(self.count), np.nan)
+        for here in parts(len(found)):
+            weights = self._weights[:, here]
+            block = np.where(np.isnan(weights), 1.0, weights)
+            for (m,), rows in cases(self.count[here]):
+                if m:
+                    scores, heavy = dense(rows, m, self.scores[:, here], block)
+                    # Weights are divided by the heaviest, so that no sum of them overflows.
+                    shares = heavy / np.maximum.reduce(heavy, axis=0)
+                    found[here][rows] = self._sum(scores * shares) / self._sum(shares)
+        return found
+
+    def cuts(self, fraction: Floats, rounding: Ints) -> Ints:
+        """Return how many scores a trim leaves out at each end, ``[n]``."""
+        found = np.zeros(len(self.count), np.int64)
+        for (m, share, way), rows in cases(self.count, fraction, rounding):
+            found[rows] = trim_count(m, share, ROUNDINGS[way])
+        return found
+
+    def trimmed(self, cut: Ints) -> Floats:
+        """Return the mean of the scores that are left without the ``cut`` lowest and highest."""
+        found = np.full(len(self.count), np.nan)
+        for (m, gone), rows in cases(self.count, cut):
+            if m:
+                (scores,) = dense(rows, m, self.scores)
+                _in_blocks(found, rows, scores, partial(self._kept_mean, cut=gone))
+        return found
+
+    def ends(self, cut: Ints) -> tuple[Bools, Bools]:
+        """Return the seats, ``[s, n]``, that a trim leaves out below and above."""
+        scores = self.scores
+        # How many seats of the panel come before each seat: [s, n].
+        before = np.zeros(scores.shape, np.int16)
+        for one, two in combinations(range(len(scores)), 2):
+            before[two] += scores[one] <= scores[two]
+            before[one] += scores[one] > scores[two]
+        there = ~np.isnan(scores)
+        return there & (before < cut), there & (before >= self.count - cut)
+
+    def _kept_mean(self, block: Floats, cut: int) -> Floats:
+        if cut == 1 and not self._exact:
+            # Two ends are found in fewer passes than the network takes to set them apart.
+            total = _sums(block)
+            total -= np.minimum.reduce(block, axis=0)
+            total -= np.maximum.reduce(block, axis=0)
+            return total / (len(block) - 2)
+        kept = ranked(block, cut)[cut : len(block) - cut] if cut else block
+        return self._sum(kept) / len(kept)
+
+    def _by_count(self, figure: Callable[[Floats], Floats]) -> Floats:
+        """Compute a figure for the panels of each number of scores."""
+        found = np.full(len(self.count), np.nan)
+        for (m,), rows in cases(self.count):
+            if m:
+                (scores,) = dense(rows, m, self.scores)
+                _in_blocks(found, rows, scores, figure)
+        return found
+
+
+def _in_blocks(
+    found: Floats, rows: Rows, scores: Floats, figure: Callable[[Floats], Floats]
+) -> None:
+    """Put a figure of each panel of ``scores`` at its place in ``found``."""
+    for here in parts(scores.shape[1]):
+        found[here if isinstance(rows, slice) else rows[here]] = figure(scores[:, here])
+
+
+def _sums(terms: Floats | Sequence[Floats]) -> Floats:
+    total = terms[0].copy()
+    for term in terms[1:]:
+        total += term
+    return total
+
+
+def exact_sums(terms: Floats | Sequence[Floats]) -> Floats:
+    """Sum over the first axis as ``math.fsum`` does: exactly, and rounded once.
+
+    A sum and its rounding error are carried along; where the error itself is rounded, ``fsum``
+    computes the sum. Source of the error-free step: Knuth 1969, the two-sum.
+    """
+    high = np.zeros_like(terms[0])
+    low = np.zeros_like(terms[0])
+    rounded = np.zeros(len(high), np.bool_)
+    for term in terms:
+        high, error = _two_sum(high, term)
+        low, lost = _two_sum(low, error)
+        rounded |= lost != 0
+    total: Floats = high + low
+    for i in np.flatnonzero(rounded):
+        total[i] = math.fsum([float(term[i]) for term in terms])
+    return total
+
+
+def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return ``a + b`` rounded, and the exact error of the rounding."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def one_panel(
+    scores: Sequence[float | None], weights: Sequence[float | None] | None = None
+) -> Scores:
+    """Return the scores of one panel; raise UsageError if one is not finite."""
+    arguments.total("a score", [score for score in scores if score is not None])
+    column = np.array(scores, np.float64).reshape(-1, 1)
+    heavy = np.array(weights or [None] * len(scores), np.float64).reshape(-1, 1)
+    return Scores(column, heavy, exact=True)
+
+
+def only(values: Floats) -> float | None:
+    """Return the figure of the only panel, ``None`` for NaN."""
+    found = float(values[0])
+    return None if math.isnan(found) else found
+
+
+def mean(scores: Sequence[float | None]) -> float | None:
+    """Return ``Σ s / m`` over the m scores that were given; ``None`` without a score."""
+    return only(one_panel(scores).mean)
+
+
+def median(scores: Sequence[float | None]) -> float | None:
+    """Return the median of the given scores, the mean of two middle ones; ``None`` without."""
+    return only(one_panel(scores).median)
+
+
+def weighted_average(
+    scores: Sequence[float | None], weights: Sequence[float | None]
+) -> float | None:
+    """Return ``Σ s·w / Σ w`` over the jurors that answered; a missing weight is 1.0.
+
+    The weight of a juror without a score is left out of both sums. Return ``None`` without a score;
+    raise UsageError unless the weights are finite and above 0. Source: the multi-judge decision
+    record.
+    """
+    for score, weight in zip(scores, weights, strict=True):
+        if score is not None and weight is not None:
+            arguments.weight("a weight", weight)
+    return only(one_panel(scores, weights).weighted)
+
+
+def trim(
+    scores: Sequence[float | None],
+    fraction: float = DEFAULT_TRIM_FRACTION,
+    rounding: Rounding | str = Rounding.DOWN,
+) -> Trim:
+    """Drop the ends of a panel's scores, ordered by (score, seat); ``None`` is an empty seat."""
+    way = rounding_named(rounding)
+    return trim_of(one_panel(scores), fraction, way)
+
+
+def trim_of(panel: Scores, fraction: float, rounding: Rounding) -> Trim:
+    """Return the seats that a trim leaves out of one panel."""
+    cut = panel.cuts(np.array([fraction]), np.array([ROUNDINGS.index(rounding)]))
+    low, high = (np.flatnonzero(end[:, 0]).tolist() for end in panel.ends(cut))
+    scores = panel.scores[:, 0].tolist()
+    gone = {*low, *high}
+    kept = [one for seat, one in enumerate(scores) if seat not in gone and not math.isnan(one)]
+    tied = {seat for seat in low if scores[seat] == min(kept)}
+    tied |= {seat for seat in high if scores[seat] == max(kept)}
+    below, above = (
+        tuple(sorted(end, key=lambda seat: (scores[seat], seat))) for end in (low, high)
+    )
+    return Trim(fraction, rounding, int(cut[0]), below, above, frozenset(tied))
+
+
+def trimmed_mean(
+    scores: Sequence[float | None],
+    fraction: float = DEFAULT_TRIM_FRACTION,
+    rounding: Rounding | str = Rounding.DOWN,
+) -> float | None:
+    """Trim the scores and return the mean of those kept; ``None`` without a score."""
+    panel = one_panel(scores)
+    way = np.array([ROUNDINGS.index(rounding_named(rounding))])
+    return only(panel.trimmed(panel.cuts(np.array([fraction]), way)))

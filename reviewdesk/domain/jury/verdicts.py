@@ -1,0 +1,450 @@
+"""What the rules give of many verdicts at once: decisions, agreement, flags and escalations.
+
+Everything is a column over the n verdicts of a ``Sheet``, computed at its first use; one verdict is
+a column of length one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from reviewdesk.domain.assessment.flag_words import Flag
+from reviewdesk.domain.jury.agreement import pairs_agreement, scores_agreement
+from reviewdesk.domain.jury.answers import Answers
+from reviewdesk.domain.jury.band import LOW, bands
+from reviewdesk.domain.jury.label_rules import LabelCount, turning_labels
+from reviewdesk.domain.jury.label_words import LABEL_RULES
+from reviewdesk.domain.jury.panels import ERROR, FAIL, INCONCLUSIVE, PASS, Panels
+from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of
+from reviewdesk.domain.jury.stopping import left_open
+from reviewdesk.domain.jury.strategies import COMPARED, Reads
+from reviewdesk.domain.jury.strategies import STRATEGIES as METHODS
+from reviewdesk.domain.run.columns import NOTHING, STRATEGIES, Bools, Floats, Ints, Small
+from reviewdesk.domain.stats.dense import cases, counted
+from reviewdesk.domain.verdict import Strategy, Verdict
+
+JUST_UNDER = 1e-6
+"""How far below the threshold a pass is moved to turn it into a fail."""
+FEW = 5
+"""The trim rule wants as many answers."""
+
+
+class Verdicts(Answers):
+    """The figures of n verdicts, ``[n]``, and of their seats, ``[s, n]``."""
+
+    @cached_property
+    def _votes(self) -> tuple[Bools, LabelCount]:
+        """Whether labels were counted by the rule, and the counts."""
+        return self.counted_by(self.used)
+
+    def counted_by(self, strategies: Small) -> tuple[Bools, LabelCount]:
+        """Return for which verdicts labels are counted, each by its strategy, and the counts."""
+        sheet, n = self.sheet, len(self.sheet)
+        counts = np.zeros(n, np.bool_)
+        blank = np.full(n, NOTHING)
+        none = np.zeros(n, np.int64)
+        level = np.zeros(sheet.labels.code.shape, np.bool_)
+        made = LabelCount(
+            blank.copy(), blank.copy(), level, none.copy(), none > 0, none.copy(), none.copy(),
+            blank, none.copy(), none.copy(),
+        )  # fmt: skip
+        for rows, strategy, _ in self._label_groups(strategies):
+            some = self.at(rows)
+            has, found = some.recounted(strategy, some.sheet.labels)
+            counts[rows] = has
+            for name in LabelCount.__struct_fields__:
+                column = getattr(made, name)
+                column[..., rows] = getattr(found, name)
+        return counts, made
+
+    def _label_groups(self, strategies: Small) -> list[tuple[Ints, Strategy | None, PolicyFacts]]:
+        """Return the verdicts of each policy and strategy under which labels may count."""
+        sheet = self.sheet
+        found: list[tuple[Ints, Strategy | None, PolicyFacts]] = []
+        if not self.labelled.any() and all(one.policy.counting is None for one in sheet.facts):
+            return found
+        for (place, used), rows in cases(sheet.place, strategies):
+            fact = sheet.facts[place]
+            strategy = None if used == NOTHING else STRATEGIES[used]
+            if fact.rules.aggregate is not None or strategy in LABEL_RULES:
+                found.append((np.arange(len(sheet))[rows], strategy, fact))
+        return found
+
+    @property
+    def counts(self) -> Bools:
+        """Whether the rule counts labels."""
+        return self._votes[0]
+
+    @property
+    def words(self) -> LabelCount:
+        """The labels as the rule counts them; only where ``counts`` holds."""
+        return self._votes[1]
+
+    @cached_property
+    def cautioned(self) -> Ints:
+        """What the labels decide beside missing jurors.
+
+        The count stays as published. A cautious strategy is inconclusive if a missing answer could
+        change its decision.
+        """
+        cautious = np.array([*(METHODS[one].cautious for one in STRATEGIES), False], np.bool_)
+        sided = (self.words.decision == PASS) | (self.words.decision == FAIL)
+        turns = self.counts & cautious[self.used] & sided
+        turns &= (self.panels.cast.silent[2] > 0) & self.open[0]
+        return np.where(turns, INCONCLUSIVE, self.words.decision)
+
+    @cached_property
+    def open(self) -> tuple[Bools, Ints, Ints]:
+        """Whether missing answers could change the outcome, how many miss and were not asked."""
+        return left_open(self)
+
+    # The decision
+
+    @cached_property
+    def decision(self) -> Ints:
+        """The stated decision, else ours."""
+        stated = self.sheet.claims.decision
+        return np.where(stated == NOTHING, self.ours, stated).astype(np.int64)
+
+    @cached_property
+    def ours(self) -> Ints:
+        """The decision of the labels or the rule, or an error if no or too few jurors answered.
+
+        Labels that the panel declares decide alone; others decide what the rule does not. A
+        reported consensus label that is neither pass nor fail overrules both rule and labels.
+        """
+        found = self.panels.decision.astype(np.int64)
+        if self.counts.any():
+            instead = self.counts & (self.declares | (found == NOTHING))
+            found = np.where(instead, self.cautioned, found)
+        columns = self.sheet.columns
+        asked = (columns.juror != NOTHING) & ~columns.not_asked
+        failed = asked.any(axis=0) & (columns.failed | ~asked).all(axis=0)
+        empty = (found == NOTHING) | self.undecided_word
+        found = np.where(empty, np.where(failed, ERROR, NOTHING), found)
+        return np.where(self.panels.too_few, ERROR, found)
+
+    @cached_property
+    def undecided_word(self) -> Bools:
+        """Whether no decision is stated but a consensus label that is neither pass nor fail."""
+        claims, words = self.sheet.claims, self.sheet.labels.words
+        found = (claims.decision == NOTHING) & (claims.label != words.code(""))
+        for (place, label), rows in cases(self.sheet.place, claims.label) if found.any() else ():
+            meant = self.sheet.facts[place].rules.decision(words.spelled[label])
+            found[rows] &= meant is None
+        marks: Bools = found
+        return marks
+
+    @cached_property
+    def score(self) -> Floats:
+        """The stated score, else that of the labels or of the rule."""
+        found = self.panels.value
+        if self.counts.any():
+            by_labels = replace(self.words, decision=self.cautioned).score
+            found = np.where(self.counts & self.says, by_labels, found)
+        found = np.where(self.panels.too_few, np.nan, found)
+        stated = self.sheet.claims.score
+        return np.where(np.isnan(stated), found, stated)
+
+    @cached_property
+    def made(self) -> dict[str, Small]:
+        """The decision of every rule that is compared, and the quorum under other readings."""
+        found = {one.value: self.panels.by(one) for one in COMPARED}
+        found["quorum_strict"] = self.panels.quorum_strictly
+        return found
+
+    # Agreement
+
+    @cached_property
+    def whole_agreement(self) -> Floats:
+        """The r_WG of the scores, or ``2P - 1`` of the labels, whoever was not asked."""
+        found = scores_agreement(self.panels.scores)
+        if self.says.any():
+            said = np.where(self.said, self.sheet.labels.code, NOTHING)
+            found = np.where(self.says, pairs_agreement(said), found)
+        return found
+
+    @cached_property
+    def agreement(self) -> Floats:
+        """The r_WG of the scores, or ``2P - 1`` of the labels or votes where those say more.
+
+        It is undefined if the panel stopped before it had asked every juror, because who answered
+        then depends on how they agreed.
+        """
+        found = self.whole_agreement
+        by_votes = (self.panels.scores.count < 2) & (self.panels.cast.answered >= 2)
+        if by_votes.any():
+            votes = pairs_agreement(self.sheet.columns.votes)
+            found = np.where(by_votes & ~self.says, votes, found)
+        return np.where(self.stopped, np.nan, found)
+
+    @cached_property
+    def band(self) -> Ints:
+        """The band of the agreement."""
+        return bands(self.agreement)
+
+    @cached_property
+    def shown(self) -> tuple[Floats, Ints, Bools]:
+        """The agreement and the band that are shown together, and whether they are reported.
+
+        What the report states comes first, even a null value or a band alone. If it states a value
+        without a band, the band follows from the value where the limits apply to its metric. If it
+        states neither, both are recomputed from the ballots.
+        """
+        said = self.sheet.claims
+        own = np.where(said.lined, bands(said.value), NOTHING)
+        band = np.where(said.band == NOTHING, own, said.band)
+        reported = said.agreement | (said.band != NOTHING)
+        value = np.where(reported, said.value, self.agreement)
+        return value, np.where(reported, band, self.band), reported
+
+    @cached_property
+    def defined_low(self) -> Bools:
+        """Whether the agreement shown is low and defined, be it only by the ballots.
+
+        A producer may write "low" beside an agreement that it could not compute, such as that of
+        one juror. A band that is stated alone counts if the ballots define an agreement.
+        """
+        value, band, reported = self.shown
+        alone = reported & ~self.sheet.claims.agreement & ~np.isnan(self.agreement)
+        found: Bools = (band == LOW) & (alone | ~np.isnan(value))
+        return found
+
+    @cached_property
+    def variance(self) -> Floats:
+        """The variance of the scores.
+
+        Scores that not every juror gave beside its label say nothing of how far a panel differs.
+        """
+        return np.where(self.says, np.nan, self.panels.scores.variance)
+
+    @cached_property
+    def range(self) -> Floats:
+        """The highest score less the lowest."""
+        found = self.panels.scores.highest - self.panels.scores.lowest
+        return np.where(self.says, np.nan, found)
+
+    @cached_property
+    def margin(self) -> Floats:
+        """The distance of the score from the threshold."""
+        found = np.abs(self.score - self.sheet.columns.threshold)
+        return np.where(self.says, np.nan, found)
+
+    @cached_property
+    def mass(self) -> Floats:
+        """``m·s²``, m the number of scores and s² their variance."""
+        deviation = np.sqrt(self.variance)
+        found: Floats = self.panels.scores.count * (deviation * deviation)
+        return found
+
+    @cached_property
+    def shared(self) -> Ints:
+        """Whether a juror is of the generator's family, as stated, else by the models."""
+        stated = self.sheet.claims.same_family
+        return np.where(stated == NOTHING, self.sheet.shared, stated)
+
+    # Seats
+
+    @cached_property
+    def cut(self) -> Ints:
+        """How many scores our trim leaves out at each end."""
+        columns = self.sheet.columns
+        return self.panels.scores.cuts(columns.fraction, columns.rounding)
+
+    @cached_property
+    def ends(self) -> tuple[Bools, Bools]:
+        """The seats that our trim leaves out below and above."""
+        return self.panels.scores.ends(self.cut)
+
+    @cached_property
+    def spared(self) -> Bools:
+        """Whether nobody is trimmed: the report states no trim, and the rule reads every answer."""
+        trims = self.uses(Strategy.TRIMMED_MEAN) | ((self.used == NOTHING) & ~self.disputed)
+        marks: Bools = ~self.sheet.claims.named & ~trims
+        return marks
+
+    @cached_property
+    def out(self) -> tuple[Bools, Bools]:
+        """The seats that the report's own trim, else ours, leaves out below and above."""
+        claims, columns = self.sheet.claims, self.sheet.columns
+        low, high = self.ends
+        if claims.named.any():
+            low = np.where(claims.named, claims.low, low)
+            high = np.where(claims.named, claims.high & ~claims.low, high)
+        # A label alone cannot be trimmed.
+        spoke = self.sheet.usable & (~np.isnan(columns.scores) | (columns.votes != NOTHING))
+        return low & spoke, high & spoke
+
+    @cached_property
+    def trimmed(self) -> Bools:
+        """The seats that the trim leaves out."""
+        return (self.out[0] | self.out[1]) & ~self.spared
+
+    @cached_property
+    def dissents(self) -> Bools:
+        """The seats that vote against the decision, or say another label than the consensus."""
+        losing = np.where(self.decision == PASS, FAIL, np.where(self.decision == FAIL, PASS, 9))
+        found: Bools = self.sheet.columns.votes == losing
+        if not self.says.any():
+            return found
+        labels, none = self.sheet.labels, self.sheet.labels.words.code("")
+        won = np.where(self.counts, self.words.label, none)
+        won = np.where(self.sheet.claims.label != none, self.sheet.claims.label, won)
+        given = (self.said & (labels.code == won)).any(axis=0)
+        other = self.said & given & (labels.code != won)
+        return np.where(self.says & (won != none), other, found)
+
+    @cached_property
+    def pivotal(self) -> Bools:
+        """The seats whose vote, score or label, turned alone, would change the decision."""
+        columns = self.sheet.columns
+        found = np.zeros(columns.votes.shape, np.bool_)
+        for (place,), rows in cases(self.used):
+            strategy = None if place == NOTHING else STRATEGIES[place]
+            reads = Reads.NOTHING if strategy is None else METHODS[strategy].reads
+            if strategy is not None and reads is Reads.VOTES:
+                turning = self.panels.turning(strategy)
+                fails = (columns.votes == FAIL) & (turning & 1 > 0)
+                passes = (columns.votes == PASS) & (turning & 2 > 0)
+                found[:, rows] = (fails | passes)[:, rows]
+            elif strategy is not None and reads is Reads.SCORES:
+                found[:, rows] = self._turning_scores(strategy, np.arange(len(self.sheet))[rows])
+        if self.counts.any():
+            found &= ~(self.counts & (self.used != NOTHING))
+            self._turning_labels(found)
+        return found & ~self.stopped
+
+    def _turning_scores(self, strategy: Strategy, rows: Ints) -> Bools:
+        """Move the score of each counted ballot of some verdicts just across the threshold."""
+        columns = self.sheet.columns.at(rows)
+        s, n = columns.scores.shape
+        base = self.panels.decision[rows]
+        counts = (columns.votes != NOTHING) & ~np.isnan(columns.scores)
+        counts &= ~np.isnan(columns.threshold) & (base != NOTHING)
+        if strategy is Strategy.TRIMMED_MEAN:
+            counts &= ~self.trimmed[:, rows]
+        if not counts.any():
+            marks: Bools = counts
+            return marks
+        # One panel for each seat and verdict.
+        turned = columns.at(np.tile(np.arange(n), s))
+        scores = turned.scores.reshape(s, s, n)
+        moved = np.where(columns.votes == PASS, columns.threshold - JUST_UNDER, columns.threshold)
+        for seat in range(s):
+            scores[seat, seat] = np.where(counts[seat], moved[seat], scores[seat, seat])
+        made = Panels(turned, exact=True).by(strategy).reshape(s, n)
+        other: Bools = counts & (made != NOTHING) & (made != base)
+        return other
+
+    def _turning_labels(self, found: Bools) -> None:
+        """Mark the seats whose label alone would change what the labels decide."""
+        for rows, strategy, fact in self._label_groups(self.used):
+            kept = rows[self.counts[rows] & (self.used[rows] != NOTHING)]
+            kept = kept[self.cautioned[kept] == self.words.decision[kept]]
+            how = fact.rules.aggregate or strategy
+            if len(kept) and how is not None:
+                labels, made = self.sheet.labels.at(kept), self.words.decision[kept]
+                found[:, kept] = turning_labels(labels, how, fact.rules, made)
+
+    # Flags
+
+    @cached_property
+    def no_votes(self) -> Bools:
+        """Whether there is no decision because no juror cast a vote.
+
+        A score that waits for a threshold or a scale may yet become a vote, and a label is a vote.
+        """
+        sheet, columns = self.sheet, self.sheet.columns
+        found = (self.decision == NOTHING) & (self.panels.cast.answered == 0)
+        found &= columns.seated > 0
+        if found.any():
+            undetermined = (
+                ~np.isnan(columns.scores) & ~columns.withheld & (columns.votes == NOTHING)
+            )
+            found &= ~(undetermined | sheet.unscaled | sheet.worded).any(axis=0)
+        marks: Bools = found
+        return marks
+
+    @cached_property
+    def degraded(self) -> Bools:
+        """Whether answers are missing, too few for the trim rule, or the report says so."""
+        columns = self.sheet.columns
+        answers = self.returned + counted(self.sheet.unscaled)
+        asked = columns.seated - counted(columns.not_asked)
+        few = self.uses(Strategy.TRIMMED_MEAN) & (answers < FEW) & ~self.stopped
+        waiting = self.sheet.unscaled.any(axis=0)
+        return (answers < asked) | waiting | few | self.sheet.claims.degraded
+
+    @cached_property
+    def split(self) -> Bools:
+        """Whether the jurors differ: in the labels if they said labels, else in pass and fail."""
+        cast = self.panels.cast
+        votes = (cast.passes > 0) & (cast.passes < cast.answered)
+        return np.where(self.says, self.kinds > 1, votes)
+
+    @cached_property
+    def absent(self) -> Bools:
+        """Whether answers that are not there leave no outcome, or one that they could change."""
+        return self.panels.too_few | self.open[0]
+
+    @cached_property
+    def escalated(self) -> Bools:
+        """Whether recomputation finds a reason to escalate."""
+        turns = self.split & (self.pivotal.any(axis=0) | self.uses(Strategy.UNANIMOUS))
+        marks: Bools = self.absent | (~self.stopped & ((self.band == LOW) | turns))
+        return marks
+
+    @cached_property
+    def regime_sensitive(self) -> Bools:
+        """Whether the rules that are compared come to different decisions."""
+        sides = [self.made[one.value] for one in COMPARED]
+        known = [np.where(one == NOTHING, np.int8(9), one) for one in sides]
+        low = np.minimum.reduce(known)
+        high = np.maximum.reduce(sides)
+        marks: Bools = (low < high) & ~self.stopped & ~self.says
+        return marks
+
+    @cached_property
+    def flags(self) -> Ints:
+        """The flags that follow from the ballots and the claims, as bits of ``Flag``."""
+        shared = self.shared == 1
+        dissent = (self.trimmed & self.dissents).any(axis=0)
+        undecided = (self.decision != PASS) & (self.decision != FAIL)
+        return _bits(
+            {
+                Flag.ESCALATED: self.sheet.claims.escalate == 1,
+                Flag.BIAS_WARNING: self.defined_low & shared,
+                Flag.SAME_FAMILY: shared,
+                Flag.DISPUTE: self.disputed,
+                Flag.NO_VERDICT: undecided,
+                Flag.TRIMMED_DISSENT: dissent & ~self.stopped,
+                Flag.REGIME_SENSITIVE: self.regime_sensitive,
+                Flag.DEGRADED: self.degraded,
+                Flag.PIVOTAL: np.any(self.pivotal, axis=0),
+                Flag.SPLIT: self.split,
+                Flag.DERIVED_LOW: self.band == LOW,
+                Flag.SINGLE_JUROR: ~self.stopped & (self.returned == 1),
+            }
+        )
+
+    @cached_property
+    def rounded(self) -> Bools:
+        """Whether rounding decides the quorum."""
+        found: Bools = self.made["quorum"] != self.made["quorum_strict"]
+        return found
+
+
+def verdicts_of(verdicts: Sequence[Verdict]) -> Verdicts:
+    """Return the figures of verdicts that were built one by one."""
+    return Verdicts(sheet_of(verdicts))
+
+
+def _bits(where: dict[Any, Bools]) -> Ints:
+    parts = [np.where(mask, int(bit), 0) for bit, mask in where.items()]
+    found: Ints = np.bitwise_or.reduce(parts)
+    return found
