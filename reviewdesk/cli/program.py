@@ -19,7 +19,7 @@ import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import say, shared_options
-from reviewdesk.errors import Ended, ExitCode, ReviewDeskError
+from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
 from reviewdesk.system.signals import on_end
 from reviewdesk.version import __version__
 
@@ -148,12 +148,6 @@ def run(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")
         return ExitCode.INTERRUPTED
-    except UnicodeEncodeError:
-        # File names may be any bytes; what is stored, such as a note or a name, must be text.
-        if all(map(_is_text, arguments)):
-            raise
-        say(f"{next(w for w in arguments if not _is_text(w))}: holds bytes that are not UTF-8")
-        return ExitCode.BAD_INPUT
     except BrokenPipeError:
         # The reader has closed the output, as `head` does.
         _drop_output()
@@ -168,11 +162,15 @@ def run(arguments: list[str]) -> int:
 
 def _invoke(context: click.Context, arguments: list[str]) -> None:
     """Run the command; a fault on a damaged desk is raised as that damage."""
+    broken = [word for word in arguments if not _is_text(word)]
     try:
         cli.invoke(context)
     except (ReviewDeskError, click.ClickException, click.exceptions.Exit, click.Abort, OSError):
         raise
     except Exception as fault:
+        if broken and isinstance(fault, UnicodeEncodeError):
+            # File names may be any bytes; what is stored, such as a note or a name, must be text.
+            raise UsageError(f"{broken[0]}: holds bytes that are not UTF-8") from fault
         from reviewdesk.cli.invocation import desk_path
         from reviewdesk.desk.core import default_path
         from reviewdesk.desk.damage import found_damage

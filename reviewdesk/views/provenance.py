@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from reviewdesk.domain.assessment.history import Trail, remarks, trail
 from reviewdesk.domain.records import Item
+from reviewdesk.domain.verdict import Verdict
 from reviewdesk.views.document import Fact, Facts, Section, Text, Tone, Words, joined, outside
 from reviewdesk.views.words import number, plural
 
@@ -27,10 +28,18 @@ def provenance(item: Item) -> Section:
 
 
 def _steps(item: Item) -> Iterator[tuple[str, Words]]:
-    verdict, found = item.verdict, item.assessment
-    history = trail(verdict, found)
+    history = trail(item.verdict, item.assessment)
     yield "rule", _rule(history)
     yield "trim", _trim(item, history)
+    yield from _values(item.verdict, history)
+    yield from _panel(item.verdict, history)
+    if item.verdict.set_by_you:
+        yield "set by you", ", ".join(item.verdict.set_by_you)
+    if item.assessment.derived:
+        yield "derived", outside(", ".join(item.assessment.derived), 2000)
+
+
+def _values(verdict: Verdict, history: Trail) -> Iterator[tuple[str, Words]]:
     if any(score is not None for score in history.pre_trim):
         scores = " ".join(map(number, history.pre_trim))
         yield "scores", f"{scores}; after the trim {number(history.post_trim)}"
@@ -38,6 +47,9 @@ def _steps(item: Item) -> Iterator[tuple[str, Words]]:
         yield "agreement", (outside(stated.metric, 80), f" {number(stated.value)}, {again}")
     if label := verdict.text("label"):
         yield "consensus", ("reported ", outside(label, 60))
+
+
+def _panel(verdict: Verdict, history: Trail) -> Iterator[tuple[str, Words]]:
     if history.panel_hash:
         yield "panel hash", (outside(history.panel_hash), f" ({history.panel_hash_status})")
     if history.committed_at:
@@ -47,18 +59,12 @@ def _steps(item: Item) -> Iterator[tuple[str, Words]]:
         yield "ballots", joined([*times], " to ")
     for ballot in verdict.body["jurors"]:
         if ignored := ballot.get("not_applied"):
-            yield (
-                "not applied",
-                (outside(", ".join(ignored), 200), " of ", outside(ballot["id"], 80)),
-            )
+            fields = outside(", ".join(ignored), 200)
+            yield "not applied", (fields, " of ", outside(ballot["id"], 80))
     if names := [name for name in (verdict.generator.model, verdict.generator.vendor) if name]:
         yield "written by", joined([outside(name) for name in names])
     if verdict.regime:
         yield "regime", outside(verdict.regime)
-    if verdict.set_by_you:
-        yield "set by you", ", ".join(verdict.set_by_you)
-    if found.derived:
-        yield "derived", outside(", ".join(found.derived), 2000)
 
 
 def _rule(history: Trail) -> Words:
