@@ -213,7 +213,7 @@ def list_(*, run_name: str | None, as_json: bool) -> None:
 @shared_options
 def tags_(*, run_name: str | None, as_json: bool) -> None:
     """Count the items of a run that carry each tag."""
-    from reviewdesk.desk.review.marks import tag_counts
+    from reviewdesk.desk.review.filters import tag_counts
     from reviewdesk.domain.safetext import show_line
     from reviewdesk.views.json.shape import plain
 

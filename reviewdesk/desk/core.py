@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.review import edits, items
-from reviewdesk.desk.review import edits as undo
 from reviewdesk.desk.review import queue as queues
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.team.second_opinions import WithheldLabels
@@ -309,11 +308,11 @@ class Desk:
 
     def undo(self) -> Event | None:
         """Undo the reviewer's newest action and return the event; ``None`` if there is none."""
-        return undo.whole(self, "undo")
+        return edits.whole(self, "undo")
 
     def redo(self) -> Event | None:
         """Redo the action that was undone last and return the event; ``None`` if there is none."""
-        return undo.whole(self, "redo")
+        return edits.whole(self, "redo")
 
     def calibration(self, run: Run) -> Calibration:
         """Compute the calibration of a run's judge from the labels given so far."""

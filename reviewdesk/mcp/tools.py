@@ -162,8 +162,8 @@ class DeskTools:
 
         It is kept as an agent's suggestion: no label, figure, progress or export counts it.
         """
+        from reviewdesk.desk.review.edits import suggest
         from reviewdesk.desk.review.named import named_verdict
-        from reviewdesk.desk.review.suggestions import suggest
         from reviewdesk.domain.records import Truth
         from reviewdesk.views.json.review import event
 

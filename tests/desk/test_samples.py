@@ -15,7 +15,7 @@ from reviewdesk.desk import Desk, files
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.desk.review.other_runs import flips
+from reviewdesk.desk.review.items import flips
 from reviewdesk.domain.assessment.flag_words import Breach
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.content import item_hash

@@ -18,7 +18,7 @@ from reviewdesk.desk.export import report as export
 from reviewdesk.desk.figures import calibration, jurors, two_panels, whatif
 from reviewdesk.desk.figures.ballots import panels
 from reviewdesk.desk.labels import transfer
-from reviewdesk.desk.review import filters, history, items, marks, other_runs, runs, search
+from reviewdesk.desk.review import filters, history, items, runs, search
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import NotFoundError
 from reviewdesk.store.load import hidden_runs
@@ -64,8 +64,8 @@ READS: dict[str, Read] = {
     "progress": of_run(lambda desk, run: desk.progress(run)),
     "decided": of_run(lambda desk, run: desk.decided(run)),
     "items": of_keys(lambda desk, key: desk.item(key)),
-    "other runs": of_keys(other_runs.other_runs),
-    "flips": of_run(lambda desk, run: other_runs.flips(desk, run, desk.run("same"))),
+    "other runs": of_keys(items.other_runs),
+    "flips": of_run(lambda desk, run: items.flips(desk, run, desk.run("same"))),
     "two panels": lambda desk: two_panels.panel_comparison(desk, desk.run("run"), desk.run("same")),
     "calibration": of_run(lambda desk, run: desk.calibration(run)),
     "calibration page": of_run(calibration.calibration_page),
@@ -73,7 +73,7 @@ READS: dict[str, Read] = {
     "what if": of_run(whatif.what_if),
     "panels": of_run(lambda desk, run: panels(desk, run).key.tolist()),
     "labels": of_run(lambda desk, run: list(transfer.list_labels(desk, run))),
-    "tags": of_run(marks.tag_counts),
+    "tags": of_run(filters.tag_counts),
     "vocabulary": of_run(filters.vocabulary),
     "history": lambda desk: history.session_history(desk, None),
     "search": of_run(lambda desk, run: search.find(desk, run, "question", blind=False)),

@@ -10,7 +10,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.backups import repair_desk
-from reviewdesk.desk.review import drafts, filters, kept
+from reviewdesk.desk.review import filters, kept
 from reviewdesk.domain.records import Truth, View
 from tests.helpers import Clock, load, numbered, open_desk
 
@@ -30,7 +30,7 @@ def fill(desk: Desk) -> None:
     filters.save(desk, "mine", "esc")
     desk.save_view(run, View("esc", "score"))
     kept.keep(desk, {"columns": ["score"]})
-    drafts.NoteDraft(desk.find(run, "v1"), "half a note")(desk)
+    kept.NoteDraft(desk.find(run, "v1"), "half a note")(desk)
 
 
 CHANGES = {

@@ -25,7 +25,7 @@ from reviewdesk.app.controllers.requests import (
 from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.keys import commands
 from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.review import clipboard, drafts, edits, history, marks, other_runs
+from reviewdesk.desk.review import edits, filters, history, items, kept
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.panel import rerun_result
 from reviewdesk.domain.panel.rerun_result import RerunResult
@@ -106,7 +106,7 @@ class NoteController:
             return
         core, key, note = self._core, item.row.key, item.note or ""
         since = core.review.repeats.since(item)
-        text = self._unsaved.pop((key, since), None) or drafts.draft(core.desk, key, since) or note
+        text = self._unsaved.pop((key, since), None) or kept.draft(core.desk, key, since) or note
         # Even after a crash the next start must open at the item that the draft belongs to.
         with contextlib.suppress(ReviewDeskError):
             core.review.save()
@@ -136,12 +136,12 @@ class NoteController:
             if answer.given:
                 self._save_note(item, answer.text)
                 return
-            kept = self._unsaved.get((key, since)) or drafts.draft(core.desk, key, since)
+            draft = self._unsaved.get((key, since)) or kept.draft(core.desk, key, since)
         except ReviewDeskError:
             self._unsaved[key, since] = answer.text
             raise
         name, write = show_line(item.verdict.id, 80), _key_of_note(core, key)
-        core.say_here(f"{name}: draft kept, {write} goes on with it" if kept else "")
+        core.say_here(f"{name}: draft kept, {write} goes on with it" if draft else "")
 
     def _save_note(self, item: Item, text: str) -> None:
         core, key = self._core, item.row.key
@@ -156,7 +156,7 @@ class NoteController:
 
     def _keep_draft(self, key: int, text: str, since: int) -> bool:
         """Keep an unfinished note, here while the desk cannot; return True if it is on disk."""
-        on_disk = self._core.outbox.keep(("draft", key), drafts.NoteDraft(key, text, since))
+        on_disk = self._core.outbox.keep(("draft", key), kept.NoteDraft(key, text, since))
         if on_disk or not text:
             self._unsaved.pop((key, since), None)
         else:
@@ -207,7 +207,7 @@ class AnnotationController:
             "Tags of",
             self._tags.pop((item.row.key, core.review.repeats.since(item)), start),
             check=split_tags,
-            complete=commands.last_of_list(lambda: marks.known_tags(core.desk)),
+            complete=commands.last_of_list(lambda: filters.known_tags(core.desk)),
             hint="What went wrong, in your own words, with commas: wrong-policy, invented-fact.",
             name=item.verdict.id,
         )
@@ -246,8 +246,8 @@ class AnnotationController:
         core, key = self._core, item.row.key
         configured = normal_tags(core.settings.tags)
         if self._own is None:
-            self._own = dict.fromkeys(marks.own_tags(core.desk))
-        offered = marks.tag_digits(core.desk, configured, tuple(self._own))
+            self._own = dict.fromkeys(filters.own_tags(core.desk))
+        offered = filters.tag_digits(core.desk, configured, tuple(self._own))
         pressed = dict.fromkeys(range(len(offered)), float("-inf"))
         tags = list(item.tags)
 
@@ -345,7 +345,7 @@ class ItemController:
             core.say_here("hidden until the item is labelled: it tells the panel's answers")
             return
         records = rerun_history.of_item(core.desk, item)[::-1]
-        found = other_runs.other_runs(core.desk, item.row.key)
+        found = items.other_runs(core.desk, item.row.key)
         if not records and not found:
             core.say_here("no other loaded run judged this content")
             return
@@ -360,7 +360,7 @@ class ItemController:
                 other = rerun_history.beside(item, records[place])
                 return _comparison(item, other, note, "the same item, asked again", halt)
             one = found[place - len(records)]
-            flips = other_runs.flips(core.desk, item.run, one.run)
+            flips = items.flips(core.desk, item.run, one.run)
             summary = f"{flips.shared:,} items in both runs"
             if not core.session.view.blind:
                 # That count includes verdicts without a label.
@@ -388,7 +388,7 @@ class ItemController:
             shape = shapes.verdict(item, reruns)
         text = json.dumps(shape, ensure_ascii=False, indent=2)
         core.requests.append(Copy(text))
-        path = clipboard.keep_copy(text, "copied.json")
+        path = kept.keep_copy(text, "copied.json")
         also = "" if path is None else f"; also in {path}".replace(str(Path.home()), "~", 1)
         core.say(f"copied, {len(text):,} characters of JSON{also}", Tone.NOTE)
 

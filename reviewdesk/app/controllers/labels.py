@@ -17,7 +17,7 @@ from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.controllers.seen import Unseen
 from reviewdesk.app.controllers.state import Session
-from reviewdesk.desk.review import exposure, repeats
+from reviewdesk.desk.review import kept, repeats
 from reviewdesk.desk.review.edits import Edit, closing, may_close
 from reviewdesk.domain.query.places import place_of
 from reviewdesk.domain.records import Item, Truth
@@ -176,7 +176,7 @@ class LabelController:
     def _is_blind(self, item: Item) -> bool:
         core = self._core
         blind = core.review.exposure.is_blind(core.session, item)
-        return blind and not exposure.was_seen(core.desk, item.row.key)
+        return blind and not kept.was_seen(core.desk, item.row.key)
 
     def _defer(self) -> None:
         core, item = self._core, item_to_change(self._core, "defer")

@@ -27,7 +27,7 @@ from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.two_panels import panel_comparison
 from reviewdesk.desk.figures.whatif import what_if
-from reviewdesk.desk.review.other_runs import flips
+from reviewdesk.desk.review.items import flips
 from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.jurors.panels import PanelComparison, panel_drills
 from reviewdesk.domain.records import Run

@@ -14,7 +14,7 @@ from reviewdesk.app.controllers.saving import Outbox, with_waiting
 from reviewdesk.app.controllers.seen import Exposure
 from reviewdesk.app.controllers.state import Page, SearchHits, Session, effective_order
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import exposure, queue
+from reviewdesk.desk.review import kept, queue
 from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.query.places import place_of
 from reviewdesk.domain.records import Item, Progress, QueueRow, Run, View
@@ -353,7 +353,7 @@ class ReviewSession(SessionQueue):
         run, view, seen = self.session.run, self.view(), self.exposure.unkept()
         self.outbox.keep(("view", run.key), lambda desk: desk.save_view(run, view))
         if seen:
-            self.outbox.keep(None, lambda desk: exposure.keep(desk, seen))
+            self.outbox.keep(None, lambda desk: kept.keep_seen(desk, seen))
 
 
 def _was_decided(session: Session, decided: Container[int], repeats: Repeats) -> bool:

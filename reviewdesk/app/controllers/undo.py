@@ -15,8 +15,7 @@ from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.texts.fold import fitting
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import edits as undo
-from reviewdesk.desk.review import unsaved
+from reviewdesk.desk.review import edits, unsaved
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import DeskError, NotFoundError, ReviewDeskError
@@ -47,7 +46,7 @@ class UndoController:
         if core.jobs.runs(UNDO):
             raise DeskError("an import is being taken back or brought back", _WAIT)
         saved = partial(self._undone, word, core.shown)
-        if not core.outbox.put(Write(undo.Turn(word), saved, name=word, stands=False)):
+        if not core.outbox.put(Write(edits.Turn(word), saved, name=word, stands=False)):
             core.say(f"{word}: waits for another process to finish its write", Tone.NOTE)
 
     def _return_to(self, item: Item) -> None:
@@ -66,7 +65,7 @@ class UndoController:
         if event is None:
             core.say(f"Nothing to {word}.", Tone.MUTED)
             return
-        if undo.is_import(core.desk, event):
+        if edits.is_import(core.desk, event):
             self._turn_import(word, shown, event)
             return
         self._told(word, shown, event)
@@ -76,7 +75,7 @@ class UndoController:
         core = self._core
 
         def work(desk: Desk, report: Report) -> object:
-            return undo.rest(desk, begun, report)
+            return edits.rest(desk, begun, report)
 
         def ended(event: object, error: ReviewDeskError | None) -> None:
             if isinstance(event, Event):

@@ -13,7 +13,7 @@ from msgspec import Struct
 from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.keys.actions import THEMES
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import filters, marks
+from reviewdesk.desk.review import filters
 from reviewdesk.domain.query.completion import (
     Completion,
     Option,
@@ -174,7 +174,7 @@ def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
         "filter": lambda text, cursor: complete(text, cursor, known()),
         "order": complete_order,
         "forget": among(saved),
-        "tag": last_of_list(lambda: marks.known_tags(desk)),
+        "tag": last_of_list(lambda: filters.known_tags(desk)),
         "run": among(lambda: [Option(run.name, run.file) for run in desk.runs()]),
         "compare": among(
             lambda: [Option(r.name, r.file) for r in desk.runs() if r.hash != session.run.hash]

@@ -32,7 +32,7 @@ def mcp(*, allow_labels: bool, agent: str) -> None:
     labels of people, and is none of them.
     """
     from reviewdesk.desk.core import Desk, default_path, open_to_read
-    from reviewdesk.desk.review.suggestions import check_agent
+    from reviewdesk.desk.review.edits import check_agent
 
     try:
         from reviewdesk.mcp.server import make_server

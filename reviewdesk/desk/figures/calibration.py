@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from reviewdesk.desk.figures.ballots import juror_counts
 from reviewdesk.desk.figures.blockers import blockers
 from reviewdesk.desk.figures.label_rows import labelled
+from reviewdesk.desk.review.filters import tag_counts
 from reviewdesk.desk.review.history import PaceReader
-from reviewdesk.desk.review.marks import tag_counts
 from reviewdesk.domain.gates.limits import default_checks
 from reviewdesk.domain.labels.coverage import more, of_strata
 from reviewdesk.domain.labels.strata import audit, strata

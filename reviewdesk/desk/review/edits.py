@@ -5,19 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.review import items
-from reviewdesk.domain.records import Event, Item, Truth, View
+from reviewdesk.domain.labels.chain import AGENT
+from reviewdesk.domain.records import SUGGESTION, Event, Item, Truth, View
 from reviewdesk.domain.tags import normal_tags
-from reviewdesk.errors import Cancelled
+from reviewdesk.errors import Cancelled, UsageError
 from reviewdesk.store import events, reviewer, verdicts
 from reviewdesk.store.connect import set_patience, writing
 from reviewdesk.store.events import NewEvent
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.open_file import OpenFile
+
 
 ONCE = "once"
 """The fact of an event that names the edit it was made by, so that no edit is saved twice."""
@@ -219,3 +224,34 @@ def same_items(desk: OpenFile, item: Item) -> frozenset[int]:
         return frozenset({item.row.key})
     found = verdicts.keys_of_item(desk.conn, item.run.key, bytes.fromhex(item.item_hash))
     return frozenset(found.values())
+
+
+LONGEST_NAME, LONGEST_NOTE = 80, 4000
+"""The most characters of an agent's name and of its note."""
+
+
+def check_agent(name: str) -> None:
+    """Raise UsageError if an agent's name is empty or too long."""
+    if not name.strip() or len(name) > LONGEST_NAME:
+        problem = f"the agent's name has {len(name)} characters"
+        raise UsageError(problem, f"Give it 1 to {LONGEST_NAME}.")
+
+
+def suggest(desk: OpenFile, key: int, truth: Truth, note: str | None, agent: str) -> Event:
+    """Append an agent's suggestion to the log, in the chain of all agents.
+
+    No label, truth, figure, progress or export counts it, and no undo takes it back.
+
+    Raises:
+        UsageError: the agent has no name, or name or note are too long.
+    """
+    check_agent(agent)
+    if note is not None and len(note) > LONGEST_NOTE:
+        raise UsageError(
+            f"the note has {len(note):,} characters", f"Write at most {LONGEST_NOTE:,}."
+        )
+    detail = {"agent": agent, "beside": desk.reviewer, **({"note": note} if note else {})}
+    entry = NewEvent(SUGGESTION, desk.at(), label=truth, detail=detail)
+    with writing(desk.conn, desk.path):
+        _, placed = items.about(desk, key, entry)
+        return events.append(desk.conn, AGENT, [placed])[0]

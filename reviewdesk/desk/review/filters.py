@@ -1,22 +1,98 @@
-"""Saved filters, and the names that complete a filter."""
+"""The tags of a desk, saved filters, and the names that complete a filter."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+import sqlite3
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.review.marks import known_tags
+from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.query.completion import Vocabulary
 from reviewdesk.domain.query.filter import expand_filter
-from reviewdesk.errors import NotFoundError, UsageError
-from reviewdesk.store import jurors, labels, reviewer
+from reviewdesk.domain.records import Run, TagCount
+from reviewdesk.domain.tags import DIGITS, digit_tags, usable_tags
+from reviewdesk.errors import BusyError, NotFoundError, UsageError
+from reviewdesk.store import jurors, labels, reviewer, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.explain import explained
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.domain.records import Run
+
+
+def tag_counts(desk: Desk, run: Run) -> list[TagCount]:
+    """Count the items of a run that carry each tag, by any author; the most used come first.
+
+    What others gave an item that is withheld from the reviewer is left out.
+    """
+    if not (withheld := desk.apart.now):
+        return labels.tag_counts(desk.conn, run.key)
+    told = labels.told_tags(desk.conn, withheld)
+    there = verdicts.keys_of_items(desk.conn, run.key, set().union(*told.values()))
+    found = [TagCount(tag, len(items & there.keys())) for tag, items in told.items()]
+    return sorted((one for one in found if one.count), key=lambda one: (-one.count, one.tag))
+
+
+def own_tags(desk: Desk) -> list[str]:
+    """Return every tag that the reviewer gave in the desk, the most used first."""
+    return labels.used_tags(desk.conn, desk.reviewer)
+
+
+def known_tags(desk: Desk) -> list[str]:
+    """Return every tag in the desk, the most used first, as far as it is not withheld."""
+    if not (withheld := desk.apart.now):
+        return labels.used_tags(desk.conn)
+    told = labels.told_tags(desk.conn, withheld)
+    return sorted(told, key=lambda tag: (-len(told[tag]), tag))
+
+
+_DIGITS = "tag_digits"
+"""The name under which the desk itself keeps the tags of the digits, for every reviewer."""
+
+
+def tag_digits(desk: Desk, configured: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
+    """Return the tags that the digits give, and keep those that are new on the desk.
+
+    See ``digit_tags``. A tag that cannot be kept at this moment gets no digit yet.
+    """
+    found = digit_tags(_digits(desk), configured, own)
+    if desk.read_only or found == _stored_digits(desk.conn, DESK):
+        return found
+    try:
+        return _keep_digits(desk, configured, own)
+    except BusyError:
+        return _digits(desk)
+
+
+def add_digits(desk: Desk, other: sqlite3.Connection) -> None:
+    """Give the tags that have a digit on another desk the next free ones on this desk."""
+    if found := _stored_digits(other, DESK):
+        _keep_digits(desk, found, ())
+
+
+def _keep_digits(desk: Desk, configured: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
+    with writing(desk.conn, desk.path):
+        found = digit_tags(_digits(desk), configured, own)
+        reviewer.keep_settings(desk.conn, DESK, {_DIGITS: json.dumps(found)})
+    return found
+
+
+def _digits(desk: Desk) -> tuple[str, ...]:
+    stored = _stored_digits(desk.conn, DESK)
+    return stored or _stored_digits(desk.conn, desk.reviewer)
+
+
+def _stored_digits(conn: sqlite3.Connection, who: str) -> tuple[str, ...]:
+    try:
+        values = json.loads(reviewer.kept_settings(conn, who).get(_DIGITS, "[]"))
+    except (ValueError, RecursionError):
+        return ()
+    texts = values if isinstance(values, list) else ()
+    return usable_tags(text for text in texts if isinstance(text, str))[:DIGITS]
+
 
 _NAME = re.compile(r"[\w.-]{1,40}")
 _MOST = 200

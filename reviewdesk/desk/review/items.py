@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.team.second_opinions import withheld
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.records import Event, Item, Run
@@ -16,9 +18,6 @@ from reviewdesk.domain.tags import normal_tags
 from reviewdesk.domain.verdict import Verdict, verdict_reader
 from reviewdesk.store import events, labels, queue, runs, verdicts
 from reviewdesk.store.events import NewEvent
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.open_file import OpenFile
 
 _MOST_IDS = 200
 """The most ids that a completion offers."""
@@ -135,3 +134,28 @@ def _event_words(event: Event) -> str:
     if event.kind == "tags":
         return f"tags {', '.join(event.detail['tags']) or 'cleared'}"
     return f"{event.kind} {event.label}" if event.label else event.kind
+
+
+class OtherRunVerdict(Struct, frozen=True):
+    """A verdict of another run on the same content."""
+
+    run: Run
+    key: int
+
+
+class Flips(Struct, frozen=True):
+    """Counts of the items that two runs share, and of those on which their decisions differ."""
+
+    shared: int
+    flipped: int
+
+
+def other_runs(desk: OpenFile, key: int) -> list[OtherRunVerdict]:
+    """Return the verdicts of other loaded runs on the same content, the newest run first."""
+    found = verdicts.in_other_runs(desk.conn, key)
+    return [OtherRunVerdict(runs.by_key(desk.conn, run), other) for run, other in found]
+
+
+def flips(desk: OpenFile, run: Run, other: Run) -> Flips:
+    """Count the contents that both runs judged, and those on which their decisions differ."""
+    return Flips(*verdicts.flips(desk.conn, run.key, other.key))

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from msgspec import Struct
 
 from reviewdesk.desk.access import others_may_write
-from reviewdesk.desk.review import edits as undo
-from reviewdesk.desk.review.drafts import NoteDraft
+from reviewdesk.desk.review import edits
 from reviewdesk.desk.review.edits import ONCE, Edit, saved, with_key, write_at
+from reviewdesk.desk.review.kept import NoteDraft
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags
@@ -69,7 +69,7 @@ _FORMS: Mapping[str, Callable[[Any], object]] = {
 """What raises ValueError or TypeError for a fact that no event has."""
 _PLACE = ("run", "verdict", "item")
 
-Kept = Edit | undo.Turn | NoteDraft
+Kept = Edit | edits.Turn | NoteDraft
 """What can be kept: an edit, an undo or redo, the text of a note that is being typed."""
 
 
@@ -84,7 +84,7 @@ class UnsavedEdit(Struct, frozen=True):
     def text(self) -> str:
         """What the edit does, in a few words that are safe to show."""
         edit = self.edit
-        if isinstance(edit, undo.Turn):
+        if isinstance(edit, edits.Turn):
             return edit.kind
         if isinstance(edit, NoteDraft):
             return f"unfinished note {show_line(self.verdict, 80)}"
@@ -114,7 +114,7 @@ def paths(desk: Desk) -> list[Path]:
 
 def can_keep(act: object) -> TypeGuard[Kept]:
     """Return True if a write can be kept; an empty draft has nothing to keep."""
-    return isinstance(act, Edit | undo.Turn) or (isinstance(act, NoteDraft) and bool(act.text))
+    return isinstance(act, Edit | edits.Turn) or (isinstance(act, NoteDraft) and bool(act.text))
 
 
 def keep(desk: Desk, edits: Sequence[tuple[datetime, Kept]]) -> Path:
@@ -145,7 +145,7 @@ def keep(desk: Desk, edits: Sequence[tuple[datetime, Kept]]) -> Path:
 
 def _shape(desk: Desk, at: datetime, edit: Kept) -> dict[str, Any]:
     when = at.isoformat(timespec="milliseconds")
-    if isinstance(edit, undo.Turn):
+    if isinstance(edit, edits.Turn):
         return {"at": when, "kind": edit.kind, "facts": dict(edit.facts)}
     if isinstance(edit, NoteDraft):
         facts = with_key({"text": edit.text, "since": edit.since})
@@ -251,7 +251,7 @@ def _edit(desk: Desk, given: Mapping[str, Any]) -> UnsavedEdit:
     for name in _FORMS.keys() & facts.keys():
         _FORMS[name](facts[name])
     if kind in {"undo", "redo"}:
-        return UnsavedEdit(at.astimezone(UTC), "", undo.Turn(kind, facts))
+        return UnsavedEdit(at.astimezone(UTC), "", edits.Turn(kind, facts))
     labels = kind in {"label", "repeat", "adjudicate"}
     if labels is (given["label"] is None):
         raise ValueError(f"holds a {kind} without a label, or with one that it cannot have")
@@ -282,7 +282,7 @@ def _is_saved(desk: Desk, one: UnsavedEdit, last: str) -> bool:
     edit = one.edit
     if isinstance(edit, NoteDraft):
         return edit.is_stored(desk)
-    if isinstance(edit, undo.Turn):
+    if isinstance(edit, edits.Turn):
         since = events.actions_after(desk.conn, desk.reviewer, last)
         return edit.facts[ONCE] in (since or ())
     row = verdicts.by_key(desk.conn, edit.key)
@@ -301,12 +301,12 @@ def save(desk: Desk, files: Sequence[UnsavedFile]) -> int:
             edit = one.edit
             if isinstance(edit, NoteDraft):
                 edit.add(desk)
-            elif not isinstance(edit, undo.Turn):
+            elif not isinstance(edit, edits.Turn):
                 write_at(desk, edit, one.at)
             elif edit.fits(desk, file.last, file.keys):
                 done = write_at(desk, edit, one.at)
-                if done is not None and undo.is_import(desk, done):
-                    undo.rest(desk, done)
+                if done is not None and edits.is_import(desk, done):
+                    edits.rest(desk, done)
             else:
                 left_out += not _is_saved(desk, one, file.last)
         delete(file.path)

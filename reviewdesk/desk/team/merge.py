@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from msgspec import Struct
 
 from reviewdesk.desk.loading import ProgressCall, write_new
-from reviewdesk.desk.review import marks
+from reviewdesk.desk.review import filters
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.chain import (
     COUNTED,
@@ -110,7 +110,7 @@ def merge(desk: Desk, other: Path) -> Merged:
             MergedChain(one.desk, one.reviewer, count, taking.take(one))
             for one, count in zip(arrivals, counts, strict=True)
         ]
-        marks.add_digits(desk, conn)
+        filters.add_digits(desk, conn)
     return Merged(tuple(found), desk.head())
 
 

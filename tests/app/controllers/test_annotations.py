@@ -9,7 +9,7 @@ import pytest
 
 from reviewdesk.app.controllers.requests import NoteForm, PromptForm, TagsForm
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import drafts, edits, kept, marks
+from reviewdesk.desk.review import edits, filters, kept
 from reviewdesk.desk.team.merge import merge
 from reviewdesk.domain.records import Item, Truth, View
 from reviewdesk.domain.tags import USUAL
@@ -173,7 +173,7 @@ def test_digits_keep_their_tags_through_a_merge(tmp_path: Path) -> None:
     # A desk without digits of its own takes those of the other.
     empty = Desk.open(tmp_path / "empty.db", reviewer="cleo")
     merge(empty, tmp_path / "d.db")
-    assert marks.tag_digits(empty, ("x",), ()) == (*USUAL, "of-ann", "x")
+    assert filters.tag_digits(empty, ("x",), ()) == (*USUAL, "of-ann", "x")
     empty.close()
 
 
@@ -183,7 +183,7 @@ def test_digits_that_an_earlier_version_kept_stay(tmp_path: Path) -> None:
         review.press("label.fail", "tags.labelled")
         assert line_of(review).offered == ("b", "a")
         ben = Desk.open(review.desk.path, reviewer="ben")
-        assert marks.tag_digits(ben, (), ("c",)) == ("b", "a", "c")
+        assert filters.tag_digits(ben, (), ("c",)) == ("b", "a", "c")
         ben.close()
 
 
@@ -285,7 +285,7 @@ def test_a_draft_that_cannot_be_kept_says_so_in_the_dialog(tmp_path: Path) -> No
         assert form.changed("x").startswith("draft not kept: ")
         review.desk.conn.execute("ALTER TABLE gone RENAME TO drafts")
         assert form.changed("xy") == "draft kept, not saved as a note yet"
-        assert drafts.draft(review.desk, review.item.row.key) == "xy"
+        assert kept.draft(review.desk, review.item.row.key) == "xy"
 
 
 def test_tags_that_were_typed_and_left_are_not_lost_and_it_says_so(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from reviewdesk.app.controllers.state import Page
 from reviewdesk.app.paint.item import item_lines
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review.suggestions import suggest
+from reviewdesk.desk.review.edits import suggest
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings
 from reviewdesk.views.verdict import FIGURES

@@ -9,7 +9,7 @@ import pytest
 
 from reviewdesk.app.controllers.requests import NoteForm, PromptForm, Sideways
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import drafts
+from reviewdesk.desk.review import kept
 from reviewdesk.domain.records import View
 from reviewdesk.views.document import plain
 from tests.app.builders import open_run, report, verdict
@@ -52,7 +52,7 @@ def test_a_note_draft_survives_the_end_of_the_app(tmp_path: Path) -> None:
         later.answer("dra")
         assert later.state.saved == "saved ✓ note"
         assert later.item.note == "dra"
-        assert drafts.draft(later.desk, key) is None
+        assert kept.draft(later.desk, key) is None
         later.press("note")
         assert note_of(later).text == "dra"
         # A draft that is the note again is none.

@@ -14,7 +14,7 @@ from reviewdesk.app.controllers.requests import NoteForm, PromptForm
 from reviewdesk.app.texts.layout import Place
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.rows import full_rows
-from reviewdesk.desk.review import drafts
+from reviewdesk.desk.review import kept
 from reviewdesk.desk.review.repeats import WorkLog
 from reviewdesk.domain.labels.repeats import OTHERS
 from reviewdesk.domain.records import Item, Run, Truth, View
@@ -363,7 +363,7 @@ def test_a_note_saved_on_a_repeat_leaves_the_earlier_draft(tmp_path: Path) -> No
         review.press("note")
         review.answer("second")
         assert review.item.note == "second"
-        assert drafts.draft(review.desk, item.row.key) == "half a first note"
+        assert kept.draft(review.desk, item.row.key) == "half a first note"
 
 
 @pytest.mark.slow

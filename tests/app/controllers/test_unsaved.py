@@ -14,7 +14,7 @@ import pytest
 
 from reviewdesk.app.controllers.requests import NoteForm, QuestionForm
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import drafts, unsaved
+from reviewdesk.desk.review import kept, unsaved
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError
 from tests.app.reviewkit import Review, reviewing
@@ -118,11 +118,11 @@ def test_two_openings_that_both_say_yes_save_each_once(tmp_path: Path) -> None:
 
 def test_what_is_undone_after_it_was_saved_does_not_come_back(tmp_path: Path) -> None:
     path = left(tmp_path)
-    kept = path.read_bytes()
+    before = path.read_bytes()
     review = opened(tmp_path)
     review.answer(True)
     review.press(*["undo"] * 6)
-    path.write_bytes(kept)
+    path.write_bytes(before)
     path.chmod(0o600)
     assert list(unsaved.waiting(review.desk)) == []
     assert review.labels[:2] == [None, None]
@@ -176,7 +176,7 @@ def test_an_undo_and_the_text_of_a_note_are_kept(tmp_path: Path) -> None:
     review.answer(True)
     assert kinds(review.desk) == ["label", "label", "undo"]
     assert review.labels[:3] == [Truth.PASS, None, None]
-    assert drafts.draft(review.desk, review.desk.find(review.desk.run(), NOTED)) == "half a thought"
+    assert kept.draft(review.desk, review.desk.find(review.desk.run(), NOTED)) == "half a thought"
     assert not path.exists()
     assert review.desk.verify().ok
     review.desk.close()
@@ -184,7 +184,7 @@ def test_an_undo_and_the_text_of_a_note_are_kept(tmp_path: Path) -> None:
 
 def test_a_kept_undo_is_made_once_and_of_nothing_that_came_later(tmp_path: Path) -> None:
     path = undone(tmp_path)
-    kept = path.read_bytes()
+    before = path.read_bytes()
     review = opened(tmp_path)
     review.answer(True)
     review.desk.close()
@@ -192,7 +192,7 @@ def test_a_kept_undo_is_made_once_and_of_nothing_that_came_later(tmp_path: Path)
         review = opened(tmp_path)
         review.press(*keys)
         review.desk.close()
-        path.write_bytes(kept)
+        path.write_bytes(before)
         path.chmod(0o600)
         with closing(Desk.open(tmp_path / "d.db", reviewer="ann")) as desk:
             assert list(unsaved.waiting(desk)) == []
@@ -216,10 +216,10 @@ def test_a_kept_draft_does_not_replace_what_was_written_since(tmp_path: Path) ->
     path = undone(tmp_path)
     with closing(Desk.open(tmp_path / "d.db", reviewer="ann")) as desk:
         key = desk.find(desk.run(), NOTED)
-        drafts.keep(desk, key, "another")
+        kept.keep_draft(desk, key, "another")
         [file] = unsaved.waiting(desk)
         assert unsaved.save(desk, [file]) == 0
-        assert drafts.draft(desk, key) == "another\n\nhalf a thought"
+        assert kept.draft(desk, key) == "another\n\nhalf a thought"
         assert not path.exists()
 
 

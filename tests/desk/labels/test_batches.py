@@ -12,7 +12,7 @@ import pytest
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.batches import BATCH
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.desk.review import edits as undo
+from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled
 from tests.helpers import label_row, load, numbered, open_desk, report, verdict
@@ -83,9 +83,9 @@ def test_an_undo_that_was_killed_goes_on_with_the_next(desk: Desk, batches: int)
     desk.label(desk.find(run, f"v{COUNT}"), Truth.FAIL)
     import_labels(desk, run, [label_row(f"v{n}", "ann", Truth.PASS) for n in range(COUNT)])
     for kind, all_of_it in (("undo", 1), ("redo", COUNT + 1)):
-        first = undo.Turn(kind)(desk)
+        first = edits.Turn(kind)(desk)
         assert first is not None
-        assert undo.is_import(desk, first)
+        assert edits.is_import(desk, first)
         told: list[float] = []
 
         def stopped(share: float, told: list[float] = told) -> bool:
@@ -93,10 +93,10 @@ def test_an_undo_that_was_killed_goes_on_with_the_next(desk: Desk, batches: int)
             return len(told) <= batches
 
         with pytest.raises(Cancelled):
-            undo.rest(desk, first, stopped)
+            edits.rest(desk, first, stopped)
         assert told == sorted(told)
         assert labelled(desk) not in {1, COUNT + 1}
-        assert undo.whole(desk, kind) is not None
+        assert edits.whole(desk, kind) is not None
         assert labelled(desk) == all_of_it
     assert desk.verify().ok
 
@@ -104,7 +104,7 @@ def test_an_undo_that_was_killed_goes_on_with_the_next(desk: Desk, batches: int)
 def test_what_is_labelled_meanwhile_stays(desk: Desk) -> None:
     run = load(desk, numbered(COUNT + 1))
     import_labels(desk, run, [label_row(f"v{n}", "ann", Truth.PASS) for n in range(COUNT)])
-    first = undo.Turn("undo")(desk)
+    first = edits.Turn("undo")(desk)
     assert first is not None
 
     def labels(share: float) -> bool:
@@ -112,7 +112,7 @@ def test_what_is_labelled_meanwhile_stays(desk: Desk) -> None:
             desk.label(desk.find(run, f"v{COUNT}"), Truth.FAIL)
         return True
 
-    done = undo.rest(desk, first, labels)
+    done = edits.rest(desk, first, labels)
     assert done.detail["count"] == COUNT
     assert labelled(desk) == 1
     assert desk.undo() is not None

@@ -10,7 +10,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.desk.review.marks import known_tags, own_tags, tag_counts
+from reviewdesk.desk.review.filters import known_tags, own_tags, tag_counts
 from reviewdesk.domain.records import Event, TagCount, Truth
 from reviewdesk.errors import NotFoundError, UsageError
 from tests.helpers import label_row, load, mark, numbered, open_desk, report, tag, verdict

@@ -8,7 +8,7 @@ from typing import Any
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.two_panels import panel_comparison
-from reviewdesk.desk.review.other_runs import Flips, flips
+from reviewdesk.desk.review.items import Flips, flips
 from reviewdesk.domain.jurors.panels import panel_drills
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.reports.bytes.source import Source

@@ -71,7 +71,7 @@ def test_the_connections_of_a_desk_read_a_column_once(desk: Desk) -> None:
     run = load(desk, numbered(20))
     with closing(desk.reader()) as reader:
         queue.warm(reader, run)
-    seen = statements(desk, run, "decision:pass !esc", "-margin")
+    seen = statements(desk, run, "decision:pass !esc", "-draw")
     assert not [query for query in seen if "verdicts" in query]
 
 

@@ -17,7 +17,7 @@ from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.labels.rows import full_rows, score_rows
 from reviewdesk.desk.labels.transfer import import_labels, list_labels
 from reviewdesk.desk.review import repeats
-from reviewdesk.desk.review.marks import tag_counts
+from reviewdesk.desk.review.filters import tag_counts
 from reviewdesk.desk.review.repeats import WorkLog
 from reviewdesk.domain.labels.repeats import self_agreement
 from reviewdesk.domain.records import Run, Truth, View

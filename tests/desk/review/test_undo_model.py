@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels import batches
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.desk.review.marks import known_tags
+from reviewdesk.desk.review.filters import known_tags
 from reviewdesk.domain.records import Truth
 from reviewdesk.store import label_state
 from reviewdesk.store.progress import RunLabels
