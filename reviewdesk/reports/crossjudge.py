@@ -13,11 +13,9 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
-from reviewdesk.reports.mapping.ballots import failure
-from reviewdesk.reports.mapping.foreign import LabelWords, Remarks
-from reviewdesk.reports.mapping.raw_scores import fitted, without_score
+from reviewdesk.reports.mapping.ballots import failure, understood, unread_keys
+from reviewdesk.reports.mapping.foreign import LabelWords, Remarks, fitted, without_score
 from reviewdesk.reports.mapping.records import Record, list_problem, mapped
-from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 
@@ -65,9 +63,6 @@ class _Mapper:
         unread = (*self._no_decision.notes(), *self._no_vote.notes())
         return [*self._models.notes(), *unread, *self.remarks.notes(foreign.LEFT_OUT)]
 
-    def count(self, _record: Record) -> int:
-        return 1
-
     def items(self, record: Record) -> Iterator[ReportVerdict]:
         problem = list_problem(
             record.value, "verdicts", "a list of the critics' verdicts", required=True
@@ -76,11 +71,11 @@ class _Mapper:
 
     def _verdict(self, record: Record) -> dict[str, Any]:
         value: dict[str, Any] = record.value
-        self.remarks.unmapped(foreign.beyond(value, _MAPPED))
+        self.remarks.unmapped(values.beyond(value, _MAPPED))
         meta = values.record(value.get("meta"))
-        self.remarks.unmapped(foreign.beyond(meta, _META), "meta.")
+        self.remarks.unmapped(values.beyond(meta, _META), "meta.")
         panel: list[dict[str, Any]] = value["verdicts"]
-        name = foreign.label(values.first(value, _IDS)) or f"verdict {record.pointer}"
+        name = values.label(values.first(value, _IDS)) or f"verdict {record.pointer}"
         jurors = self._jurors(panel)
         answered = any("error" not in juror for juror in jurors)
         differ = value.get("disagreement")
@@ -91,13 +86,13 @@ class _Mapper:
             **_texts(meta),
             "strategy": _strategy(rule),
             "decision": self._decision(value, failed=bool(jurors) and not answered),
-            "label": foreign.text(value.get("consensus")),
+            "label": values.filled(value.get("consensus")),
             "agreement": self._agreement(value, answered=answered),
             "jurors": jurors,
             "provenance": values.without_nulls(
                 {
                     "pointer": record.pointer,
-                    "run_id": foreign.label(meta.get("run")),
+                    "run_id": values.label(meta.get("run")),
                     "unanimous": not differ if answered and isinstance(differ, bool) else None,
                 }
             ),
@@ -114,7 +109,7 @@ class _Mapper:
         """Return the consensus as a decision, or ``error`` if every critic failed."""
         if failed:
             return "error"
-        word = foreign.text(value.get("consensus"))
+        word = values.filled(value.get("consensus"))
         vote = self._words.vote(word)
         if vote is not None:
             return "pass" if vote else "fail"
@@ -135,15 +130,15 @@ class _Mapper:
 
     def _jurors(self, panel: list[dict[str, Any]]) -> list[dict[str, Any]]:
         called = [
-            foreign.label(values.first(critic, _NAMES)) or f"critic {seat}"
+            values.label(values.first(critic, _NAMES)) or f"critic {seat}"
             for seat, critic in enumerate(panel, 1)
         ]
         ids = foreign.VerdictNames.jurors(called)
         return [self._juror(*seat) for seat in zip(ids, called, panel, strict=True)]
 
     def _juror(self, juror_id: str, called: str, critic: dict[str, Any]) -> dict[str, Any]:
-        self.remarks.unmapped(foreign.beyond(critic, _MAPPED_OF_CRITIC), "verdicts.")
-        word = foreign.text(values.first(critic, _LABELS))
+        self.remarks.unmapped(values.beyond(critic, _MAPPED_OF_CRITIC), "verdicts.")
+        word = values.filled(values.first(critic, _LABELS))
         vote = self._words.vote(word)
         scores = fitted(critic.get("confidence"), self._scale, self.remarks.count, "a confidence")
         confidence = scores.get("score")
@@ -154,11 +149,11 @@ class _Mapper:
         body = {
             "id": juror_id,
             "model": self._models.of(called, critic.get("model")),
-            "vendor": foreign.text(critic.get("vendor")),
+            "vendor": values.filled(critic.get("vendor")),
             "label": word,
-            "reason": foreign.text(values.first(critic, _REASONS)),
-            "latency_ms": foreign.amount(critic.get("elapsed_s"), 1000),
-            "raw": foreign.text(critic.get("raw_response")),
+            "reason": values.filled(values.first(critic, _REASONS)),
+            "latency_ms": values.amount(critic.get("elapsed_s"), 1000),
+            "raw": values.filled(critic.get("raw_response")),
         }
         failed = self._failure(critic, word)
         if failed:
@@ -185,7 +180,7 @@ class _Mapper:
 
 def _texts(meta: dict[str, Any]) -> dict[str, Any]:
     """Return the texts that the caller passed in ``meta`` under a key with a known meaning."""
-    generator = foreign.text(meta.get("generator"))
+    generator = values.filled(meta.get("generator"))
     return {
         "input": values.text(values.first(meta, _INPUTS)),
         "output": values.text(values.first(meta, _OUTPUTS)),
@@ -196,7 +191,7 @@ def _texts(meta: dict[str, Any]) -> dict[str, Any]:
 
 
 def _strategy(rule: Any) -> str | None:
-    named = foreign.text(rule)
+    named = values.filled(rule)
     return _STRATEGIES.get(named.strip().lower(), "external") if named else None
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from reviewdesk.reports import crossjudge
+from reviewdesk.reports import council, crossjudge, deepeval, juried, mcptest
 from reviewdesk.reports.canonical import reader as canonical
-from reviewdesk.reports.council import ratings as lmcouncil
-from reviewdesk.reports.deepeval import run as deepeval
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.inspectai import log as inspect_log
-from reviewdesk.reports.juried import report as juried
-from reviewdesk.reports.mcptest import reader as mcptest
 from reviewdesk.reports.promptfoo import result as promptfoo
-from reviewdesk.reports.tables import braintrust, langfuse, langsmith, phoenix, table
+from reviewdesk.reports.tables import presets, table
 
 FOREIGN: tuple[Dialect, ...] = (
     crossjudge.DIALECT,
@@ -19,11 +15,8 @@ FOREIGN: tuple[Dialect, ...] = (
     inspect_log.DIALECT,
     deepeval.DIALECT,
     juried.DIALECT,
-    lmcouncil.DIALECT,
-    langfuse.DIALECT,
-    langsmith.DIALECT,
-    phoenix.DIALECT,
-    braintrust.DIALECT,
+    council.DIALECT,
+    *presets.DIALECTS,
     table.DIALECT,
 )
 """Formats of other tools that are recognised by a signature."""

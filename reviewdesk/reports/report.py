@@ -12,8 +12,8 @@ from reviewdesk.errors import ReportError, ReviewDeskError
 from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.canonical.rules import verdict_body, verdict_problem
+from reviewdesk.reports.mapping.ballots import UnreadBallots
 from reviewdesk.reports.mapping.secrets import changed, guarded, without_likely
-from reviewdesk.reports.mapping.unread import UnreadBallots
 from reviewdesk.reports.wording import FieldProblem, found, spell_path
 
 _MOST_NAMED = 5

@@ -202,14 +202,18 @@ def syntax_problem(error: json.JSONDecodeError) -> str:
 def _is_deeper(value: Any, levels: int) -> bool:
     layer = [value]
     for _ in range(levels):
-        nested: list[Any] = []
-        for node in layer:
-            children = node.values() if isinstance(node, dict) else node
-            nested.extend(child for child in children if isinstance(child, dict | list))
-        if not nested:
+        layer = [
+            child
+            for node in layer
+            for child in (node.values() if type(node) is dict else node)
+            if type(child) in _HOLDER
+        ]
+        if not layer:
             return False
-        layer = nested
     return True
+
+
+_HOLDER = frozenset({dict, list})
 
 
 def _replace_surrogates(value: Any, tally: ImportTally) -> Any:

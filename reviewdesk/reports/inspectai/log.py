@@ -1,28 +1,112 @@
-"""Open Inspect logs as reports: recognise the ``eval`` block, and read sample by sample."""
+"""Open Inspect logs: ``.json``, and ``.eval``, which is a zip archive, sample by sample.
+
+A sample is read in parts, because its transcript may not fit into memory.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.strict_json import ImportTally, failing
+from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window
+from reviewdesk.reports.bytes.zip_archive import ZipArchive
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
-from reviewdesk.reports.inspectai.config import LogHeader
-from reviewdesk.reports.inspectai.edits import scores_of
-from reviewdesk.reports.inspectai.grades import numeral
-from reviewdesk.reports.inspectai.sample import LogArchive, Sample, read_sample
+from reviewdesk.reports.inspectai.scores import numeral, scores_of
+from reviewdesk.reports.inspectai.transcript import (
+    ANY,
+    KEEP,
+    LogHeader,
+    Sample,
+    pick,
+    read_events,
+    read_sample,
+)
 from reviewdesk.reports.inspectai.verdicts import SampleMapper
-from reviewdesk.reports.mapping.foreign import text, time
-from reviewdesk.reports.mapping.raw_scores import Scales
-from reviewdesk.reports.mapping.values import listed, record, without_nulls
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.foreign import Scales
+from reviewdesk.reports.mapping.values import filled, listed, record, without_nulls
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.wording import FieldProblem, spell_path
+
+_HEADER = "header.json"
+_START = "_journal/start.json"
+_SAMPLE_BODY = "/sample.json"
+_SAMPLE_NAME = re.compile(r"samples/.+_epoch_\d+(?:/sample)?\.json\Z", re.DOTALL)
+_PARTS = re.compile(r"(samples/.+_epoch_\d+/)(events|attachments)/(\d{1,18})\.json\Z", re.DOTALL)
+"""Parts of a long sample. The number in a name is the index of the part's first element."""
+
+_MOST_SHOWN = 5
+_RUN = {"status": KEEP, "eval": {ANY: KEEP}, "results": {"scores": KEEP}}
+
+
+class LogArchive:
+    """An ``.eval`` archive. Inspect writes it member by member, so it may end early."""
+
+    def __init__(self, stream: BinaryIO, fail: Fail, max_size: int) -> None:
+        """Read the archive's directory.
+
+        Raises:
+            InputFileError: the archive is damaged, or holds no Inspect log.
+        """
+        self._zip = ZipArchive(stream, fail, max_size)
+        self._fail = fail
+        names = self._zip.names
+        self.samples = [name for name in names if _SAMPLE_NAME.match(name)]
+        self._parts: dict[tuple[str, str], list[tuple[int, str]]] = {}
+        for found in filter(None, map(_PARTS.match, names)):
+            folder, kind, first = found.groups()
+            self._parts.setdefault((folder, kind), []).append((int(first), found.string))
+        if _HEADER not in names and _START not in names:
+            listed = ", ".join(show_line(name, 40) for name in names[:_MOST_SHOWN]) or "nothing"
+            raise fail(
+                "",
+                f"is a zip archive without an Inspect log: there is no {_HEADER} in it ({listed})",
+                "Unpack it, and open the report inside it.",
+            )
+        self._start = _HEADER if _HEADER in names else _START
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes for the person who imports the archive, one a line."""
+        if not (count := self._zip.replaced):
+            return []
+        return [f"left out {count} members that a later one of the same name replaces"]
+
+    def header(self) -> dict[str, Any]:
+        """Return the run's header. An interrupted log has only the header written at its start."""
+        with self._zip.open(self._start) as member:
+            window = Window(member, self._fail, ImportTally(lenient=True))
+            found = pick(window, _RUN, self._start)
+        if not isinstance(found, dict) or not isinstance(found.get("eval"), dict):
+            raise self._fail(self._start, "says nothing of a run", "Write the log again.")
+        return found
+
+    def sample(self, name: str, tally: ImportTally) -> Sample | None:
+        """Read the sample in a member, with the parts that separate members hold.
+
+        Return None if the member holds no JSON object.
+        """
+        with self._zip.open(name) as member:
+            sample = read_sample(Window(member, self._fail, tally), "$", self._fail)
+        if sample is not None and name.endswith(_SAMPLE_BODY):
+            folder = name.removesuffix(_SAMPLE_BODY) + "/"
+            for _, part in sorted(self._parts.get((folder, "events"), ())):
+                with self._zip.open(part) as member:
+                    read_events(Window(member, self._fail, tally), "$", sample)
+            for first, part in sorted(self._parts.get((folder, "attachments"), ())):
+                with self._zip.open(part) as member:
+                    window = Window(member, self._fail, tally)
+                    for index in window.elements():
+                        sample.attach(str(first + index), window.skim("$"))
+        return sample
+
 
 _DONE = "success"
 _STARTED = "started"
@@ -188,7 +272,7 @@ def _notes(run: LogHeader, status: Any, total: int) -> tuple[str, ...]:
         return ()
     of = f" of {run.planned}" if run.planned is not None and run.planned >= total else ""
     written = f"{total}{of} samples are in it"
-    if text(status) in {None, _STARTED}:
+    if filled(status) in {None, _STARTED}:
         return (f"interrupted log: the run was still going when it was written; {written}",)
     return (f'the run did not succeed: its status is "{show_line(str(status), 40)}"; {written}',)
 
@@ -197,14 +281,14 @@ def _header(run: LogHeader) -> dict[str, Any]:
     spec = run.spec
     producer = {
         "name": "inspect_ai",
-        "version": text(record(spec.get("packages")).get("inspect_ai")),
+        "version": filled(record(spec.get("packages")).get("inspect_ai")),
         "format": "inspect",
-        "run_id": text(spec.get("run_id")),
+        "run_id": filled(spec.get("run_id")),
     }
     header = {
         "schema": FORMAT_NAME,
-        "title": text(spec.get("task")),
-        "created_at": time(spec.get("created")),
+        "title": filled(spec.get("task")),
+        "created_at": values.time(spec.get("created")),
         "producer": without_nulls(producer),
     }
     return without_nulls(header)

@@ -1,23 +1,174 @@
-"""Map a sample of an Inspect log to canonical verdicts, one for each jury."""
+"""Map a sample of an Inspect log to canonical verdicts, one for each jury.
+
+Each scorer that is a panel forms a separate jury. The other scorers that ask a model form one jury
+together. Scorers that ask no model are checks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from reviewdesk.reports.inspectai.ballots import Ballot, BallotContext
-from reviewdesk.reports.inspectai.config import LogHeader, whole
-from reviewdesk.reports.inspectai.edits import EditedScore, human, scores_of, split_edits
-from reviewdesk.reports.inspectai.grades import GradeReader
-from reviewdesk.reports.inspectai.juries import Jury, juries_of
-from reviewdesk.reports.inspectai.sample import Sample
-from reviewdesk.reports.inspectai.texts import Texts
+from msgspec import Struct
+
+from reviewdesk.domain.verdict import Decision, Status
+from reviewdesk.reports.inspectai.scores import (
+    Ballot,
+    BallotContext,
+    EditedScore,
+    GradeReader,
+    human,
+    scores_of,
+    split_edits,
+)
+from reviewdesk.reports.inspectai.transcript import LogHeader, Sample, Texts, whole
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import Models, Remarks, VerdictNames, text, unused
-from reviewdesk.reports.mapping.raw_scores import Scales
+from reviewdesk.reports.mapping.foreign import Models, Remarks, Scales, VerdictNames, unused
 from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
-from reviewdesk.reports.mapping.values import listed, record
+from reviewdesk.reports.mapping.values import filled, listed, record
 from reviewdesk.reports.options import ReadOptions
+
+Scores = dict[str, dict[str, Any]]
+
+_FAILED = frozenset([Status.ERROR, Status.TIMEOUT, Status.PARSE_FAIL])
+_NO_RULE = "several scorers are one jury, for which the log states no decision"
+_NO_LINE = "a score decides nothing by itself, and the log has no pass line"
+_NO_JURY = "a sample that no model graded has checks and no ballots"
+
+
+class Jury(Struct, frozen=True):
+    """The scorers of one jury, and its result as fields of a verdict."""
+
+    scorers: tuple[str, ...]
+    outcome: dict[str, Any]
+    panel: str = ""
+    """The scorer that is the panel; empty for the jury of the other scorers."""
+
+
+def juries_of(broken: Any, given: Scores, bench: BallotContext) -> list[Jury]:
+    """Return the juries behind a sample's scores, at least one.
+
+    ``broken`` is the sample's error, or None. ``given`` has the scores by name.
+    """
+    lost = bench.transcript.failed_scorer if broken is not None else None
+    if broken is not None and lost is None:
+        if given:
+            bench.remarks.count("the scores of a sample that failed itself are left out")
+        return [Jury(tuple(bench.run.scorers), _sample_error(broken))]
+    ballots = {name: bench.ballots(name, score) for name, score in given.items()}
+    panels = [name for name in given if bench.is_panel(name, given[name])]
+    code = [name for name in given if name not in panels and _is_code(ballots[name])]
+    others = tuple(name for name in given if name not in panels and name not in code)
+    found = [
+        Jury((name,), _jury_result((name,), given, ballots, bench), panel=name) for name in panels
+    ]
+    if lost is not None:
+        message = filled(record(broken).get("message")) or "the scorer failed"
+        ballot = bench.failed(lost, message)
+        if bench.seats(lost) > 1:
+            found.append(Jury((lost,), _error([ballot]), panel=lost))
+        else:
+            jurors = [*_ballots_of(others, ballots), ballot]
+            found.append(Jury((*others, lost, *code), _error(jurors)))
+            others = ()
+    if others or not found:
+        found.append(Jury((*others, *code), _other_jury(others, code, given, ballots, bench)))
+    checks = [_check(ballot) for name in code for ballot in ballots[name]]
+    return [
+        Jury(one.scorers, {**one.outcome, "checks": checks or None}, one.panel) for one in found
+    ]
+
+
+def _other_jury(
+    others: tuple[str, ...],
+    code: list[str],
+    given: Scores,
+    ballots: dict[str, list[Ballot]],
+    bench: BallotContext,
+) -> dict[str, Any]:
+    """Return the result of the scorers that are not panels. There may be no such scorer."""
+    if others:
+        return _jury_result(others, given, ballots, bench)
+    if not code:
+        bench.remarks.count("a sample without a score has no ballots")
+        return {"jurors": []}
+    bench.remarks.count(_NO_JURY)
+    return {**_jury_result(tuple(code), given, ballots, bench), "jurors": []}
+
+
+def _jury_result(
+    names: tuple[str, ...], given: Scores, ballots: dict[str, list[Ballot]], bench: BallotContext
+) -> dict[str, Any]:
+    """Return the ballots of a jury, with the decision and score that the log states.
+
+    If the jury has one scorer, that scorer's value is the decision; several scorers state none.
+    A missing consensus (null or NaN) is escalated for review. Its decision is inconclusive,
+    ``error`` if every juror failed, or none if every ballot is unreadable.
+    """
+    jurors = _ballots_of(names, ballots)
+    values_of = {name: given[name].get("value") for name in names}
+    found: dict[str, Any] = {"jurors": jurors}
+    alone = names[0] if len(names) == 1 else None
+    unscored = [
+        name
+        for name, value in values_of.items()
+        if value is None and "value" in given[name] and (alone or len(ballots[name]) > 1)
+    ]
+    if unscored:
+        found["escalate_for_review"] = True
+        found["escalation_reasons"] = [f"no consensus: {', '.join(unscored)} gave no value"]
+    failed = bool(jurors) and all(ballot.get("status") in _FAILED for ballot in jurors)
+    if alone is None:
+        bench.remarks.count(_NO_RULE)
+        return {**found, "decision": Decision.ERROR.value} if failed else found
+    value = values_of[alone]
+    if value is None:
+        return {**found, "decision": _decision_without_value(jurors, failed=failed)}
+    if isinstance(value, dict | list):
+        bench.remarks.count(_NO_RULE)
+        return found
+    single = len(jurors) == 1 and jurors[0]["id"] == alone
+    found |= bench.grader.consensus(jurors[0] if single else bench.grader.ballot(value, alone))
+    if "decision" not in found and "label" not in jurors[0]:
+        bench.remarks.count(_NO_LINE)
+    return found
+
+
+def _decision_without_value(jurors: list[Ballot], *, failed: bool) -> str | None:
+    if failed:
+        return Decision.ERROR.value
+    unknown = all(ballot.get("status") == Status.UNKNOWN for ballot in jurors)
+    return None if unknown else Decision.INCONCLUSIVE.value
+
+
+def _ballots_of(names: tuple[str, ...], ballots: dict[str, list[Ballot]]) -> list[Ballot]:
+    return [ballot for name in names for ballot in ballots[name]]
+
+
+def _error(jurors: list[Ballot]) -> dict[str, Any]:
+    return {"decision": Decision.ERROR.value, "jurors": jurors}
+
+
+def _sample_error(broken: Any) -> dict[str, Any]:
+    message = filled(record(broken).get("message"))
+    return {**_error([]), "meta": {"error": message} if message else None}
+
+
+def _is_code(ballots: list[Ballot]) -> bool:
+    return bool(ballots) and all(ballot.get("kind") == "code" for ballot in ballots)
+
+
+def _check(ballot: Ballot) -> dict[str, Any]:
+    """Return the check of a scorer without a model. A number decides only if it is 0 or 1."""
+    passed, number = ballot.get("pass"), values.first(ballot, ("score", "raw_score"))
+    if passed is None and number in (0, 1):
+        passed = number == 1
+    reasons = [f"score {number:g}"] if passed is None and number is not None else []
+    reasons += filter(None, (ballot.get("reason"), record(ballot.get("error")).get("message")))
+    return values.without_nulls(
+        {"name": ballot["id"], "pass": passed, "reason": "\n".join(reasons) or None}, "pass"
+    )
+
 
 _ID_LENGTH = 480
 """An id has at most 500 characters; the rest leaves room for a counter."""
@@ -59,7 +210,7 @@ class SampleMapper:
                 "rubric": self._rubric(jury),
                 **jury.outcome,
                 "human": people["human"],
-                "provenance": {"pointer": pointer, "run_id": text(self._run.spec.get("run_id"))},
+                "provenance": {"pointer": pointer, "run_id": filled(self._run.spec.get("run_id"))},
                 "meta": meta or None,
             }
             _name_jurors(body["jurors"])
@@ -90,7 +241,7 @@ class SampleMapper:
             self.remarks.count('a sample that the log declares invalid has the tag "invalidated"')
         case = {
             "test": test,
-            "suite": text(self._run.spec.get("task")),
+            "suite": filled(self._run.spec.get("task")),
             "epoch": epoch,
             "tags": ["invalidated"] if invalid else None,
         }
@@ -127,7 +278,7 @@ def _edits(jury: Jury, juries: list[Jury], edits: dict[str, EditedScore]) -> dic
 
 
 def _name_jurors(jurors: list[Ballot]) -> None:
-    names = [text(ballot["id"]) or f"juror {seat}" for seat, ballot in enumerate(jurors, 1)]
+    names = [filled(ballot["id"]) or f"juror {seat}" for seat, ballot in enumerate(jurors, 1)]
     for ballot, juror_id in zip(jurors, VerdictNames.jurors(names), strict=True):
         ballot["id"] = juror_id
         for key in [key for key, value in ballot.items() if value is None and key != "pass"]:

@@ -1,144 +1,113 @@
-"""Map the jurors of a foreign jury to canonical ballots."""
+"""What the readers of other tools do with ballots: failures, and answers that are not understood.
+
+A juror whose answer is under keys that its reader does not know has answered and did not fail: its
+ballot has the status ``unknown`` and names the keys, under ``meta``. A report counts such ballots,
+and is refused if it has no others.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Container, Iterable, Mapping
 from typing import Any
 
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Status
-from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Remarks, VerdictNames
-from reviewdesk.reports.mapping.raw_scores import WHY_RAW, Scales
+from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.secrets import is_setting
-from reviewdesk.reports.mapping.unread import measured, understood, unread_keys
 
-_NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "model")
-_PASSES = ("pass", "passed", "verdict")
-_REASONS = ("reason", "reasoning", "rationale")
-_STATUSES = frozenset(Status)
-_TEXTS = ("model", "vendor", "role", "label")
-_AMOUNTS = ("latency_ms", "cost_usd")
-_COUNTS = ("tokens_in", "tokens_out")
-_MAPPED = frozenset(
-    {*_NAMES, *_PASSES, *_REASONS, *_TEXTS, *_AMOUNTS, *_COUNTS}
-    | {"score", "raw_score", "confidence", "weight", "error", "status"}
-)
-_ANSWERS = ("score", "raw_score", "label", *_PASSES)
-_ABOUT = _MAPPED - {*_ANSWERS, *_REASONS}
-"""The keys of a juror's record that do not hold its answer."""
+UNREAD = "unread"
+"""The key in a ballot's ``meta`` that lists the unread keys."""
+
+_ANSWERS = ("score", "raw_score", "pass", "label", "error")
+_MOST = 12
 
 
-def ballots(panel: list[dict[str, Any]], remarks: Remarks, scales: Scales) -> list[dict[str, Any]]:
-    """Return the canonical jurors of a panel; equal names get a counter."""
-    names = [_name(juror, seat) for seat, juror in enumerate(panel, 1)]
+def unread_keys(
+    record: Mapping[str, Any], answers: Collection[str], known: Container[str]
+) -> list[str]:
+    """Return the keys of a juror's record that must hold an answer which was not understood.
+
+    ``answers`` are the keys that the reader looks at: a null there means that there is no answer,
+    and any other value was not understood. ``known`` are the keys that describe the juror and its
+    cost.
+    """
+    stated = [key for key in answers if key in record]
+    if stated:
+        return [key for key in stated if _says_something(record[key])]
     return [
-        _ballot(juror, juror_id, remarks, off=scales.off(name, juror.get("score")))
-        for juror, name, juror_id in zip(panel, names, VerdictNames.jurors(names), strict=True)
+        key
+        for key, value in record.items()
+        if key not in known and _says_something(value) and not is_setting(key)
     ]
 
 
-def weigh(panel: list[dict[str, Any]], scales: Scales) -> None:
-    """Record a panel's scores in ``scales``, which must know all scores of the file."""
-    for seat, juror in enumerate(panel, 1):
-        scales.off(_name(juror, seat), juror.get("score"))
+def _says_something(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(value.strip())
+    return value is not None and value not in ([], {})
 
 
-def _name(juror: dict[str, Any], seat: int) -> str:
-    names = (juror[key] for key in _NAMES if isinstance(juror.get(key), str))
-    return next((name for name in names if name.strip()), f"juror {seat}")[:JUROR_LENGTH]
+def understood(ballot: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    """Return the ballot, with the status ``unknown`` if it has no answer but there are ``keys``.
+
+    A failure or an abstention that the file states counts as understood.
+    """
+    if ballot.get("status") not in (None, Status.OK):
+        return ballot
+    named = list(dict.fromkeys(keys))
+    if not named or any(ballot.get(key) is not None for key in _ANSWERS):
+        return ballot
+    kept = {key: value for key, value in ballot.items() if key != "pass"}
+    meta = {**(ballot.get("meta") or {}), UNREAD: [show_line(key, 60) for key in named[:_MOST]]}
+    return {**kept, "status": Status.UNKNOWN.value, "meta": meta}
 
 
-def _ballot(juror: dict[str, Any], name: str, remarks: Remarks, *, off: bool) -> dict[str, Any]:
-    unmapped = (key for key in juror if key not in _MAPPED and not is_setting(key))
-    remarks.unmapped(unmapped, "juror.")
-    body: dict[str, Any] = {"id": name}
-    body.update({key: juror[key] for key in _TEXTS if isinstance(juror.get(key), str)})
-    _add_score(body, juror, remarks, off=off)
-    _add_pass(body, juror, remarks)
-    _add_rest(body, juror, remarks)
-    _add_failure(body, juror, remarks)
-    bare = not any(isinstance(juror.get(key), str) for key in _PASSES)
-    if bare and "score" in juror and juror["score"] is None:
-        body = measured(body, remarks)
-    return understood(values.without_nulls(body, "pass"), unread_keys(juror, _ANSWERS, _ABOUT))
+NOT_MEASURED = "a pass or fail beside an empty score is not measured, and casts no vote"
+"""The note on ballots that ``measured`` changes."""
 
 
-def _add_score(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks, *, off: bool) -> None:
-    stated = juror.get("score")
-    body["score"] = None if off else values.unit(stated)
-    body["raw_score"] = values.number(juror.get("raw_score"))
-    if stated is None or body["score"] is not None:
-        return
-    if values.number(stated) is not None:
-        body["raw_score"] = stated
-        remarks.count(f"a juror's score {WHY_RAW} is kept as raw_score")
-    else:
-        remarks.count("a juror's score that is no number is kept under meta.raw only")
+def measured(ballot: dict[str, Any], remarks: Remarks) -> dict[str, Any]:
+    """Return the ballot of a record whose score is null, NaN or absent, without a vote.
+
+    Tools derive pass from the score, so a pass or a fail beside no score was never measured. A
+    ballot with an error, or with a number that is kept raw, stays as it is.
+    """
+    known = any(ballot.get(key) is not None for key in ("score", "raw_score", "error"))
+    if known or not isinstance(ballot.get("pass"), bool):
+        return ballot
+    remarks.count(NOT_MEASURED)
+    return {**ballot, "pass": None}
 
 
-def _add_pass(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
-    keys = [key for key in _PASSES if key in juror]
-    if not keys:
-        return
-    stated = values.first(juror, keys)
-    decision = values.decision(stated)
-    if decision in ("pass", "fail"):
-        body["pass"] = decision == "pass"
-    elif stated is None or decision:
-        body["pass"] = None
-    elif isinstance(stated, str):
-        body["pass"] = None
-        body.setdefault("label", stated)
-        remarks.count("a juror's verdict in unknown words is kept as its label, without a vote")
-    else:
-        remarks.count("a juror's verdict that is no word is kept under meta.raw only")
+class UnreadBallots:
+    """Counts the ballots of a report that were not understood, and collects their keys."""
 
+    def __init__(self) -> None:
+        """Start with no ballot seen."""
+        self.count = self.ballots = 0
+        self._keys: dict[str, None] = {}
 
-def _add_rest(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
-    reason = values.first(juror, _REASONS)
-    body["reason"] = values.text(reason)
-    body["confidence"] = values.unit(juror.get("confidence"))
-    if juror.get("confidence") is not None and body["confidence"] is None:
-        remarks.count("a juror's confidence that is no number from 0 to 1 is left out")
-    weight = values.number(juror.get("weight"))
-    body["weight"] = weight if weight and weight > 0 else None
-    if juror.get("weight") is not None and body["weight"] is None:
-        remarks.count("a juror's weight that is not above 0 is left out")
-    for key in _AMOUNTS + _COUNTS:
-        amount = values.number(juror.get(key))
-        if amount is not None and amount >= 0 and (key in _AMOUNTS or isinstance(amount, int)):
-            body[key] = amount
+    def add(self, jurors: Iterable[Mapping[str, Any]]) -> None:
+        """Count the jurors of one more verdict."""
+        for juror in jurors:
+            self.ballots += 1
+            if juror.get("status") == Status.UNKNOWN:
+                self.count += 1
+                meta = juror.get("meta") or {}
+                if isinstance(named := meta.get(UNREAD), list) and len(self._keys) <= _MOST:
+                    self._keys.update(dict.fromkeys(key for key in named if isinstance(key, str)))
 
+    @property
+    def all(self) -> bool:
+        """Whether there are ballots and none of them was understood."""
+        return 0 < self.count == self.ballots
 
-def _add_failure(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
-    status = juror.get("status")
-    body["status"] = status if isinstance(status, str) and status in _STATUSES else None
-    error = _error(juror.get("error"))
-    if error is None:
-        return
-    body["error"] = error
-    if body["status"] in (None, "ok"):
-        body["status"] = slow_or_error(f"{error.get('type', '')} {error['message']}")
-    if body.get("score") is not None:
-        body["raw_score"] = body["score"]
-        body["score"] = None
-        remarks.count("the score of a juror with an error is kept as raw_score and does not count")
-    if body.get("pass") is not None:
-        del body["pass"]
-        remarks.count("the pass of a juror with an error is left out")
-
-
-def _error(stated: Any) -> dict[str, str] | None:
-    if not stated:
-        return None
-    if not isinstance(stated, dict):
-        return {"message": stated if isinstance(stated, str) else "the juror failed"}
-    message = values.text(values.first(stated, ("message", "detail", "error"))) or values.text(
-        stated
-    )
-    kind = values.first(stated, ("type", "code", "kind"))
-    typed = {"type": str(kind)} if isinstance(kind, str | int) else {}
-    return {**typed, "message": message or "the juror failed"}
+    @property
+    def keys(self) -> str:
+        """The keys on one line, shortened for display."""
+        more = ", ..." if len(self._keys) > _MOST else ""
+        return ", ".join(show_line(key, 60) for key in [*self._keys][:_MOST]) + more
 
 
 _STATUS_BY_WORD = (

@@ -1,16 +1,14 @@
-"""Helpers for the mappers of other tools' files: names, models, remarks, words and values."""
+"""Helpers for the mappers of other tools' files: names, models, remarks, words and scores."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Container, Iterable
-from typing import Any
+from collections.abc import Callable, Container, Iterable
+from typing import Any, TypeAlias
 
 from reviewdesk.domain.jury.label_words import label_decision
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Decision, folded
-from reviewdesk.reports.canonical.rules import is_time
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.options import ReadOptions
 
@@ -20,8 +18,6 @@ _ID_LENGTH, JUROR_LENGTH = 480, 190
 _MOST_NAMED, _MOST_KEYS = 5, 30
 LEFT_OUT = "keys left out"
 """The start of the note that lists the keys outside a reader's allow-list."""
-
-_NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 def unused(name: str, taken: dict[str, int]) -> str:
@@ -79,7 +75,7 @@ class Models:
 
     def of(self, juror: str, stated: Any) -> str | None:
         """Return the model that the file states, else the one from ``--models``, else None."""
-        model = text(stated)
+        model = values.filled(stated)
         if juror in self._given:
             self._met.add(juror)
             if model is not None and model != self._given[juror]:
@@ -171,50 +167,61 @@ class LabelWords:
         return self._given.get(folded(word), usual)
 
 
-def text(value: Any) -> str | None:
-    """Return the value if it is a text that is not blank, else None."""
-    return value if isinstance(value, str) and value.strip() else None
+Scale: TypeAlias = tuple[float, float] | None
+
+WHY_RAW = "outside 0..1, or of a juror with such scores,"
+"""The words of notes for scores that are kept raw because no scale was given."""
 
 
-def label(value: Any) -> str | None:
-    """Return a text that is not blank, or a whole number as a text; else None."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return text(value)
+class Scales:
+    """The jurors with scores outside 0..1 anywhere in a file; a 1 of theirs may not be the best.
+
+    The first pass over the file records every score, and the second pass asks.
+    """
+
+    def __init__(self) -> None:
+        """Start with no score seen."""
+        self._off: set[str] = set()
+
+    def off(self, whose: str, stated: Any = None) -> bool:
+        """Record a score; return True if any score of this juror so far lies outside 0..1."""
+        number = values.number(stated)
+        if number is not None and values.unit(number) is None:
+            self._off.add(whose)
+        return whose in self._off
 
 
-def amount(value: Any, factor: float = 1) -> float | int | None:
-    """Return the number times ``factor``, or None unless the value is a number, 0 or more."""
-    found = values.number(value)
-    if found is None or found < 0:
-        return None
-    if factor == 1:
-        return found
-    made = round(found * factor, 6)
-    return made if math.isfinite(made) else None
+def fitted(
+    stated: Any, scale: Scale, count: Callable[[str], None], what: str, *, off: bool = False
+) -> dict[str, Any]:
+    """Return ``score`` if the number fits, with ``raw_score`` and ``scale`` if it was converted.
+
+    A number outside its scale is kept as ``raw_score`` alone, and so is any number of a juror that
+    is ``off`` the scale 0..1. ``count`` receives a remark on both, and on what is not a number.
+    """
+    if stated is None:
+        return {}
+    number = values.number(stated)
+    if number is None:
+        count(f"{what} that is no number is left out")
+        return {}
+    if scale is None:
+        if values.unit(number) is not None and not off:
+            return {"score": number}
+        count(f"{what} {WHY_RAW} is kept as raw_score; --scale LOW..HIGH says how to read it")
+        return {"raw_score": number}
+    low, high = scale
+    kept = {"raw_score": number, "scale": [low, high]}
+    if not low <= number <= high:
+        count(f"{what} outside the given scale is kept as raw_score alone")
+        return kept
+    return {"score": (number - low) / (high - low), **kept}
 
 
-def count(value: Any) -> int | None:
-    """Return the value if it is a whole number, 0 or more; else None."""
-    found = values.number(value)
-    return found if isinstance(found, int) and found >= 0 else None
-
-
-def time(value: Any) -> str | None:
-    """Return the value if it is a time as canonical reports write it, else None."""
-    return value if isinstance(value, str) and is_time(value) else None
-
-
-def beyond(record: dict[str, Any], known: frozenset[str]) -> list[str]:
-    """Return the keys outside an allow-list whose values are not empty."""
-    return [key for key, value in record.items() if key not in known and value not in _NOTHING]
-
-
-def dialogue(turns: Any) -> list[str]:
-    """Return the turns of a conversation as ``role: text``; anything else is left out."""
-    turn_texts = [
-        (turn.get("role"), values.text(turn.get("content")))
-        for turn in values.listed(turns)
-        if isinstance(turn, dict)
-    ]
-    return [f"{label(role) or 'turn'}: {text}" for role, text in turn_texts if text is not None]
+def without_score(scores: dict[str, Any], count: Callable[[str], None]) -> dict[str, Any]:
+    """Return the scores of a failed juror with ``score`` as ``raw_score``, so it does not count."""
+    if "score" not in scores:
+        return scores
+    count("the score of a juror with an error is kept as raw_score and does not count")
+    kept = {name: value for name, value in scores.items() if name != "score"}
+    return {"raw_score": scores["score"], **kept}

@@ -10,7 +10,7 @@ from msgspec import Struct
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
-from reviewdesk.reports.bytes.window import Window, read_lines
+from reviewdesk.reports.bytes.window import Window, read_lines, text_lines
 from reviewdesk.reports.dialect import FirstLook
 from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
@@ -71,9 +71,6 @@ def list_problem(
 class Mapper(Protocol):
     """Maps the records of one file to verdicts."""
 
-    def count(self, record: Record) -> int:
-        """Return how many verdicts the record gives."""
-
     def items(self, record: Record) -> Iterator[ReportVerdict]:
         """Yield the verdicts of a record; none if it has no jury."""
 
@@ -129,10 +126,12 @@ def mapped(
     name: str,
     lists: tuple[str, ...] = (),
     nothing: str,
+    count: Callable[[Record], int] | None = None,
 ) -> Report:
     """Open a report through a mapper; ``nothing`` is the error of a file without any verdict.
 
-    A first pass over the file counts the verdicts.
+    ``count`` counts the verdicts of a record in a first pass over the file; without it, each record
+    is one verdict.
     """
     fail, known = failing(source), named_secrets(look.outline.keys)
 
@@ -148,9 +147,14 @@ def mapped(
                 yield item._replace(value=scrubber.clean(item.value))
         tally.notes.extend(one.notes())
 
+    outline, tally = look.outline, ImportTally(lenient=True)
     with source.open() as stream:
-        found = records(stream, look.outline, fail, ImportTally(lenient=True), lists)
-        total = sum(map(mapper().count, found))
+        if count is not None:
+            total = sum(map(count, records(stream, outline, fail, tally, lists)))
+        elif outline.kind == "object" and outline.goes_on:
+            total = sum(1 for _ in text_lines(stream, fail, tally))
+        else:
+            total = outline.length if outline.kind == "array" else 1
     if not total:
         raise fail("", nothing, "")
     return Report(source, name, header, items, total=total, skip_bad=options.skip_bad, lenient=True)

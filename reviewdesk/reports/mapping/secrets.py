@@ -29,8 +29,9 @@ _AFTER_NAME = re.compile(
     r"|signature))[\"']*\s*[:=]\s*[\"']*(?:bearer\s+|basic\s+)?)(?=[^\s\"'&]*\d)[^\s\"'&,;}]{8,}",
     re.IGNORECASE,
 )
-_MAY_HOLD = re.compile(r"://|[=:&?]|[Bb]earer|sk|pk|rk|xai|ghp|AIza|AKIA")
-"""A fast test: a text without a match holds no key. Most texts have no match."""
+_LONG_RUN = re.compile(r"[A-Za-z0-9_-]{18,}")
+_MARKS = ("://", "key", "bearer", "authorization", "secret", "passw", "token", "&sig", "?sig")
+"""A text without a long run and without any of these holds no key. Most texts have none."""
 
 _SETTINGS = frozenset({"env", "environment", "headers", "config"})
 _SHORTEST = 8
@@ -57,12 +58,17 @@ def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> set[str]:
 
 def without_likely(text: str) -> str:
     """Redact what looks like a key in a text: services repeat a refused key in their errors."""
-    if not _MAY_HOLD.search(text):
+    lower = text.lower()
+    if not any(mark in lower for mark in _MARKS) and not _LONG_RUN.search(text):
         return text
     text = _LOGIN.sub(f"{GONE}@", text) if "://" in text else text
     return _AFTER_NAME.sub(rf"\g<1>{GONE}", _LOOKS_SECRET.sub(GONE, text))
 
 
+_without_likely_name = lru_cache(maxsize=4096)(without_likely)
+
+
+@lru_cache(maxsize=4096)
 def is_setting(key: str) -> bool:
     """Return True if a key names an environment, headers, a configuration or a secret."""
     return key.lower() in _SETTINGS or _names_secret(key)
@@ -80,17 +86,21 @@ def changed(
     value: Any, change: Callable[[str], str], leaves_out: Callable[[str], bool] | None = None
 ) -> Any:
     """Return a copy of a value with every text in it changed; keys stay, or are left out."""
-    if isinstance(value, str):
+    kind = type(value)
+    if kind is str:
         return change(value)
-    if isinstance(value, list):
+    if kind is list:
         return [changed(item, change, leaves_out) for item in value]
-    if isinstance(value, dict):
+    if kind is dict:
         return {
-            key: changed(item, change, leaves_out)
+            key: changed(item, change, leaves_out) if type(item) in _TEXT_OR_HOLDER else item
             for key, item in value.items()
             if leaves_out is None or not leaves_out(key)
         }
     return value
+
+
+_TEXT_OR_HOLDER = frozenset({str, list, dict})
 
 
 def guarded(body: Any) -> Any:
@@ -104,11 +114,16 @@ def guarded(body: Any) -> Any:
         if key in body:
             body[key] = changed(body[key], without_likely)
     jurors = body.get("jurors")
-    for juror in jurors if isinstance(jurors, list) else ():
-        for key in ("model", "vendor", "raw", "error") if isinstance(juror, dict) else ():
+    if not isinstance(jurors, list):
+        return body
+    for juror in jurors:
+        for key in ("model", "vendor") if isinstance(juror, dict) else ():
+            if isinstance(juror.get(key), str):
+                juror[key] = _without_likely_name(juror[key])
+        for key in ("raw", "error") if isinstance(juror, dict) else ():
             if juror.get(key):
                 juror[key] = changed(juror[key], without_likely)
-    if isinstance(jurors, list) and any("://" in _id(juror) for juror in jurors):
+    if any("://" in _id(juror) for juror in jurors):
         _rename(jurors)
     return body
 
@@ -148,17 +163,27 @@ def _texts_of_secrets(value: Any, skip: frozenset[str]) -> Iterator[str]:
     ahead = [(value, False)]
     while ahead:
         node, named = ahead.pop()
-        if isinstance(node, dict):
-            ahead.extend(
-                (item, named or _names_secret(key))
-                for key, item in node.items()
-                if key not in skip
-                and (isinstance(item, dict | list) or named or _names_secret(key))
-            )
-        elif isinstance(node, list):
-            ahead.extend((item, named) for item in node)
+        if type(node) is dict:
+            secret = node.keys() if named else _secret_names(tuple(node))
+            for key, item in node.items():
+                if key not in skip and type(item) in _HOLDER:
+                    ahead.append((item, key in secret))
+            for key in secret:
+                if key not in skip and isinstance(node[key], str):
+                    yield node[key]
+        elif type(node) is list:
+            ahead.extend((item, named) for item in node if named or type(item) in _HOLDER)
         elif named and isinstance(node, str):
             yield node
+
+
+_HOLDER = frozenset({list, dict})
+
+
+@lru_cache(maxsize=4096)
+def _secret_names(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys of an object that name a secret; most objects have one of a few sets."""
+    return tuple(filter(_names_secret, keys))
 
 
 @lru_cache(maxsize=1024)

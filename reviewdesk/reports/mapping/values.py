@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reviewdesk.domain.jury.label_words import label_decision
+from reviewdesk.reports.canonical.rules import is_time
 
 _FRACTION = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*\Z", re.ASCII)
 
+_NUMBERS = frozenset({int, float})
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
 _DECISIONS = {
     "pass": "pass",
     "passed": "pass",
@@ -30,14 +34,15 @@ _DECISIONS = {
 
 def first(record: Mapping[str, Any], keys: Iterable[str]) -> Any:
     """Return the first value that is neither absent nor null, or None."""
-    return next((record[key] for key in keys if record.get(key) is not None), None)
+    for key in keys:
+        if (value := record.get(key)) is not None:
+            return value
+    return None
 
 
 def number(value: Any) -> float | int | None:
     """Return the value if it is a number. Booleans do not count as numbers."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value
+    return value if type(value) in _NUMBERS else None
 
 
 def unit(value: Any) -> float | int | None:
@@ -93,3 +98,52 @@ def record(value: Any) -> dict[str, Any]:
 def without_nulls(record: Mapping[str, Any], *keep: str) -> dict[str, Any]:
     """Return the record without its nulls, except those under the keys in ``keep``."""
     return {key: value for key, value in record.items() if value is not None or key in keep}
+
+
+def filled(value: Any) -> str | None:
+    """Return the value if it is a text that is not blank, else None."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def label(value: Any) -> str | None:
+    """Return a text that is not blank, or a whole number as a text; else None."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return filled(value)
+
+
+def amount(value: Any, factor: float = 1) -> float | int | None:
+    """Return the number times ``factor``, or None unless the value is a number, 0 or more."""
+    found = number(value)
+    if found is None or found < 0:
+        return None
+    if factor == 1:
+        return found
+    made = round(found * factor, 6)
+    return made if math.isfinite(made) else None
+
+
+def count(value: Any) -> int | None:
+    """Return the value if it is a whole number, 0 or more; else None."""
+    found = number(value)
+    return found if isinstance(found, int) and found >= 0 else None
+
+
+def time(value: Any) -> str | None:
+    """Return the value if it is a time as canonical reports write it, else None."""
+    return value if isinstance(value, str) and is_time(value) else None
+
+
+def beyond(record: dict[str, Any], known: frozenset[str]) -> list[str]:
+    """Return the keys outside an allow-list whose values are not empty."""
+    return [key for key, value in record.items() if key not in known and value not in _NOTHING]
+
+
+def dialogue(turns: Any) -> list[str]:
+    """Return the turns of a conversation as ``role: text``; anything else is left out."""
+    turn_texts = [
+        (turn.get("role"), text(turn.get("content")))
+        for turn in listed(turns)
+        if isinstance(turn, dict)
+    ]
+    return [f"{label(role) or 'turn'}: {text}" for role, text in turn_texts if text is not None]

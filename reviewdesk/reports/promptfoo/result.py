@@ -17,13 +17,11 @@ from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import time
 from reviewdesk.reports.mapping.records import Record, elements, records
 from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.promptfoo.row import RowError, record
-from reviewdesk.reports.promptfoo.survey import survey
-from reviewdesk.reports.promptfoo.verdict import RowMapper
+from reviewdesk.reports.promptfoo.rows import RowError, record
+from reviewdesk.reports.promptfoo.verdicts import RowMapper, survey
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.wording import FieldProblem, must_be, spell_path
 
@@ -191,7 +189,7 @@ def _header(envelope: dict[str, Any], look: FirstLook) -> dict[str, Any]:
     if isinstance(title, str) and title.strip():
         header["title"] = title
     started = summary.get("timestamp", metadata.get("evaluationCreatedAt"))
-    if created := time(started):
+    if created := values.time(started):
         header["created_at"] = created
     return header
 

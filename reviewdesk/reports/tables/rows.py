@@ -20,7 +20,7 @@ from reviewdesk.reports.bytes.window import decode_utf8
 from reviewdesk.reports.dialect import FirstLook
 from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.records import records
-from reviewdesk.reports.tables.columns import roles_of
+from reviewdesk.reports.tables.cells import blank, roles_of
 from reviewdesk.reports.wording import must_be, spell_path
 
 _LISTS = ("data", "events", "rows")
@@ -129,11 +129,6 @@ def cell(row: TableRow, *columns: str) -> Any:
         if not blank(value):
             return value
     return None
-
-
-def blank(value: Any) -> bool:
-    """Return True if a cell is null or only white space."""
-    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _csv_layout(text: str) -> Layout | None:

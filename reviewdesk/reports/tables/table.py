@@ -1,26 +1,35 @@
-"""Read plain tables: one ballot per row, or one item per row with a column for each judge."""
+"""Open tables: one ballot per row, or one item per row with a column for each judge."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.ballots import unread_keys
 from reviewdesk.reports.mapping.foreign import Remarks
-from reviewdesk.reports.mapping.unread import unread_keys
-from reviewdesk.reports.mcptest.juries import ESCALATE
+from reviewdesk.reports.mcptest import ESCALATE
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.report import Report
-from reviewdesk.reports.tables.cells import likely_number, name
-from reviewdesk.reports.tables.columns import BALLOT, FACTS, ITEM, doubled, names_models, roles_of
-from reviewdesk.reports.tables.report import USES, listed, open_table, unread_note
+from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.tables.cells import (
+    BALLOT,
+    FACTS,
+    ITEM,
+    blank,
+    doubled,
+    likely_number,
+    name,
+    names_models,
+    roles_of,
+)
 from reviewdesk.reports.tables.rows import (
     Human,
     Layout,
@@ -29,9 +38,65 @@ from reviewdesk.reports.tables.rows import (
     TableShape,
     Vote,
     all_columns,
-    blank,
     layout_of,
 )
+from reviewdesk.reports.tables.verdict import TableSurvey, read_rows, verdicts
+
+USES = frozenset({"models", "pass_labels", "fail_labels", "scale"})
+"""The reading options that apply to every table."""
+
+_MOST_LISTED = 20
+
+
+def open_table(
+    source: Source, layout: Layout, options: ReadOptions, format_name: str, shape: TableShape
+) -> Report:
+    """Open the rows of a table as a report. A first pass finds every syntax error."""
+    fail = failing(source)
+    survey = TableSurvey(scale_by_judge=bool(shape.producer))
+    with source.open() as stream:
+        rows = layout.rows(stream, fail, ImportTally(lenient=True))
+        for _, key, entry in read_rows(rows, shape.entry, Remarks()):
+            survey.add(key, entry)
+    if not survey.rows:
+        raise fail("", "is a table without rows that say anything of a jury", "Write it again.")
+
+    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
+        yield from verdicts(layout.rows(stream, fail, tally), survey, shape, options, tally)
+
+    header: dict[str, Any] = {"schema": FORMAT_NAME}
+    if shape.producer:
+        header["producer"] = shape.producer
+    return Report(
+        source,
+        format_name,
+        header,
+        items,
+        total=len(survey.rows),
+        skip_bad=options.skip_bad,
+        notes=(*shape.notes, *survey.panel_note()),
+        lenient=True,
+    )
+
+
+def unread_note(columns: tuple[str, ...], used: set[str]) -> tuple[str, ...]:
+    """Return a note that lists the columns that are not read; empty if all are."""
+    named = {*columns}
+    read = {"", *used, *(column.split(".")[0] for column in used)}
+    left = [
+        column
+        for column in columns
+        if column not in read and ("." not in column or column.split(".")[0] not in named)
+    ]
+    return (f"columns not read: {listed(left)}",) if left else ()
+
+
+def listed(columns: Sequence[str]) -> str:
+    """Return the names of columns, shortened to fit a line."""
+    shown = ", ".join(show_line(column, 60) for column in columns[:_MOST_LISTED])
+    more = f" and {len(columns) - _MOST_LISTED} more" if len(columns) > _MOST_LISTED else ""
+    return f"{shown}{more}"
+
 
 _ITEMS = frozenset({"item", "item_id", "example_id", "question_id", "case_id", "sample_id"})
 """Item columns that make JSON rows a table without a judge column.

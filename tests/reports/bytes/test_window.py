@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reviewdesk.errors import ReportError
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window
-from reviewdesk.reports.inspectai.picking import KEEP, pick
+from reviewdesk.reports.inspectai.transcript import KEEP, pick
 from tests.reports.pieces import Pieces, PieceSource
 
 FAIL = failing(PieceSource.of("a.json", b"", (1,)))

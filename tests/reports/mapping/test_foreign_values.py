@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.reports.mapping import foreign
+from reviewdesk.reports.mapping import values
 from tests.reports.foreignkit import opened
 
 
@@ -18,7 +18,7 @@ from tests.reports.foreignkit import opened
     ],
 )  # fmt: skip
 def test_a_count_is_a_whole_number_from_zero(value: Any, number: int | None) -> None:
-    found = foreign.count(value)
+    found = values.count(value)
     assert (type(found), found) == (type(number), number)
 
 

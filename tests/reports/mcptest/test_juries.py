@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.reports.mcptest.juries import find_juries
+from reviewdesk.reports.mcptest import find_juries
 
 
 def test_deep_envelopes_cost_no_more_than_their_objects() -> None:

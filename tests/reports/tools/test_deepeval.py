@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.reports.deepeval.cases import metric_name
+from reviewdesk.reports.deepeval import metric_name
 from tests.reports.foreignkit import only, opened, refusal
 
 

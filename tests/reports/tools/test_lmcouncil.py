@@ -8,13 +8,7 @@ import pytest
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source
 from reviewdesk.reports.bytes.strict_json import failing
-from reviewdesk.reports.council.ratings import (
-    FIRST_IS_BETTER,
-    OpenQuestions,
-    RatedPair,
-    Rating,
-    question,
-)
+from reviewdesk.reports.council import FIRST_IS_BETTER, OpenQuestions, RatedPair, Rating, question
 from tests.reports.foreignkit import only, opened, refusal
 
 NO_TEXTS = "the responses are not in this file, only who wrote them; completions.jsonl has them"

@@ -2,7 +2,7 @@
 
 Every attempt is one verdict: it has its own response, on which the judge votes several times. The
 threshold of a report is a pass rate over attempts, so it is kept as a gate and not as the threshold
-of a verdict.
+of a verdict. A label queue has one response on each line, for a person to label.
 """
 
 from __future__ import annotations
@@ -14,22 +14,133 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, failing
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
-from reviewdesk.reports.juried.queue import (
-    BY_CHECKS,
-    QUEUE,
-    QueueMapper,
-    case_of,
-    checks_of,
-    texts_of,
-)
 from reviewdesk.reports.mapping import foreign, values
-from reviewdesk.reports.mapping.ballots import failure
+from reviewdesk.reports.mapping.ballots import failure, understood, unread_keys
 from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.records import Record, list_problem, mapped
-from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.wording import FieldProblem, found, must_be
+
+QUEUE = ("scenario", "criterion", "transcript")
+"""Keys by which an entry of the queue is recognised."""
+
+BY_CHECKS = "checks"
+"""The ``model`` of a verdict that a failed check decided without asking the judge."""
+
+_SAMPLED = "sampled"
+_QUEUE_KEYS = frozenset(
+    {*QUEUE, "id", "run", "name", "message", "history", "expected", "response", "verdict"}
+    | {"reason", "model", "reasons", "checks", "attempt", "early_stopped"}
+)
+
+
+class QueueMapper:
+    """Maps the lines of a label queue, each one a response with the judge's verdict."""
+
+    def __init__(self) -> None:
+        """Start with no ids given."""
+        self.remarks = Remarks()
+        self._names = foreign.VerdictNames()
+
+    def notes(self) -> list[str]:
+        """Return the notes on the import, one a line."""
+        return self.remarks.notes(foreign.LEFT_OUT)
+
+    def items(self, record: Record) -> Iterator[ReportVerdict]:
+        """Yield the verdict of a line, or the problem with it."""
+        problem = list_problem(record.value, "checks") or _entry_problem(record.value)
+        yield record.refused(problem) if problem else record.item(self._verdict(record))
+
+    def _verdict(self, record: Record) -> dict[str, Any]:
+        entry: dict[str, Any] = record.value
+        self.remarks.unmapped(values.beyond(entry, _QUEUE_KEYS))
+        scenario = values.label(entry.get("scenario")) or "scenario"
+        why = [reason for reason in values.listed(entry.get("reasons")) if isinstance(reason, str)]
+        run = values.label(entry.get("run"))
+        number = values.count(entry.get("attempt")) or None
+        decision = values.decision(entry.get("verdict"))
+        word = values.filled(entry.get("verdict")) if decision is None else None
+        if word:
+            self.remarks.count("a verdict in unknown words is kept as its label")
+        return values.without_nulls(
+            {
+                "id": self._names.verdict(values.label(entry.get("id")) or scenario),
+                "case": case_of(entry, scenario, entry.get("criterion"), number),
+                **texts_of(entry, entry),
+                "rubric": values.label(entry.get("criterion")),
+                "decision": decision,
+                "label": word,
+                # A response that was merely sampled needs no review.
+                "escalate_for_review": any(reason != _SAMPLED for reason in why),
+                "escalation_reasons": why or None,
+                "checks": checks_of(entry.get("checks")) or None,
+                "jurors": _jurors(entry, decision, word),
+                "provenance": values.without_nulls({"pointer": record.pointer, "run_id": run}),
+            }
+        )
+
+
+def _jurors(entry: dict[str, Any], decision: str | None, word: str | None) -> list[dict[str, Any]]:
+    """Return the judge's ballot on a queued response; empty if the judge gave no verdict."""
+    model, reason = values.filled(entry.get("model")), values.filled(entry.get("reason"))
+    if model == BY_CHECKS or (decision is None and reason is None and word is None):
+        return []
+    passed = {"pass": True, "fail": False}.get(decision or "")
+    body = {"id": (model or "judge")[:190], "model": model, "label": word, "pass": passed}
+    unread = unread_keys(entry, ("verdict",), _QUEUE_KEYS - {"reason"})
+    return [understood(values.without_nulls({**body, "reason": reason}, "pass"), unread)]
+
+
+def _entry_problem(value: dict[str, Any]) -> FieldProblem | None:
+    if "criterion" in value and "response" in value:
+        return None
+    return FieldProblem((), "has no criterion or no response, as entries of a queue do")
+
+
+def case_of(about: dict[str, Any], name: str, suite: Any, number: int | None) -> dict[str, Any]:
+    """Return a verdict's case: the scenario, its criterion (``suite``) and attempt number."""
+    tags = [tag for tag in values.listed(about.get("tags")) if isinstance(tag, str)]
+    return values.without_nulls(
+        {
+            "test": name,
+            "suite": values.label(suite),
+            "name": values.filled(about.get("name")),
+            "epoch": number,
+            "tags": tags or None,
+        }
+    )
+
+
+def texts_of(scenario: dict[str, Any], attempt: dict[str, Any]) -> dict[str, Any]:
+    """Return the input (earlier turns and the message), the output and the reference."""
+    before = values.dialogue(scenario.get("history")) + values.dialogue(attempt.get("transcript"))
+    message = values.text(scenario.get("message"))
+    if before and message is not None:
+        message = f"user: {message}"
+    return {
+        "input": "\n".join([*before, *([message] if message is not None else [])]) or None,
+        "output": values.text(attempt.get("response")),
+        "reference": values.text(scenario.get("expected")),
+    }
+
+
+def checks_of(listed: Any) -> list[dict[str, Any]]:
+    """Return the results of the deterministic checks."""
+    checks = []
+    for check in values.listed(listed):
+        if not isinstance(check, dict):
+            continue
+        passed, value = check.get("passed"), values.text(check.get("value"))
+        kind = values.filled(check.get("kind")) or "check"
+        body = {
+            "name": kind if value is None else f"{kind}: {value}",
+            "pass": passed if isinstance(passed, bool) else None,
+            "reason": values.filled(check.get("reason")),
+        }
+        checks.append(values.without_nulls(body, "pass"))
+    return checks
+
 
 _VERSION = 1
 _CRITERION_KEYS = frozenset(
@@ -63,23 +174,20 @@ class _Attempts:
     def __init__(self, judge: dict[str, Any]) -> None:
         self.remarks = Remarks()
         self._names = foreign.VerdictNames()
-        self._judge = foreign.text(judge.get("model"))
+        self._judge = values.filled(judge.get("model"))
         self._temperature = values.number(judge.get("temperature"))
 
     def notes(self) -> list[str]:
         return self.remarks.notes(foreign.LEFT_OUT)
 
-    def count(self, record: Record) -> int:
-        return sum(1 for _ in self.items(record))
-
     def items(self, record: Record) -> Iterator[ReportVerdict]:
         if isinstance(record.value, dict):
-            self.remarks.unmapped(foreign.beyond(record.value, _CRITERION_KEYS), "criterion.")
+            self.remarks.unmapped(values.beyond(record.value, _CRITERION_KEYS), "criterion.")
         for place in _inner_records(record, "scenarios"):
             if isinstance(place, FieldProblem):
                 yield record.refused(place)
                 continue
-            self.remarks.unmapped(foreign.beyond(place.value, _SCENARIO_KEYS), "scenario.")
+            self.remarks.unmapped(values.beyond(place.value, _SCENARIO_KEYS), "scenario.")
             attempts = list(_inner_records(place, "attempts"))
             if not attempts:
                 self.remarks.count("a scenario without an attempt is left out")
@@ -95,9 +203,9 @@ class _Attempts:
         self, record: Record, scenario: dict[str, Any], criterion: dict[str, Any]
     ) -> dict[str, Any]:
         attempt = record.value
-        self.remarks.unmapped(foreign.beyond(attempt, _ATTEMPT_KEYS), "attempt.")
-        name = foreign.label(scenario.get("id")) or foreign.text(scenario.get("name")) or "scenario"
-        number = foreign.count(attempt.get("attempt")) or None
+        self.remarks.unmapped(values.beyond(attempt, _ATTEMPT_KEYS), "attempt.")
+        name = values.label(scenario.get("id")) or values.filled(scenario.get("name")) or "scenario"
+        number = values.count(attempt.get("attempt")) or None
         jurors = self._jurors(attempt)
         votes = len(values.listed(attempt.get("votes")))
         gate = {key: scenario[key] for key in _GATE if _plain(scenario.get(key))}
@@ -106,9 +214,9 @@ class _Attempts:
                 "id": self._names.verdict(f"{name[:400]}/{number}" if number else name),
                 "case": case_of(scenario, name, criterion.get("id"), number),
                 **texts_of(scenario, attempt),
-                "rubric": foreign.text(criterion.get("description"))
-                or foreign.text(criterion.get("title"))
-                or foreign.label(criterion.get("id")),
+                "rubric": values.filled(criterion.get("description"))
+                or values.filled(criterion.get("title"))
+                or values.label(criterion.get("id")),
                 "strategy": ("majority" if votes > 1 else "single") if votes else None,
                 **self._decision(attempt),
                 "agreement": _agreement(attempt) if votes else None,
@@ -120,7 +228,7 @@ class _Attempts:
         )
 
     def _decision(self, attempt: dict[str, Any]) -> dict[str, str]:
-        stated = foreign.text(attempt.get("outcome"))
+        stated = values.filled(attempt.get("outcome"))
         if stated is None:
             return {}
         if decision := _OUTCOMES.get(stated):
@@ -135,7 +243,7 @@ class _Attempts:
         if not votes and isinstance(verdict, dict) and verdict.get("model") != BY_CHECKS:
             votes = [verdict]
         error = attempt.get("judge_error")
-        juror_names = [foreign.label(vote.get("model")) or self._judge or "judge" for vote in votes]
+        juror_names = [values.label(vote.get("model")) or self._judge or "judge" for vote in votes]
         if not votes and error:
             juror_names, votes = [self._judge or "judge"], [{"judge_error": error}]
         ids = foreign.VerdictNames.jurors(juror_names)
@@ -144,10 +252,10 @@ class _Attempts:
     def _juror(self, juror_id: str, vote: dict[str, Any]) -> dict[str, Any]:
         body = {
             "id": juror_id,
-            "model": foreign.text(vote.get("model")) or self._judge,
+            "model": values.filled(vote.get("model")) or self._judge,
             "temperature": self._temperature,
         }
-        self.remarks.unmapped(foreign.beyond(vote, _VOTE_KEYS), "vote.")
+        self.remarks.unmapped(values.beyond(vote, _VOTE_KEYS), "vote.")
         if error := vote.get("judge_error"):
             return values.without_nulls(body | failure(values.text(error) or ""))
         usage = values.record(vote.get("usage"))
@@ -157,10 +265,10 @@ class _Attempts:
             passed = None
         body |= {
             "pass": passed,
-            "reason": foreign.text(vote.get("reason")),
-            "at": foreign.time(vote.get("judged_at")),
-            "tokens_in": foreign.count(usage.get("input_tokens")),
-            "tokens_out": foreign.count(usage.get("output_tokens")),
+            "reason": values.filled(vote.get("reason")),
+            "at": values.time(vote.get("judged_at")),
+            "tokens_in": values.count(usage.get("input_tokens")),
+            "tokens_out": values.count(usage.get("output_tokens")),
         }
         unread = unread_keys(vote, ("passed",), _VOTE_KEYS - {"reason"})
         return understood(values.without_nulls(body, "pass"), unread)
@@ -200,9 +308,9 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         name = "juried-queue"
         return mapped(source, look, options, header, QueueMapper, name=name, nothing=nothing)
     _check_report(keys, failing(source))
-    if version := foreign.text(keys.get("version")):
+    if version := values.filled(keys.get("version")):
         producer["version"] = version
-    if at := foreign.time(keys.get("generated_at")):
+    if at := values.time(keys.get("generated_at")):
         header["created_at"] = producer["run_id"] = at
     judge = values.record(keys.get("judge"))
     return mapped(
@@ -214,6 +322,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         name="juried",
         lists=("criteria",),
         nothing=nothing,
+        count=lambda record: sum(1 for _ in _Attempts(judge).items(record)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Split a row of a promptfoo result into juries, checks and the rating of a person.
+"""Split the rows of a promptfoo result into juries, checks and ratings, and survey them.
 
 Assertions that promptfoo sends to a language model to grade form juries, negated ones included.
 Assertions on embeddings, classifiers, moderation services and scripts are checks.

@@ -22,10 +22,9 @@ from reviewdesk.reports.bytes.strict_json import Fail, failing
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
-from reviewdesk.reports.mapping.foreign import Remarks
-from reviewdesk.reports.mapping.raw_scores import Scale, fitted
+from reviewdesk.reports.mapping.ballots import understood, unread_keys
+from reviewdesk.reports.mapping.foreign import Remarks, Scale, fitted
 from reviewdesk.reports.mapping.records import Record, mapped
-from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.wording import FieldProblem, must_be
@@ -71,7 +70,7 @@ def ratings(row: Any, scale: Scale, count: Callable[[str], None]) -> list[Rating
     if not paired:
         names = {"model_being_judged"}
     for name in ("judge_model", *sorted(names)):
-        if foreign.text(row.get(name)) is None:
+        if values.filled(row.get(name)) is None:
             return FieldProblem((name,), must_be("the name of a model", row.get(name)))
     if not isinstance(row.get("user_prompt"), str):
         return FieldProblem(("user_prompt",), must_be("a text", row.get("user_prompt")))
@@ -94,7 +93,7 @@ def _pair(row: dict[str, Any], count: Callable[[str], None]) -> Rating:
         row["second_completion_by"],
         FIRST_IS_BETTER,
     )
-    choice = foreign.text(row.get("pairwise_choice"))
+    choice = values.filled(row.get("pairwise_choice"))
     word = choice.strip().strip("[]").strip() if choice else None
     if word and word not in _CHOICES:
         count("a choice in unknown words is kept as its label, without a vote")
@@ -127,10 +126,10 @@ def _criteria(row: dict[str, Any], scale: Scale, count: Callable[[str], None]) -
 def _call_fields(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "model": row["judge_model"],
-        "reason": foreign.text(row.get("explanation")),
+        "reason": values.filled(row.get("explanation")),
         "temperature": values.number(row.get("temperature")),
-        "tokens_in": foreign.count(row.get("prompt_tokens")),
-        "tokens_out": foreign.count(row.get("completion_tokens")),
+        "tokens_in": values.count(row.get("prompt_tokens")),
+        "tokens_out": values.count(row.get("completion_tokens")),
     }
 
 
@@ -271,6 +270,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         lambda: _Mapper(options.scale, expected, failing(source)),
         name="lm-council",
         nothing="holds no rating",
+        count=_Mapper(options.scale, expected, failing(source)).count,
     )
 
 

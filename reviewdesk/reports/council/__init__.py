@@ -1,1 +1,0 @@
-"""The reader of lm-council ratings."""

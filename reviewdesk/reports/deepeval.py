@@ -1,0 +1,375 @@
+"""Open deepeval files: saved test runs, and dumps of what ``evaluate`` returns.
+
+Metrics of one test case with the same base name form one jury, and each metric is a ballot. Keys
+are in camelCase or snake_case. ``verboseLogs`` may belong to an earlier attempt and is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
+from reviewdesk.reports.dialect import Dialect, FirstLook
+from reviewdesk.reports.mapping import foreign, values
+from reviewdesk.reports.mapping.ballots import failure, measured, understood, unread_keys
+from reviewdesk.reports.mapping.foreign import Remarks, Scales, fitted, without_score
+from reviewdesk.reports.mapping.records import Record, mapped
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.wording import FieldProblem, must_be
+
+_CASES = ("testCases", "conversationalTestCases", "test_cases", "test_results", "testResults")
+"""Keys of the lists that hold test cases."""
+
+_WRAPPED = "testRunData"
+"""The key of the last test run in a file that wraps one."""
+
+_CASE_KEYS = frozenset(
+    {"name", "success", "tags", "input", "context", "turns", "scenario", "metrics_data"}
+    | {"actual_output", "order", "index", "expected_output", "retrieval_context", "model"}
+    | {"expected_outcome", "conversational", "multimodal", "flaky", "run_duration"}
+)
+_METRIC_KEYS = frozenset(
+    {"name", "score", "threshold", "success", "reason", "error", "flaky", "evaluation_model"}
+    | {"evaluation_cost", "input_token_count", "input_tokens", "output_token_count"}
+    | {"output_tokens", "strict_mode", "verbose_logs"}
+)
+_ANSWERS = ("score", "success")
+_ABOUT = _METRIC_KEYS - {*_ANSWERS, "reason"}
+_RUN_KEYS = frozenset(
+    {*_CASES, _WRAPPED, "test_run_id", "identifier"}
+    | {"metricsScores", "traceMetricsScores", "official", "testPassed", "testFailed"}
+    | {"runDuration", "evaluationCost"}
+)
+_CAMEL = re.compile(r"(?<=[a-z])[A-Z]")
+
+
+@lru_cache(maxsize=1024)
+def _snake(key: str) -> str:
+    made = _CAMEL.sub(lambda found: "_" + found[0].lower(), key)
+    return made if made in _CASE_KEYS | _METRIC_KEYS else key
+
+
+def _plain(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with the keys that we read in snake case, which some versions write."""
+    return {_snake(key): value for key, value in record.items() if value is not None}
+
+
+def _cases(record: Record) -> Iterator[Record]:
+    """Yield the test cases of a whole run or a single one, and the spans of its trace with metrics.
+
+    The metrics of the trace itself are left out, because they repeat those of the test case.
+    """
+    value = record.value
+    if isinstance(value, dict):
+        if isinstance(run := value.get(_WRAPPED), dict):
+            yield from _cases(record.inner(run, _WRAPPED))
+            return
+        lists = [name for name in _CASES if isinstance(value.get(name), list)]
+        for name in lists:
+            for index, case in enumerate(value[name]):
+                yield from _cases(record.inner(case, name, index))
+        if lists:
+            return
+    yield record
+    trace = value.get("trace") if isinstance(value, dict) else None
+    for name, spans in trace.items() if isinstance(trace, dict) else ():
+        for index, span in enumerate(values.listed(spans) if name.endswith(_SPANS) else ()):
+            if isinstance(span, dict) and _plain(span).get("metrics_data"):
+                yield record.inner(_span(value, span), "trace", name, index)
+
+
+_SPANS = ("Spans", "_spans")
+_KEPT_OF_SPAN = (
+    "input",
+    "metrics_data",
+    "context",
+    "model",
+    "expected_output",
+    "retrieval_context",
+)
+
+
+def _span(case: dict[str, Any], span: dict[str, Any]) -> dict[str, Any]:
+    names = [values.label(one.get("name")) for one in (case, span)]
+    kept = {name: value for name, value in span.items() if _snake(name) in _KEPT_OF_SPAN}
+    name = "/".join(name[:200] for name in names if name) or None
+    return {**kept, "name": name, "actual_output": span.get("output")}
+
+
+def _texts(case: dict[str, Any]) -> dict[str, Any]:
+    """Return the input, output, generator and reference of a test case or a conversation."""
+    expected = values.text(case.get("expected_output")) or values.text(case.get("expected_outcome"))
+    reference = [expected] if expected else []
+    for name, key in (("context", "context"), ("retrieved", "retrieval_context")):
+        texts = map(values.text, values.listed(case.get(key)))
+        reference += [f"{name}: {text}" for text in texts if text is not None]
+    model = values.filled(case.get("model"))
+    item = {
+        "generator": {"model": model} if model else None,
+        "input": values.text(case.get("input")),
+        "output": values.text(case.get("actual_output")),
+        "reference": reference[0] if len(reference) == 1 else reference or None,
+    }
+    return item | _conversation(case) if case.get("turns") else item
+
+
+def _conversation(case: dict[str, Any]) -> dict[str, Any]:
+    """Return a conversation's last answer as the output, and all turns before it as the input.
+
+    Turns after the last answer are appended to the output.
+    """
+    turns = [turn for turn in values.listed(case.get("turns")) if isinstance(turn, dict)]
+    answers = [at for at, turn in enumerate(turns) if turn.get("role") == "assistant"]
+    last = answers[-1] if answers else len(turns)
+    scenario = values.filled(case.get("scenario"))
+    before = values.dialogue(turns[:last])
+    answer = values.text(turns[last].get("content")) if answers else None
+    output = [answer, *values.dialogue(turns[last + 1 :])] if answer is not None else []
+    return {
+        "input": "\n".join([*([f"scenario: {scenario}"] if scenario else []), *before]) or None,
+        "output": "\n".join(output) if answer is not None else None,
+    }
+
+
+_KIND = re.compile(r"\s*\[[^\[\]]{1,40}\]\s*\Z")
+_ROUND_BRACKETS = re.compile(r"\s*\(([^()]*)\)\s*\Z")
+_JOINERS = " \t-–—:/|@#_,"
+_NO_JURORS = frozenset({"ragas"})
+"""Words in round brackets after a metric's name that deepeval writes, and that name no juror."""
+
+
+@lru_cache(maxsize=4096)
+def metric_name(name: str, model: str | None) -> tuple[str, str]:
+    """Return the base name and the juror of a name such as ``Correctness (judge-a) [GEval]``.
+
+    The kind of metric in square brackets is dropped. The juror follows the base name in round
+    brackets, or is the evaluation model at the end of the name. With neither, the juror is the
+    evaluation model or, if that is unknown, the metric's name.
+    """
+    bare = _KIND.sub("", name).strip() or name
+    aside = _ROUND_BRACKETS.search(bare)
+    if aside and aside.start() and aside[1].strip() and aside[1].lower() not in _NO_JURORS:
+        return bare[: aside.start()].strip(), aside[1].strip()
+    if model is None:
+        return bare, bare
+    if bare.casefold().endswith(model.casefold()):
+        base = bare[: len(bare) - len(model)]
+        if base.rstrip(_JOINERS) not in ("", base):
+            return base.rstrip(_JOINERS), model
+    return bare, model
+
+
+Juries = dict[str, list[tuple[str, dict[str, Any]]]]
+"""The metrics of a test case by their base name, each with its juror's name."""
+
+
+def _juries(case: dict[str, Any]) -> Juries:
+    found: Juries = {}
+    for metric in map(_plain, case.get("metrics_data") or ()):
+        model = values.filled(metric.get("evaluation_model"))
+        base, juror = metric_name(metric["name"], model)
+        found.setdefault(base, []).append((juror, metric))
+    return found
+
+
+class _Mapper:
+    def __init__(self, options: ReadOptions, run: dict[str, Any], scales: Scales) -> None:
+        self.remarks = Remarks()
+        self.remarks.unmapped(values.beyond(run, _RUN_KEYS))
+        self._names = foreign.VerdictNames()
+        self._scale, self._scales = options.scale, scales
+        self._models = foreign.Models(options)
+        self._cases_read = 0
+
+    def notes(self) -> list[str]:
+        return [*self._models.notes(), *self.remarks.notes(foreign.LEFT_OUT)]
+
+    def items(self, record: Record) -> Iterator[ReportVerdict]:
+        for case in _cases(record):
+            self._cases_read += 1
+            if problem := _problem(case.value):
+                yield case.refused(problem)
+            else:
+                for body in self._verdicts(case):
+                    yield case.item(body)
+
+    def _verdicts(self, record: Record) -> Iterator[dict[str, Any]]:
+        case = _plain(record.value)
+        juries = _juries(case)
+        if not juries:
+            self.remarks.count("a test case without a metric is left out")
+            return
+        self.remarks.unmapped(values.beyond(case, _CASE_KEYS))
+        about = _texts(case)
+        name = values.label(case.get("name")) or f"test case {self._cases_read}"
+        tags = [tag for tag in values.listed(case.get("tags")) if isinstance(tag, str)]
+        for base, metrics in juries.items():
+            alone = len(juries) == 1
+            threshold = self._threshold([one for _, one in metrics], base)
+            ids = foreign.VerdictNames.jurors([juror for juror, _ in metrics])
+            jurors = [
+                self._juror(base, juror_id, juror, metric)
+                for juror_id, (juror, metric) in zip(ids, metrics, strict=True)
+            ]
+            yield values.without_nulls(
+                {
+                    "id": self._names.verdict(name if alone else f"{name[:300]}/{base}"),
+                    "case": {"test": name, "tags": tags} if tags else {"test": name},
+                    **about,
+                    "rubric": base,
+                    "threshold": threshold,
+                    "decision": _decision(metrics, jurors, case.get("success") if alone else None),
+                    "jurors": jurors,
+                    "provenance": {"pointer": record.pointer},
+                }
+            )
+
+    def _threshold(self, metrics: list[dict[str, Any]], base: str) -> float | int | None:
+        """Return the threshold that all jurors share, on the scale of the verdict, or None."""
+        stated = {values.number(metric.get("threshold")) for metric in metrics}
+        if len(stated) > 1:
+            self.remarks.count(
+                "metrics of one jury with different thresholds: the verdict has none"
+            )
+            return None
+        line = stated.pop()
+        fit = fitted(line, self._scale, lambda _: None, "", off=self._scales.off(base))
+        found = values.number(fit.get("score"))
+        if line is not None and found is None:
+            self.remarks.count("a threshold outside the scale of the scores is left out")
+        return found
+
+    def _juror(self, base: str, juror_id: str, name: str, metric: dict[str, Any]) -> dict[str, Any]:
+        get = metric.get
+        self.remarks.unmapped(values.beyond(metric, _METRIC_KEYS), "metric.")
+        stated = get("score")
+        off = self._scales.off(base, stated)
+        body: dict[str, Any] = {
+            "id": juror_id,
+            "model": self._models.of(name, get("evaluation_model")),
+            "reason": values.text(get("reason")),
+            "cost_usd": values.amount(get("evaluation_cost")),
+            "tokens_in": values.count(values.first(metric, ("input_token_count", "input_tokens"))),
+            "tokens_out": values.count(
+                values.first(metric, ("output_token_count", "output_tokens"))
+            ),
+            "meta": {"flaky": True} if get("flaky") is True else None,
+        }
+        scores = fitted(stated, self._scale, self.remarks.count, "a score", off=off)
+        if error := get("error"):
+            # Deepeval writes ``success: false`` for a metric that failed with an error.
+            message = "" if error is True else values.text(error) or ""
+            return values.without_nulls(
+                body | without_score(scores, self.remarks.count) | failure(message)
+            )
+        success = get("success")
+        if success is not None and not isinstance(success, bool):
+            self.remarks.count("a success that is neither true nor false is left out")
+            success = None
+        found = values.without_nulls(body | scores | {"pass": success})
+        if stated is None:
+            found = measured(found, self.remarks)
+            if "pass" in found:
+                # A success beside no score is no answer that another key could hold.
+                return found
+        return understood(found, unread_keys(metric, _ANSWERS, _ABOUT))
+
+
+def _decision(
+    metrics: list[tuple[str, dict[str, Any]]], jurors: list[dict[str, Any]], stated: Any
+) -> str | None:
+    """Return the decision of a jury: the test case's own result, if it is ``stated``.
+
+    Otherwise it is a pass if every metric of the jury passed that was measured and is not marked
+    as flaky.
+    """
+    if all("error" in juror for juror in jurors):
+        return "error"
+    if isinstance(stated, bool):
+        return values.decision(stated)
+    steady = [
+        metric.get("success")
+        for _, metric in metrics
+        if metric.get("flaky") is not True
+        and (metric.get("score") is not None or metric.get("error"))
+    ]
+    known = bool(steady) and all(isinstance(one, bool) for one in steady)
+    return values.decision(all(steady)) if known else None
+
+
+def _problem(case: Any) -> FieldProblem | None:
+    if not isinstance(case, dict):
+        return FieldProblem((), must_be("an object", case))
+    metrics = values.first(case, ("metricsData", "metrics_data"))
+    place = "metricsData" if "metricsData" in case else "metrics_data"
+    if metrics is not None and not isinstance(metrics, list):
+        return FieldProblem((place,), must_be("a list of metrics", metrics))
+    for index, metric in enumerate(metrics or ()):
+        if not isinstance(metric, dict):
+            return FieldProblem((place, index), must_be("an object", metric))
+        if values.filled(metric.get("name")) is None:
+            wanted = must_be("a text that is not empty", metric.get("name"))
+            return FieldProblem((place, index, "name"), wanted)
+    return None
+
+
+def _fits(look: FirstLook) -> bool:
+    keys, outline = look.outline.keys, look.outline
+    if _WRAPPED in keys or "metricsScores" in keys:
+        return True
+    for name in _CASES:
+        if name not in keys:
+            continue
+        # A NaN in the first case ends the first look early, and the list seems empty.
+        if keys[name] == [] or {"metricsData", "metrics_data"} & outline.first(name).keys():
+            return True
+    outer = {"actual_output", "actualOutput", "turns", "conversational"} & keys.keys()
+    return bool(outer) and bool({"metricsData", "metrics_data"} & keys.keys())
+
+
+def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
+    keys = look.outline.keys
+    run_id = values.filled(keys.get("test_run_id"))
+    producer = {"name": "deepeval", "format": "deepeval", "run_id": run_id}
+    model = values.filled(values.record(keys.get("hyperparameters")).get("model"))
+    header = {
+        "schema": FORMAT_NAME,
+        "producer": values.without_nulls(producer),
+        "title": values.filled(keys.get("identifier")),
+        "generator": {"model": model} if model else None,
+    }
+    scales, run = Scales(), keys if any(name in keys for name in _CASES) else {}
+
+    def count(record: Record) -> int:
+        """Count the verdicts of a record, and note its scores."""
+        found = 0
+        for case in _cases(record):
+            if _problem(case.value):
+                found += 1
+                continue
+            juries = _juries(_plain(case.value))
+            found += len(juries)
+            for base, metrics in juries.items():
+                for _, metric in metrics:
+                    scales.off(base, metric.get("score"))
+        return found
+
+    return mapped(
+        source,
+        look,
+        options,
+        values.without_nulls(header),
+        lambda: _Mapper(options, run, scales),
+        name="deepeval",
+        lists=_CASES,
+        nothing="holds no test case with a metric",
+        count=count,
+    )
+
+
+DIALECT = Dialect("deepeval", "a deepeval test run", _fits, _open, frozenset({"models", "scale"}))

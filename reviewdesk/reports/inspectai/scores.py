@@ -1,0 +1,388 @@
+"""Turn the scores of a sample into ballots, checks and human labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from reviewdesk.domain.verdict import Decision, folded
+from reviewdesk.reports.inspectai.transcript import (
+    OTHERS,
+    LogHeader,
+    ModelCall,
+    PanelSeat,
+    Scorer,
+    Texts,
+    Transcript,
+)
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.ballots import slow_or_error, understood
+from reviewdesk.reports.mapping.foreign import WHY_RAW, LabelWords, Models, Remarks, Scales
+from reviewdesk.reports.mapping.values import filled, listed, record
+from reviewdesk.reports.options import ReadOptions
+
+_GRADES: dict[str, tuple[float | None, bool | None]] = {
+    "C": (1.0, True),
+    "I": (0.0, False),
+    "P": (0.5, None),
+    "N": (None, None),
+}
+"""Inspect's grades as (score, vote): correct, incorrect, partially correct, no answer."""
+_NO_ANSWER = "N"
+_WORD_SCORES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+
+_HINT = "name it with --pass-label or --fail-label"
+
+
+class GradeReader:
+    """Reads the values of scores with the options of one import."""
+
+    def __init__(self, options: ReadOptions, remarks: Remarks, scales: Scales) -> None:
+        """Keep the label words and the scale of the options.
+
+        ``scales`` knows which scorers give values outside 0..1.
+        """
+        self._scale, self._remarks, self._scales = options.scale, remarks, scales
+        self._words = LabelWords(options)
+
+    def ballot(self, value: Any, whose: str) -> dict[str, Any]:
+        """Return the ballot fields that a value fills; empty if the value is null.
+
+        ``whose`` names the scorer, or ``SCORER.KEY`` for a part of its value.
+        """
+        if isinstance(value, bool):
+            return {"score": float(value), "pass": value}
+        if isinstance(value, str):
+            return self._word(value, whose)
+        number = values.number(value)
+        if number is not None:
+            return self._number(number, whose)
+        if value is not None:
+            self._remarks.count("a score that is neither a word nor a number is left out")
+            return understood({}, ("value",))
+        return {}
+
+    def consensus(self, ballot: dict[str, Any]) -> dict[str, Any]:
+        """Return a jury's decision, score and label, from the ballot of its consensus."""
+        passed = ballot.get("pass")
+        if isinstance(passed, bool):
+            decision = Decision.PASS if passed else Decision.FAIL
+            return {"score": ballot.get("score"), "decision": decision.value}
+        label = ballot.get("label")
+        if label is not None:
+            self._remarks.count(f'the grade "{label[:40]}" is no decision: {_HINT}')
+        word = label if label not in _GRADES else None
+        return {"score": ballot.get("score"), "label": word}
+
+    def _word(self, value: str, whose: str) -> dict[str, Any]:
+        word = value.strip()
+        if not word:
+            return {"pass": None, "status": "abstained"}
+        score, graded = _GRADES.get(word, (_WORD_SCORES.get(folded(word)), None))
+        vote = self._words.vote(word)
+        passed = graded if vote is None else vote
+        if passed is None and word not in _GRADES:
+            if (number := numeral(word)) is not None:
+                return self._number(number, whose)
+            self._remarks.count(f"a score in words that decide nothing gives no vote: {_HINT}")
+        body: dict[str, Any] = {"score": score, "pass": passed, "label": word}
+        if word == _NO_ANSWER and passed is None:
+            body["status"] = "abstained"
+        return body
+
+    def _number(self, number: float, whose: str) -> dict[str, Any]:
+        if self._scale is None:
+            off = self._scales.off(whose, number)
+            if (score := values.unit(number)) is not None and not off:
+                return {"score": score}
+            self._remarks.count(f"a score {WHY_RAW} is kept as raw_score: --scale reads it")
+            return {"raw_score": number}
+        low, high = self._scale
+        score = values.unit((number - low) / (high - low))
+        if score is None:
+            self._remarks.count("a score outside --scale is kept as raw_score")
+        return {"score": score, "raw_score": number, "scale": [low, high]}
+
+
+def numeral(word: str) -> float | None:
+    """Return the number that a text spells, or None. Numbers of 1e300 and more do not count."""
+    try:
+        number = float(word)
+    except ValueError:
+        return None
+    return number if abs(number) < 1e300 else None
+
+
+_UNCHANGED = "UNCHANGED"
+
+
+class EditedScore(Struct, frozen=True):
+    """A score as its scorer gave it, and the edits that people made."""
+
+    original: dict[str, Any] | None
+    """The scorer's own score; None if a person added the score."""
+    edits: tuple[dict[str, Any], ...]
+    """The edits that name their author, oldest first."""
+
+    @property
+    def last(self) -> dict[str, Any] | None:
+        """The last edit that changed the value, or None."""
+        return next((one for one in reversed(self.edits) if _changes_value(one)), None)
+
+
+def scores_of(keys: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return a sample's scores by name. A bare value becomes a score with a ``value`` alone."""
+    found = {}
+    for name, score in record(keys.get("scores")).items():
+        if isinstance(score, dict):
+            if score.keys() - {"history"}:
+                found[name] = score
+        elif isinstance(score, str | int | float):
+            found[name] = {"value": score}
+    return found
+
+
+def split_edits(score: dict[str, Any]) -> EditedScore:
+    """Split a score with a history into the original score and its edits."""
+    history = [one for one in listed(score.get("history")) if isinstance(one, dict)]
+    if not history:
+        return EditedScore(score, ())
+    edits = tuple(one for one in history if isinstance(one.get("provenance"), dict))
+    added = bool(edits) and edits[0] is history[0]
+    return EditedScore(None if added else history[0], edits)
+
+
+def _changes_value(edit: dict[str, Any]) -> bool:
+    return "value" in edit and edit["value"] != _UNCHANGED
+
+
+def human(
+    split_edits: Mapping[str, EditedScore], grader: GradeReader, remarks: Remarks, texts: Texts
+) -> dict[str, Any]:
+    """Return the ``human`` and ``meta`` fields of a verdict, from the edits of its jury's scores.
+
+    ``edited`` has the scores by name. The label comes from the latest edit. All other edits are
+    listed under ``meta.edits``, and so is the latest one if it gives no label.
+    """
+    all_edits = [(name, edit) for name, one in split_edits.items() for edit in one.edits]
+    changes = [one.last for one in split_edits.values() if one.last]
+    label = None
+    if changes:
+        if len(changes) > 1:
+            remarks.count("of several edited scores the one edited last is the human label")
+        last = max(
+            changes, key=lambda one: filled(record(one["provenance"]).get("timestamp")) or ""
+        )
+        label = _label(last["value"], grader)
+        if label is None:
+            remarks.count("an edited score that is neither a pass nor a fail gives no human label")
+        else:
+            all_edits = [(name, edit) for name, edit in all_edits if edit is not last]
+    listed_edits = [_edit(name, edit, texts) for name, edit in all_edits]
+    return {
+        "human": {"label": label, **_edit_source(last, texts)} if label else None,
+        "meta": {"edits": listed_edits} if listed_edits else None,
+    }
+
+
+def _edit_source(edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
+    source = record(edit["provenance"])
+    explanation = filled(texts.plain(edit.get("explanation")))
+    notes = [explanation if explanation != _UNCHANGED else None, filled(source.get("reason"))]
+    return values.without_nulls(
+        {
+            "by": filled(source.get("author")),
+            "at": values.time(source.get("timestamp")),
+            "note": "\n".join(filter(None, notes)) or None,
+        }
+    )
+
+
+def _edit(name: str, edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
+    value = edit.get("value") if _changes_value(edit) else None
+    plain = value if isinstance(value, str | int | float) else None
+    return values.without_nulls({"score": name, "value": plain, **_edit_source(edit, texts)})
+
+
+def _label(value: Any, grader: GradeReader) -> str | None:
+    """Return the label for a grade, or None. Of the numbers, only 1 and 0 have a clear meaning."""
+    if isinstance(value, int | float):
+        return {1.0: "pass", 0.0: "fail"}.get(float(value))
+    ballot = grader.ballot(value, "")
+    passed = ballot.get("pass")
+    if isinstance(passed, bool):
+        return "pass" if passed else "fail"
+    # P is partial credit and N no answer: a person looked at it and did not decide.
+    return "unsure" if ballot.get("label") in {"P", "N"} else None
+
+
+_ABSTENTIONS = frozenset(["refusal", "no_response", "invalid_response_format"])
+"""Reasons for a missing value that blame the answer under test, not the scorer."""
+_UNREADABLE = "grader_failed"
+_UNSCORED = "the scorer gave no value"
+
+Ballot = dict[str, Any]
+
+
+class BallotContext(Struct, frozen=True):
+    """What is needed to read the ballots of one sample."""
+
+    run: LogHeader
+    grader: GradeReader
+    remarks: Remarks
+    models: Models
+    transcript: Transcript
+    texts: Texts
+
+    def seats(self, name: str) -> int:
+        """Return how many models the scorer is configured to ask; 0 if the log does not say."""
+        return len(self.run.scorers.get(name, Scorer(name)).seats)
+
+    def is_panel(self, name: str, score: dict[str, Any]) -> bool:
+        """Return True if the scorer has recorded votes or is configured with several models."""
+        return bool(_votes(score)) or self.seats(name) > 1
+
+    def ballots(self, name: str, score: dict[str, Any]) -> list[Ballot]:
+        """Return the ballots behind one score.
+
+        A panel gives one ballot per vote, a value with several parts one per part, and any other
+        score a single ballot.
+        """
+        scorer = self.run.scorers.get(name, Scorer(name))
+        calls = self.transcript.calls(name)
+        value = score.get("value")
+        if _votes(score):
+            panel = record(record(score["metadata"])["panel"])
+            return list(self._panel(name, scorer, panel, calls))
+        if value and isinstance(value, dict | list):
+            parts = value.items() if isinstance(value, dict) else enumerate(value)
+            return [
+                self._single(f"{name}.{key}", scorer, {**score, "value": part}, calls, name)
+                for key, part in parts
+            ]
+        return [self._single(name, scorer, score, calls, name)]
+
+    def failed(self, name: str, message: str) -> Ballot:
+        """Return the ballot of a scorer whose error ended the sample."""
+        calls = self.transcript.failed_calls()
+        call = next((call for call in calls if call.failed), calls[-1] if calls else None)
+        shown = call.model if call and self.seats(name) > 1 else name
+        ballot = self._juror_fields(shown or "scorer", PanelSeat(name, None), call)
+        return {**ballot, "status": slow_or_error(message), "error": {"message": message}}
+
+    def _single(
+        self, name: str, scorer: Scorer, score: dict[str, Any], calls: list[ModelCall], key: str
+    ) -> Ballot:
+        seat = _seat(scorer, calls)
+        call = calls[-1] if calls and seat.model else None
+        if len(scorer.seats) > 1:
+            self.remarks.count("a panel's votes are not in the log: its consensus is one ballot")
+        ballot = self._juror_fields(name, seat, call)
+        self._mark_code(ballot, scorer, key, calls)
+        explanation = self.texts.plain(score.get("explanation"))
+        if "value" not in score and (unread := score.get(OTHERS)):
+            return understood({**ballot, "reason": explanation}, unread)
+        answer = self.grader.ballot(score.get("value"), name)
+        if not answer and name != key:
+            answer = {"pass": None, "status": "abstained"}
+        if answer:
+            return {**ballot, **answer, "reason": explanation or None}
+        return {**ballot, **_failure(score.get("reason"), explanation, call)}
+
+    def _mark_code(self, ballot: Ballot, scorer: Scorer, key: str, calls: list[ModelCall]) -> None:
+        """Mark the ballot as code if the log shows that its scorer called no model."""
+        nobody = "model" not in ballot and not calls
+        if nobody and (scorer.is_code or self.transcript.knows(key)):
+            ballot["kind"] = "code"
+
+    def _panel(
+        self, key: str, scorer: Scorer, panel: dict[str, Any], calls: list[ModelCall]
+    ) -> Iterator[Ballot]:
+        votes = panel["votes"]
+        seats = scorer.seats
+        if len(seats) != len(votes):
+            seats = tuple(PanelSeat(call.model, call.model) for call in calls)
+        if len(seats) != len(votes):
+            seats = tuple(PanelSeat(f"{scorer.name} {at}", None) for at in range(1, len(votes) + 1))
+        failures = {
+            failure["index"]: failure
+            for failure in map(record, listed(panel.get("failures")))
+            if isinstance(failure.get("index"), int)
+        }
+        for at, (seat, vote, call) in enumerate(
+            zip(seats, votes, _call_of_each_seat(seats, calls), strict=True)
+        ):
+            ballot = self._juror_fields(seat.name, seat, call)
+            self._mark_code(ballot, scorer, key, calls)
+            failure = failures.get(at, {})
+            answer = self.grader.ballot(vote, key) if at not in failures else {}
+            if answer:
+                yield {**ballot, **answer, "reason": call.text(self.texts) if call else None}
+            else:
+                explanation = self.texts.plain(failure.get("explanation"))
+                yield {**ballot, **_failure(failure.get("reason"), explanation, call)}
+
+    def _juror_fields(self, name: str, seat: PanelSeat, call: ModelCall | None) -> Ballot:
+        model = self.models.of(name, seat.model or (call.model if call else None))
+        usage = record(call.output.get("usage")) if call else {}
+        seconds = values.number(call.seconds) if call else None
+        return values.without_nulls(
+            {
+                "id": name,
+                "model": model or None,
+                "role": call.role if call else None,
+                "latency_ms": seconds * 1000 if seconds is not None and seconds >= 0 else None,
+                "tokens_in": values.count(usage.get("input_tokens")),
+                "tokens_out": values.count(usage.get("output_tokens")),
+            }
+        )
+
+
+def _votes(score: dict[str, Any]) -> list[Any]:
+    return listed(record(record(score.get("metadata")).get("panel")).get("votes"))
+
+
+def _seat(scorer: Scorer, calls: list[ModelCall]) -> PanelSeat:
+    """Return the seat of a scorer with one ballot; it has a model only if there is exactly one."""
+    call_models = {call.model for call in calls} - {""}
+    models = call_models or {seat.model for seat in scorer.seats if seat.model}
+    return PanelSeat(scorer.name, models.pop() if len(models) == 1 else None)
+
+
+def _call_of_each_seat(
+    seats: tuple[PanelSeat, ...], calls: list[ModelCall]
+) -> list[ModelCall | None]:
+    """Return the call of each seat, or None where it is not known.
+
+    Seats that share a model take its calls in turn, if there is one for each. A seat with a model
+    of its own takes the last call, of those that did not fail if there are any.
+    """
+    found: list[ModelCall | None] = []
+    for at, seat in enumerate(seats):
+        own = [call for call in calls if seat.model and call.model == seat.model]
+        own = [call for call in own if not call.failed] or own
+        turn = sum(other.model == seat.model for other in seats[:at])
+        shared = sum(other.model == seat.model for other in seats)
+        if shared == 1:
+            found.append(own[-1] if own else None)
+        else:
+            found.append(own[turn] if len(own) == shared else None)
+    return found
+
+
+def _failure(reason: Any, explanation: str | None, call: ModelCall | None) -> Ballot:
+    """Return the status and error of a juror without an answer.
+
+    It abstained, timed out, failed, or gave a reply that could not be parsed.
+    """
+    reason = filled(reason)
+    if reason in _ABSTENTIONS:
+        return {"pass": None, "status": "abstained", "reason": explanation}
+    failed = call.failed if call else None
+    message = failed or explanation or _UNSCORED
+    unreadable = reason == _UNREADABLE or (call is not None and reason is None)
+    status = slow_or_error(failed) if failed else "parse_fail" if unreadable else "error"
+    error = values.without_nulls({"type": reason, "message": message})
+    return {"status": status, "error": error}

@@ -1,0 +1,423 @@
+"""Read a log's header, the texts of a sample, and the model calls of its scorers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.reports.bytes.strict_json import Fail
+from reviewdesk.reports.bytes.window import Window
+from reviewdesk.reports.mapping.values import filled, listed, record
+from reviewdesk.reports.wording import spell_path
+
+_CODE = frozenset(["answer", "choice", "exact", "f1", "includes", "match", "math", "pattern"])
+"""Built-in scorers of Inspect that call no model."""
+_GRADED = "model_graded"
+_NO_MODEL = "none/none"
+
+
+class PanelSeat(Struct, frozen=True):
+    """One place on a scorer's panel."""
+
+    name: str
+    model: str | None
+
+
+class Scorer(Struct, frozen=True):
+    """A scorer's configuration, with one seat for each model that it asks."""
+
+    name: str
+    seats: tuple[PanelSeat, ...] = ()
+    rubric: str | None = None
+
+    @property
+    def is_code(self) -> bool:
+        """Whether this scorer is known to be code, without a model call."""
+        return not self.seats and self.name.rpartition("/")[2] in _CODE
+
+
+class LogHeader(Struct, frozen=True):
+    """The parts of a log's header that are used."""
+
+    spec: Mapping[str, Any]
+    scorers: Mapping[str, Scorer]
+    """Scorers, keyed by the name of the score that each one gives."""
+
+    @staticmethod
+    def of(header: Mapping[str, Any]) -> LogHeader:
+        """Read a header. Ignore keys that are missing or hold another type."""
+        spec = record(header.get("eval"))
+        found: dict[str, Scorer] = {}
+        for name, options in _scorer_options(spec, record(header.get("results"))):
+            found[_free_name(name, found)] = _scorer(name, options, spec)
+        return LogHeader(spec, found)
+
+    @property
+    def model(self) -> str | None:
+        """The model under test, or None if the log names none."""
+        model = filled(self.spec.get("model"))
+        return None if model == _NO_MODEL else model
+
+    @property
+    def epochs(self) -> int:
+        """The number of times each sample was run."""
+        return whole(record(self.spec.get("config")).get("epochs")) or 1
+
+    @property
+    def planned(self) -> int | None:
+        """The number of samples in a complete log, or None if unknown."""
+        dataset = whole(record(self.spec.get("dataset")).get("samples"))
+        return dataset * self.epochs if dataset is not None else None
+
+
+def whole(value: Any) -> int | None:
+    """Return the value if it is an integer of 1 or more, else None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _scorer_options(
+    spec: dict[str, Any], results: dict[str, Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each scorer's name and options. Older logs list scorers only in the results."""
+    if isinstance(spec.get("scorers"), list):
+        for scorer in map(record, spec["scorers"]):
+            if name := filled(scorer.get("name")):
+                yield name, record(scorer.get("options"))
+        return
+    seen: set[str] = set()
+    for score in map(record, listed(results.get("scores"))):
+        name = filled(score.get("scorer"))
+        if name and name not in seen:
+            seen.add(name)
+            yield name, record(score.get("params"))
+
+
+def _free_name(name: str, taken: Mapping[str, Scorer]) -> str:
+    """Return the name, numbered if taken: Inspect calls a second scorer's scores ``name1``."""
+    count, found = 0, name
+    while found in taken:
+        count += 1
+        found = f"{name}{count}"
+    return found
+
+
+def _scorer(name: str, options: dict[str, Any], spec: dict[str, Any]) -> Scorer:
+    rubric = filled(options.get("instructions")) or filled(options.get("template"))
+    if members := listed(options.get("scorers")):
+        seats = [
+            PanelSeat(
+                filled(one.get("name")) or name, next(iter(_models(params.get("model"))), None)
+            )
+            for one in map(record, members)
+            for params in (record(one.get("params")),)
+        ]
+        return Scorer(name, tuple(seats), rubric)
+    models = _models(options.get("model")) or _role_models(name, options, spec)
+    return Scorer(name, tuple(PanelSeat(model, model) for model in models), rubric)
+
+
+def _role_models(name: str, options: dict[str, Any], spec: dict[str, Any]) -> list[str]:
+    if not name.rpartition("/")[2].startswith(_GRADED):
+        return []
+    role = options.get("model_role", "grader")
+    named = filled(role) or filled(record(role).get("name"))
+    bound = _models(record(spec.get("model_roles")).get(named)) if named else []
+    return bound or _models(spec.get("model"))
+
+
+def _models(stated: Any) -> list[str]:
+    """Return the model names in a text, in an object with a ``model``, or in a list of these."""
+    each = stated if isinstance(stated, list) else [stated]
+    models = (filled(record(one).get("model")) or filled(one) for one in each)
+    return [model for model in models if model]
+
+
+_ATTACHED = "attachment://"
+
+
+class Texts:
+    """Reads the texts of one sample. Inspect stores the long ones as attachments."""
+
+    def __init__(self, attachments: Mapping[str, str]) -> None:
+        """Keep the attachments, keyed by the name that the texts refer to."""
+        self._attachments = attachments
+
+    def plain(self, value: Any) -> str | None:
+        """Return the text, or the attachment that it refers to; None if it is not a text."""
+        if not isinstance(value, str):
+            return None
+        if value.startswith(_ATTACHED):
+            return self._attachments.get(value[len(_ATTACHED) :], value)
+        return value
+
+    def content(self, value: Any) -> str | None:
+        """Return a message's content as text. A part that is not text becomes its ``[type]``."""
+        if not isinstance(value, list):
+            return self.plain(value)
+        parts = (self._part(part) for part in value)
+        return "\n".join(part for part in parts if part) or None
+
+    def messages(self, value: Any) -> str | None:
+        """Return an input: a text, a single user message, or a conversation with its roles."""
+        if not isinstance(value, list):
+            return self.plain(value)
+        turns = [
+            (str(message.get("role")), self.content(message.get("content")) or "")
+            for message in value
+            if isinstance(message, dict)
+        ]
+        if len(turns) == 1 and turns[0][0] == "user":
+            return turns[0][1]
+        return "\n\n".join(f"{role}: {text}" for role, text in turns) or None
+
+    def output(self, value: Any) -> str | None:
+        """Return a model's answer: its completion, else the content of its first choice."""
+        if not isinstance(value, dict):
+            return None
+        if completion := self.plain(value.get("completion")):
+            return completion
+        choices = listed(value.get("choices")) or [None]
+        return self.content(record(record(choices[0]).get("message")).get("content"))
+
+    def reference(self, value: Any) -> str | list[str] | None:
+        """Return a sample's target: one text, or a list if any of several texts is correct."""
+        if not isinstance(value, list):
+            return self.plain(value) or None
+        texts = [text for text in map(self.plain, value) if text is not None]
+        return texts[0] if len(texts) == 1 else texts or None
+
+    def _part(self, part: Any) -> str | None:
+        if isinstance(part, str):
+            return self.plain(part)
+        if not isinstance(part, dict):
+            return None
+        if part.get("type") == "text":
+            return self.plain(part.get("text"))
+        # A model's reasoning is not part of its answer.
+        return None if part.get("type") == "reasoning" else f"[{part.get('type')}]"
+
+
+KEEP = "keep"
+"""In a shape: keep the value as it is, or None if it is too long to hold in memory."""
+
+ANY = "*"
+"""In a shape: stands for every key of an object."""
+
+OTHERS = "*others"
+"""In a shape: list the names of the keys that are not kept."""
+
+Shape: TypeAlias = Any
+"""``KEEP``, a dict of keys to shapes, or a list with the shape of every element."""
+
+
+_MOST_OTHERS = 12
+
+
+def pick(window: Window, shape: Shape, where: str) -> Any:
+    """Read the value at the window and return the parts that the shape names.
+
+    A value of another type than its shape is returned whole, so that the caller can say what is
+    wrong.
+    """
+    start = window.peek()
+    if isinstance(shape, dict) and start == "{":
+        return _members(window, shape, where)
+    if isinstance(shape, list) and start == "[":
+        return [pick(window, shape[0], f"{where}[{index}]") for index in window.elements()]
+    return window.skim(where)
+
+
+def _members(window: Window, shape: dict[str, Shape], where: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key in window.members():
+        wanted = None if key == OTHERS else shape.get(key, shape.get(ANY))
+        if wanted is None:
+            window.skip(where)
+            if OTHERS in shape and len(others := found.setdefault(OTHERS, [])) < _MOST_OTHERS:
+                others.append(key)
+        else:
+            found[key] = pick(window, wanted, where)
+    return found
+
+
+EVENT = {
+    **dict.fromkeys(("event", "id", "parent_id", "span_id", "type", "action", "name"), KEEP),
+    **dict.fromkeys(("model", "role", "error", "working_time", "scorer", "intermediate"), KEEP),
+    "output": {
+        **dict.fromkeys(("completion", "error", "time"), KEEP),
+        "choices": [{"message": {"content": KEEP}}],
+        "usage": dict.fromkeys(("input_tokens", "output_tokens"), KEEP),
+    },
+}
+"""The fields of an event that are read, as a shape for ``pick``."""
+
+
+class ModelCall(Struct, frozen=True):
+    """One call that a scorer made to a model."""
+
+    model: str
+    role: str | None
+    output: dict[str, Any]
+    failed: str | None
+    """The error message, or None."""
+    seconds: Any
+
+    def text(self, texts: Texts) -> str | None:
+        """Return the text that the model answered, or None."""
+        return texts.output(self.output) or None
+
+
+class Transcript:
+    """Track the scorers of one sample and their model calls, event by event."""
+
+    def __init__(self) -> None:
+        """Start with no events."""
+        self._calls: dict[str, list[ModelCall]] = {}
+        """Model calls by the span of their scorer."""
+        self._within: dict[str, str] = {}
+        """The scorer's span around each span, by span id."""
+        self._names: dict[str, str] = {}
+        self._scored: dict[str, str] = {}
+        """The scorer's span, by the name of its score."""
+        self._step = ""
+        """The open step of a scorer. Older logs have steps in place of spans."""
+        self.failed_scorer: str | None = None
+        """The scorer that was running when the sample failed, or None."""
+
+    def take(self, event: Any) -> None:
+        """Read the next event."""
+        if not isinstance(event, dict):
+            return
+        kind = event.get("event")
+        if kind == "span_begin":
+            self._begin(_text(event.get("id")), event)
+        elif kind == "step":
+            self._take_step(event)
+        elif kind == "model":
+            if (calls := self._calls.get(self._span(event))) is not None:
+                calls.append(_call(event))
+        elif kind == "score" and not event.get("intermediate"):
+            span = self._span(event)
+            self._scored.setdefault(_text(event.get("scorer")) or self._names.get(span, ""), span)
+        elif kind == "error" and self.failed_scorer is None:
+            self.failed_scorer = self._unfinished_scorer()
+
+    def calls(self, score: str) -> list[ModelCall]:
+        """Return the model calls of the scorer behind a score."""
+        return self._calls.get(self._scored.get(score, ""), [])
+
+    def knows(self, score: str) -> bool:
+        """Return True if the events name the scorer behind this score."""
+        return score in self._scored
+
+    def failed_calls(self) -> list[ModelCall]:
+        """Return the model calls of the scorer that failed."""
+        spans = [span for span, name in self._names.items() if name == self.failed_scorer]
+        return self._calls[spans[-1]] if spans else []
+
+    def _begin(self, span: str, event: dict[str, Any]) -> None:
+        if event.get("type") == "scorer":
+            self._names[span] = _text(event.get("name"))
+            self._calls[span] = []
+            self._within[span] = span
+        elif above := self._within.get(_text(event.get("parent_id"))):
+            self._within[span] = above
+
+    def _take_step(self, event: dict[str, Any]) -> None:
+        if event.get("type") != "scorer":
+            return
+        self._step = ""
+        if event.get("action") == "begin":
+            self._step = f"step {len(self._names)}"
+            self._begin(self._step, event)
+
+    def _span(self, event: dict[str, Any]) -> str:
+        return self._within.get(_text(event.get("span_id")), self._step)
+
+    def _unfinished_scorer(self) -> str | None:
+        scored = set(self._scored.values())
+        waiting = [name for span, name in self._names.items() if span not in scored]
+        return waiting[-1] if waiting else None
+
+
+def _call(event: dict[str, Any]) -> ModelCall:
+    output = record(event.get("output"))
+    failed = event.get("error") or output.get("error")
+    seconds = event.get("working_time")
+    return ModelCall(
+        model=_text(event.get("model")),
+        role=_text(event.get("role")) or None,
+        output=output,
+        failed=failed if isinstance(failed, str) else None,
+        seconds=seconds if seconds is not None else output.get("time"),
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+_PANEL = {"panel": KEEP}
+_VALUE = {"value": KEEP, "explanation": KEEP, "reason": KEEP, "metadata": _PANEL}
+_SOURCE = {"author": KEEP, "timestamp": KEEP, "reason": KEEP}
+_SAMPLE = {
+    **dict.fromkeys(("id", "epoch", "input", "choices", "target"), KEEP),
+    "output": {"completion": KEEP, "choices": [{"message": {"content": KEEP}}]},
+    "scores": {ANY: {**_VALUE, OTHERS: KEEP, "history": [{**_VALUE, "provenance": _SOURCE}]}},
+    "error": {"message": KEEP},
+    "invalidation": _SOURCE,
+}
+"""The fields of a sample that are kept. Metadata, stores and model settings never are."""
+
+_MOST_TEXT = 64 << 20
+"""The most characters of a sample's attachments that are held."""
+
+
+@dataclass(slots=True)
+class Sample:
+    """A sample of the log: its kept fields, attachments and model calls."""
+
+    keys: dict[str, Any] = field(default_factory=dict)
+    attachments: dict[str, str] = field(default_factory=dict)
+    transcript: Transcript = field(default_factory=Transcript)
+    held: int = 0
+
+    def attach(self, name: str, value: Any) -> None:
+        """Keep a text from the attachments, unless the sample already holds too much."""
+        if isinstance(value, str) and self.held + len(value) <= _MOST_TEXT:
+            self.held += len(value)
+            self.attachments[name] = value
+
+
+def read_sample(window: Window, where: str, fail: Fail) -> Sample | None:
+    """Read the sample at the window. Return None if the value there is not an object."""
+    if window.peek() != "{":
+        window.skip(where)
+        return None
+    sample = Sample()
+    seen: set[str] = set()
+    for key in window.members():
+        path = spell_path((key,), where)
+        if key in seen:
+            raise fail(where, f'has the key "{show_line(key, 60)}" twice', "Keep one of them.")
+        seen.add(key)
+        if key == "events" and window.peek() == "[":
+            read_events(window, path, sample)
+        elif key == "attachments" and window.peek() == "{":
+            for name in window.members():
+                sample.attach(name, window.skim(path))
+        elif key in _SAMPLE:
+            sample.keys[key] = pick(window, _SAMPLE[key], path)
+        else:
+            window.skip(path)
+    return sample
+
+
+def read_events(window: Window, path: str, sample: Sample) -> None:
+    """Read the list of events at the window into the sample's transcript."""
+    for index in window.elements():
+        sample.transcript.take(pick(window, EVENT, f"{path}[{index}]"))

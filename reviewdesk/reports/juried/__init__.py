@@ -1,1 +1,0 @@
-"""The reader of juried's reports and label queues."""

@@ -1,0 +1,589 @@
+"""The reader of mcptest reports, JSON and NDJSON.
+
+Their envelope is not public, so a jury is recognised by its structure and read as far as its keys
+are understood; the raw object stays with the verdict, and the import says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, BinaryIO
+
+from reviewdesk.domain.verdict import Status
+from reviewdesk.reports.bytes.outline import Outline
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import (
+    Fail,
+    ImportTally,
+    NonStandardJsonError,
+    decode_whole,
+    failing,
+    syntax_problem,
+)
+from reviewdesk.reports.bytes.window import decode_utf8, read_lines
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
+from reviewdesk.reports.dialect import Dialect, FirstLook
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.ballots import measured, slow_or_error, understood, unread_keys
+from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, WHY_RAW, Remarks, Scales, VerdictNames
+from reviewdesk.reports.mapping.secrets import (
+    MOST_SECRETS,
+    SecretRemover,
+    is_setting,
+    named_secrets,
+    without_settings,
+)
+from reviewdesk.reports.mapping.values import first
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.refusals import no_jury
+from reviewdesk.reports.report import Report, ReportVerdict
+
+PANEL_KEYS = (
+    *("jurors", "votes", "verdicts", "judges", "critics"),
+    *("ballots", "judgements", "judgments", "ratings"),
+)
+ESCALATE = "escalate_for_review"
+_ANSWERS = frozenset(
+    {"score", "pass", "passed", "verdict", "reason", "reasoning", "rationale"}
+    | {"error", "status", "confidence"}
+)
+CHECK_LISTS = ("assertions", "checks", "expect", "expectations", "asserts")
+
+
+@dataclass(frozen=True)
+class PathStep:
+    """An object above a jury and the key that leads from it towards the jury."""
+
+    node: dict[str, Any]
+    key: str
+
+
+@dataclass(frozen=True)
+class FoundJury:
+    """One jury as found. ``facts`` is ``raw`` with the keys of an object around the panel."""
+
+    raw: dict[str, Any]
+    facts: dict[str, Any]
+    panel: list[dict[str, Any]]
+    panel_key: str
+    pointer: str
+    above: tuple[PathStep, ...]
+    """The objects above the jury, nearest first."""
+    listed: bool
+    """Whether the jury is a list element or the document itself; then its name is the case's."""
+
+
+def find_juries(document: Any) -> Iterator[FoundJury]:
+    """Yield every jury of a document in document order; nothing inside a jury is searched."""
+    yield from _Search().walk(document, (), "", {}, listed=True)
+
+
+def sibling_checks(jury: FoundJury) -> list[dict[str, Any]]:
+    """Return the assertions without a jury beside this one, up to the nearest named object."""
+    search = _Search()
+    for step in jury.above:
+        for key in CHECK_LISTS:
+            listed = step.node.get(key)
+            if isinstance(listed, list):
+                return [
+                    check
+                    for check in listed
+                    if isinstance(check, dict)
+                    and isinstance(check.get("pass", check.get("passed")), bool)
+                    and not search.holds(check)
+                ]
+        if step.key not in CHECK_LISTS and isinstance(step.node.get("name"), str):
+            break
+    return []
+
+
+class _Search:
+    """A search of one document that examines every object once, however deep they nest."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, bool] = {}
+
+    def holds(self, value: Any) -> bool:
+        """Return True if there is a jury in the value, at any depth."""
+        if isinstance(value, list):
+            return any(self.holds(child) for child in value if isinstance(child, dict | list))
+        if not isinstance(value, dict):
+            return False
+        if (known := self._held.get(id(value))) is None:
+            known = (
+                ESCALATE in value
+                or any(self.holds(child) for child in value.values())
+                or self.panel_key(value) is not None
+            )
+            self._held[id(value)] = known
+        return known
+
+    def panel_key(self, node: dict[str, Any]) -> str | None:
+        """Return the key under which an object has its jurors, or None.
+
+        A list of models without any answer is a panel's configuration, and a list of objects that
+        hold juries themselves is a list of tests.
+        """
+        for key in PANEL_KEYS:
+            panel = node.get(key)
+            if not isinstance(panel, list) or not panel:
+                continue
+            if not all(isinstance(juror, dict) for juror in panel):
+                continue
+            answered = ESCALATE in node or any(_ANSWERS & juror.keys() for juror in panel)
+            if answered and not any(self.holds(juror) for juror in panel):
+                return key
+        return None
+
+    def walk(
+        self,
+        node: Any,
+        above: tuple[PathStep, ...],
+        pointer: str,
+        shell: dict[str, Any],
+        *,
+        listed: bool,
+    ) -> Iterator[FoundJury]:
+        """Yield the juries of a value; ``shell`` has the facts of an object around the panel."""
+        if isinstance(node, list):
+            for index, child in enumerate(node):
+                if isinstance(child, dict | list):
+                    yield from self.walk(child, above, f"{pointer}/{index}", {}, listed=True)
+            return
+        if not isinstance(node, dict):
+            return
+        if key := self.panel_key(node):
+            yield FoundJury(node, {**shell, **node}, node[key], key, pointer, above, listed)
+            return
+        children = [(key, child) for key, child in node.items() if isinstance(child, dict | list)]
+        if ESCALATE in node:
+            inner = {key for key, child in children if self.holds(child)}
+            if not inner:
+                yield FoundJury(node, {**shell, **node}, [], "", pointer, above, listed)
+                return
+            shell = {key: value for key, value in node.items() if key not in inner}
+        for key, child in children:
+            step, place = PathStep(node, key), f"{pointer}/{_escape_key(key)}"
+            yield from self.walk(child, (step, *above), place, shell, listed=False)
+
+
+def _escape_key(key: str) -> str:
+    """Escape a key for a JSON pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+_JUROR_NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "model")
+_PASSES = ("pass", "passed", "verdict")
+_REASONS = ("reason", "reasoning", "rationale")
+_STATUSES = frozenset(Status)
+_JUROR_TEXTS = ("model", "vendor", "role", "label")
+_AMOUNTS = ("latency_ms", "cost_usd")
+_COUNTS = ("tokens_in", "tokens_out")
+_JUROR_MAPPED = frozenset(
+    {*_JUROR_NAMES, *_PASSES, *_REASONS, *_JUROR_TEXTS, *_AMOUNTS, *_COUNTS}
+    | {"score", "raw_score", "confidence", "weight", "error", "status"}
+)
+_BALLOT_ANSWERS = ("score", "raw_score", "label", *_PASSES)
+_ABOUT = _JUROR_MAPPED - {*_BALLOT_ANSWERS, *_REASONS}
+"""The keys of a juror's record that do not hold its answer."""
+
+
+def ballots(panel: list[dict[str, Any]], remarks: Remarks, scales: Scales) -> list[dict[str, Any]]:
+    """Return the canonical jurors of a panel; equal names get a counter."""
+    names = [_name(juror, seat) for seat, juror in enumerate(panel, 1)]
+    return [
+        _ballot(juror, juror_id, remarks, off=scales.off(name, juror.get("score")))
+        for juror, name, juror_id in zip(panel, names, VerdictNames.jurors(names), strict=True)
+    ]
+
+
+def weigh(panel: list[dict[str, Any]], scales: Scales) -> None:
+    """Record a panel's scores in ``scales``, which must know all scores of the file."""
+    for seat, juror in enumerate(panel, 1):
+        scales.off(_name(juror, seat), juror.get("score"))
+
+
+def _name(juror: dict[str, Any], seat: int) -> str:
+    names = (juror[key] for key in _JUROR_NAMES if isinstance(juror.get(key), str))
+    return next((name for name in names if name.strip()), f"juror {seat}")[:JUROR_LENGTH]
+
+
+def _ballot(juror: dict[str, Any], name: str, remarks: Remarks, *, off: bool) -> dict[str, Any]:
+    unmapped = (key for key in juror if key not in _JUROR_MAPPED and not is_setting(key))
+    remarks.unmapped(unmapped, "juror.")
+    body: dict[str, Any] = {"id": name}
+    body.update({key: juror[key] for key in _JUROR_TEXTS if isinstance(juror.get(key), str)})
+    _add_score(body, juror, remarks, off=off)
+    _add_pass(body, juror, remarks)
+    _add_rest(body, juror, remarks)
+    _add_failure(body, juror, remarks)
+    bare = not any(isinstance(juror.get(key), str) for key in _PASSES)
+    if bare and "score" in juror and juror["score"] is None:
+        body = measured(body, remarks)
+    return understood(
+        values.without_nulls(body, "pass"), unread_keys(juror, _BALLOT_ANSWERS, _ABOUT)
+    )
+
+
+def _add_score(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks, *, off: bool) -> None:
+    stated = juror.get("score")
+    body["score"] = None if off else values.unit(stated)
+    body["raw_score"] = values.number(juror.get("raw_score"))
+    if stated is None or body["score"] is not None:
+        return
+    if values.number(stated) is not None:
+        body["raw_score"] = stated
+        remarks.count(f"a juror's score {WHY_RAW} is kept as raw_score")
+    else:
+        remarks.count("a juror's score that is no number is kept under meta.raw only")
+
+
+def _add_pass(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
+    keys = [key for key in _PASSES if key in juror]
+    if not keys:
+        return
+    stated = values.first(juror, keys)
+    decision = values.decision(stated)
+    if decision in ("pass", "fail"):
+        body["pass"] = decision == "pass"
+    elif stated is None or decision:
+        body["pass"] = None
+    elif isinstance(stated, str):
+        body["pass"] = None
+        body.setdefault("label", stated)
+        remarks.count("a juror's verdict in unknown words is kept as its label, without a vote")
+    else:
+        remarks.count("a juror's verdict that is no word is kept under meta.raw only")
+
+
+def _add_rest(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
+    reason = values.first(juror, _REASONS)
+    body["reason"] = values.text(reason)
+    body["confidence"] = values.unit(juror.get("confidence"))
+    if juror.get("confidence") is not None and body["confidence"] is None:
+        remarks.count("a juror's confidence that is no number from 0 to 1 is left out")
+    weight = values.number(juror.get("weight"))
+    body["weight"] = weight if weight and weight > 0 else None
+    if juror.get("weight") is not None and body["weight"] is None:
+        remarks.count("a juror's weight that is not above 0 is left out")
+    for key in _AMOUNTS + _COUNTS:
+        amount = values.number(juror.get(key))
+        if amount is not None and amount >= 0 and (key in _AMOUNTS or isinstance(amount, int)):
+            body[key] = amount
+
+
+def _add_failure(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
+    status = juror.get("status")
+    body["status"] = status if isinstance(status, str) and status in _STATUSES else None
+    error = _error(juror.get("error"))
+    if error is None:
+        return
+    body["error"] = error
+    if body["status"] in (None, "ok"):
+        body["status"] = slow_or_error(f"{error.get('type', '')} {error['message']}")
+    if body.get("score") is not None:
+        body["raw_score"] = body["score"]
+        body["score"] = None
+        remarks.count("the score of a juror with an error is kept as raw_score and does not count")
+    if body.get("pass") is not None:
+        del body["pass"]
+        remarks.count("the pass of a juror with an error is left out")
+
+
+def _error(stated: Any) -> dict[str, str] | None:
+    if not stated:
+        return None
+    if not isinstance(stated, dict):
+        return {"message": stated if isinstance(stated, str) else "the juror failed"}
+    message = values.text(values.first(stated, ("message", "detail", "error"))) or values.text(
+        stated
+    )
+    kind = values.first(stated, ("type", "code", "kind"))
+    typed = {"type": str(kind)} if isinstance(kind, str | int) else {}
+    return {**typed, "message": message or "the juror failed"}
+
+
+_BANDS = ("high", "medium", "low")
+_DECISIONS = (
+    *("passed", "pass", "verdict", "decision"),
+    *("consensus", "outcome", "final_decision", "final_verdict", "majority"),
+)
+_AGREEMENTS = ("agreement", "krippendorff_alpha", "alpha")
+_INPUTS = ("input", "arguments", "args", "prompt")
+_OUTPUTS = ("output", "response", "actual", "result")
+_GENERATORS = ("generator", "agent", "model")
+_NAMES = ("name", "test", "id")
+_TEXTS = ("rubric", "bias_warning")
+_TEST_KEYS = frozenset({*_NAMES, *CHECK_LISTS})
+_MAPPED = frozenset(
+    {*_DECISIONS, *_AGREEMENTS, *_INPUTS, *_OUTPUTS, *_GENERATORS, *_NAMES, *_TEXTS, ESCALATE}
+    | {"confidence", "threshold", "quorum", "same_family", "score", "matcher", "target", "type"}
+)
+
+
+class JuryMapper:
+    """Maps the juries of one file; remembers the ids given and what could not be mapped."""
+
+    def __init__(self, scales: Scales) -> None:
+        """Start with no id taken; ``scales`` has seen all scores of the file."""
+        self._scales = scales
+        self.remarks = Remarks()
+        self._names = VerdictNames()
+
+    def verdict(self, jury: FoundJury, line: int) -> dict[str, Any]:
+        """Return the canonical verdict of a jury; ``line`` is 0 if the file is one document."""
+        facts = jury.facts
+        known = _MAPPED | {jury.panel_key}
+        self.remarks.unmapped(key for key in facts if key not in known and not is_setting(key))
+        if any(map(is_setting, (*facts, *chain.from_iterable(jury.panel)))):
+            self.remarks.count("settings such as headers, environments and keys are left out")
+        pointer = f"line {line}#{jury.pointer}" if line else jury.pointer
+        test = _case_name(jury) or pointer or "/"
+        suite = _nearest(jury, ("suite",))
+        case = values.without_nulls(
+            {
+                "test": test,
+                "suite": suite if isinstance(suite, str) else None,
+                "target": facts.get("target") if isinstance(facts.get("target"), str) else None,
+            }
+        )
+        body: dict[str, Any] = {
+            "id": self._names.verdict(test, f"{suite}/{test}" if case.get("suite") else ""),
+            "case": case,
+            "input": values.text(_nearest(jury, _INPUTS)),
+            "output": values.text(_nearest(jury, _OUTPUTS)),
+            "generator": _generator(jury),
+            **self._policy(jury),
+            **self._result_fields(facts),
+            "checks": [_check(check, at) for at, check in enumerate(sibling_checks(jury), 1)],
+            "jurors": ballots(jury.panel, self.remarks, self._scales),
+            "provenance": {"pointer": pointer},
+            "meta": {"raw": without_settings(jury.raw)},
+        }
+        body |= self._decision(jury, body["jurors"])
+        return values.without_nulls(
+            {key: value for key, value in body.items() if value != []} | {"jurors": body["jurors"]}
+        )
+
+    def _policy(self, jury: FoundJury) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for record in (jury.facts, *_matchers(jury)):
+            for key, fit in (
+                ("rubric", values.text),
+                ("threshold", values.unit),
+                ("quorum", values.quorum),
+            ):
+                stated = record.get(key)
+                if stated is None or found.get(key) is not None:
+                    continue
+                found[key] = fit(stated)
+                if found[key] is None:
+                    self.remarks.count(f"a {key} outside its range is kept under meta.raw only")
+        if found.get("quorum") is not None:
+            found["strategy"] = "quorum"
+        return found
+
+    def _result_fields(self, facts: dict[str, Any]) -> dict[str, Any]:
+        warning = facts.get("bias_warning")
+        family, escalate = facts.get("same_family"), facts.get(ESCALATE)
+        score = values.unit(facts.get("score"))
+        if facts.get("score") is not None and score is None:
+            self.remarks.count("a jury's score outside 0..1 is kept under meta.raw only")
+        return {
+            "score": score,
+            "agreement": self._agreement(facts),
+            "band": self._band(facts.get("confidence")),
+            ESCALATE: escalate if isinstance(escalate, bool) else None,
+            "same_family": family if isinstance(family, bool) else None,
+            "bias_warning": warning if isinstance(warning, str) else None,
+        }
+
+    def _agreement(self, facts: dict[str, Any]) -> dict[str, Any] | None:
+        key = next((key for key in _AGREEMENTS if key in facts), None)
+        if key is None or facts[key] is None:
+            return None
+        stated = facts[key]
+        if isinstance(stated, dict):
+            stated = values.first(stated, ("alpha", "value"))
+        value = values.number(stated)
+        if stated is not None and (value is None or value > 1):
+            self.remarks.count("an agreement that is no number up to 1 is kept under meta.raw only")
+            return None
+        return {"value": value, "metric": "krippendorff_alpha"}
+
+    def _band(self, stated: Any) -> str | None:
+        if stated is None:
+            return None
+        word = stated.strip().lower() if isinstance(stated, str) else ""
+        if word in _BANDS:
+            return word
+        self.remarks.count("a jury's confidence that is no band word is kept under meta.raw only")
+        return None
+
+    def _decision(self, jury: FoundJury, jurors: list[dict[str, Any]]) -> dict[str, Any]:
+        stated = values.first(jury.facts, _DECISIONS)
+        if stated is None and jury.above and not jury.listed:
+            # An assertion around the panel states the panel's decision, and so does an object with
+            # nothing else in it; a whole test has other assertions too.
+            around = jury.above[0].node
+            if "matcher" in around or "target" in around or not around.keys() & _TEST_KEYS:
+                stated = values.first(around, ("passed", "pass"))
+        decision = values.decision(stated)
+        if stated is not None and decision is None:
+            self.remarks.count("a decision in unknown words is kept as the verdict's label")
+        if stated is None and jurors and all("error" in juror for juror in jurors):
+            return {"decision": "error"}
+        word = stated if decision is None and isinstance(stated, str) else None
+        return {"decision": decision, "label": word}
+
+
+def _case_name(jury: FoundJury) -> str | None:
+    """Return the nearest ``name``, else the nearest ``test``, else the nearest ``id``."""
+    records = [step.node for step in jury.above]
+    records = [jury.facts, *records] if jury.listed else [*records, jury.facts]
+    for key in _NAMES:
+        for record in records:
+            value = record.get(key)
+            if isinstance(value, str) and value.strip():
+                return value
+    return None
+
+
+def _nearest(jury: FoundJury, keys: Iterable[str]) -> Any:
+    """Return the nearest value that is not null and does not contain the jury itself."""
+    keys = tuple(keys)
+    if (own := values.first(jury.facts, keys)) is not None:
+        return own
+    for step in jury.above:
+        others = [key for key in keys if key != step.key]
+        if (value := values.first(step.node, others)) is not None:
+            return value
+    return None
+
+
+def _generator(jury: FoundJury) -> dict[str, Any] | None:
+    """Return who wrote the response: the nearest key decides, and its null means unknown."""
+    records = [(jury.facts, ""), *((step.node, step.key) for step in jury.above)]
+    for record, through in records:
+        for key in _GENERATORS:
+            if key not in record or key == through:
+                continue
+            stated = record[key]
+            if isinstance(stated, dict):
+                texts = {
+                    "model": values.first(stated, ("model", "name")),
+                    "vendor": values.first(stated, ("vendor", "provider")),
+                }
+                kept = {name: text for name, text in texts.items() if isinstance(text, str)}
+                return kept or None
+            return {"model": stated} if isinstance(stated, str) and stated else None
+    return None
+
+
+def _matchers(jury: FoundJury) -> list[dict[str, Any]]:
+    """Return the jury's configurations as the report repeats them, nearest first."""
+    found = []
+    for record in (jury.facts, *(step.node for step in jury.above)):
+        matcher = record.get("matcher")
+        holder = matcher if isinstance(matcher, dict) else record
+        config = holder.get("llm-jury")
+        if isinstance(config, dict):
+            found.append(config)
+    return found
+
+
+def _check(check: dict[str, Any], at: int) -> dict[str, Any]:
+    named = values.first(check, ("name", "matcher", "type", "kind", "target"))
+    if isinstance(named, dict):
+        named = next(iter(named), None)
+    name = named if isinstance(named, str) and named else f"check {at}"
+    value = check.get("value")
+    if "name" not in check and isinstance(value, str | int | float):
+        name = f"{name}: {value}"
+    reason = values.first(check, ("reason", "message", "error"))
+    return values.without_nulls(
+        {
+            "name": name,
+            "pass": check.get("pass", check.get("passed")),
+            "reason": values.text(reason),
+        }
+    )
+
+
+MAX_DOCUMENT = 64 << 20
+
+
+def documents(
+    stream: BinaryIO, outline: Outline, fail: Fail, tally: ImportTally
+) -> Iterator[tuple[int, Any]]:
+    """Yield documents with their line, which is 0 for a file that is one document.
+
+    One document is held whole and so has a size bound; lines are streamed.
+    """
+    if outline.goes_on:
+        yield from read_lines(stream, fail, tally)
+        return
+    data = stream.read(MAX_DOCUMENT + 1)
+    if len(data) > MAX_DOCUMENT:
+        raise fail("", "is over 64 MiB in one JSON document", "Write it as NDJSON.")
+    text = decode_utf8(data, 0, fail)
+    try:
+        yield 0, decode_whole(text, tally)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise fail(where, syntax_problem(error), "") from error
+    except NonStandardJsonError as error:
+        raise fail("", error.problem, error.hint) from error
+
+
+_NOTE = "shape not verified: read by structure, because the format is not published"
+
+
+def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
+    outline, skip_bad = look.outline, options.skip_bad
+    fail = failing(source)
+    total, scales = 0, Scales()
+    header: dict[str, Any] = {"schema": FORMAT_NAME}
+    producer = {"name": "mcptest", "format": "mcptest"}
+    with source.open() as stream:
+        for _, document in documents(stream, outline, fail, ImportTally(lenient=True)):
+            for jury in find_juries(document):
+                weigh(jury.panel, scales)
+                total += 1
+            if isinstance(document, dict):
+                _learn(header, producer, document)
+    if not total:
+        raise no_jury(outline, fail)
+    header["producer"] = producer
+
+    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
+        mapper = JuryMapper(scales)
+        for line, document in documents(stream, outline, fail, tally):
+            secrets = named_secrets(document)
+            if len(secrets) > MOST_SECRETS:
+                raise fail("", f"shows over {MOST_SECRETS} keys in clear", "Write it without them.")
+            scrubber = SecretRemover(secrets)
+            for jury in find_juries(document):
+                where = f"line {line}: {jury.pointer or '/'}" if line else jury.pointer or "/"
+                yield ReportVerdict(where, scrubber.clean(mapper.verdict(jury, line)))
+        tally.notes.extend(mapper.remarks.notes())
+
+    return Report(source, "mcptest", header, items, total=total, skip_bad=skip_bad, notes=(_NOTE,))
+
+
+def _learn(header: dict[str, Any], producer: dict[str, str], document: dict[str, Any]) -> None:
+    """Copy run id, version and title from a document unless an earlier one has stated them."""
+    run_id = first(document, ("run_id", "runId"))
+    if isinstance(run_id, str):
+        producer.setdefault("run_id", run_id)
+    if isinstance(document.get("version"), str) and document.get("tool") == "mcptest":
+        producer.setdefault("version", document["version"])
+    title = first(document, ("title", "suite"))
+    if isinstance(title, str) and "title" not in header:
+        header["title"] = title
+
+
+DIALECT = Dialect("mcptest", "read by its structure", lambda look: look.kind == "json", _open)

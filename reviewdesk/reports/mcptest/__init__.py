@@ -1,1 +1,0 @@
-"""The reader of mcptest reports, which finds juries by their structure."""

@@ -1,0 +1,622 @@
+"""Map the juries of promptfoo rows to canonical verdicts, graders to jurors, and name tests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.ballots import measured, understood, unread_keys
+from reviewdesk.reports.mapping.foreign import (
+    JUROR_LENGTH,
+    Models,
+    Remarks,
+    Scales,
+    VerdictNames,
+    fitted,
+)
+from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets, without_likely
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.promptfoo.rows import (
+    ERROR,
+    AssertionJury,
+    GradedAssertion,
+    ResultRow,
+    RowError,
+    record,
+    take_apart,
+)
+
+_DEFAULT_GRADER = "default grader"
+
+_ENDPOINTS = frozenset(
+    {
+        *("chat", "completion", "completions", "responses", "messages", "text-generation"),
+        *("realtime", "assistant", "agents", "live", "generate", "embedding", "embeddings"),
+    }
+)
+_SCRIPTS = frozenset(
+    {
+        *("file", "http", "https", "ws", "wss", "exec", "python", "javascript", "golang", "ruby"),
+        *("webhook", "websocket", "package", "mcp", "browser", "promptfoo", "sequence"),
+    }
+)
+"""Prefixes of provider ids that name a program or an address, not a model."""
+
+_VENDORS = frozenset(
+    {
+        *("openai", "anthropic", "google", "mistral", "cohere", "xai", "deepseek", "moonshot"),
+        *("amazon", "alibaba", "qwen", "nvidia"),
+    }
+)
+"""Providers that sell their own models. Other providers host models of several vendors."""
+
+_OWN_ADDRESS = ("apiBaseUrl", "apiHost", "baseUrl", "base_url", "url")
+_LOGIN = re.compile(r"(?<=://)[^/@\s]*@")
+
+_KINDS = {"pi": "reward_model"}
+_FAILURES = (
+    ("timeout", re.compile(r"time[d ]*-?out", re.IGNORECASE)),
+    ("parse_fail", re.compile(r"not extract JSON|malformed|not in JSON|parse", re.IGNORECASE)),
+    ("empty", re.compile(r"no output|empty (?:output|response)", re.IGNORECASE)),
+)
+ANSWERS = ("pass", "score")
+ABOUT = frozenset({"assertion", "tokensUsed", "metadata", "comment", "componentResults"})
+"""The keys of a grader's result that do not hold its answer or the reason."""
+_UNREADABLE_ANSWER = "Model grader produced a malformed response"
+"""The start of the reason that promptfoo gives when it cannot read an answer and fails it."""
+
+
+class Provider(Struct, frozen=True):
+    """A provider named in a row, without its configuration."""
+
+    name: str | None = None
+    model: str | None = None
+    vendor: str | None = None
+
+    @staticmethod
+    def of(stated: Any) -> Provider:
+        """Read a provider from an id, or from an object with an ``id`` and perhaps a ``label``.
+
+        Anything else gives a provider without a name.
+        """
+        if isinstance(stated, dict) and "id" not in stated and stated.get("text"):
+            # A grader may be an object with one provider for texts and one for embeddings.
+            stated = stated["text"]
+        if isinstance(stated, str):
+            stated = {"id": stated}
+        if not isinstance(stated, dict):
+            return Provider()
+        provider_id = stated.get("id")
+        shown = (
+            shown_address(provider_id)
+            if isinstance(provider_id, str) and provider_id.strip()
+            else None
+        )
+        label = stated.get("label")
+        label = label if isinstance(label, str) and label.strip() else None
+        model, vendor = _model(shown) if shown else (None, None)
+        if any(record(stated, "config").get(key) for key in _OWN_ADDRESS):
+            # Another host speaks the vendor's protocol, so the vendor is unknown.
+            vendor = None
+        return Provider(label or shown, model, vendor)
+
+
+def shown_address(provider_id: str) -> str:
+    """Return a provider id without the login and query of an address, which may hold keys."""
+    return _LOGIN.sub("", provider_id.split("?", 1)[0]) if "://" in provider_id else provider_id
+
+
+def _model(provider_id: str) -> tuple[str | None, str | None]:
+    head, colon, rest = provider_id.partition(":")
+    if head in _SCRIPTS:
+        return None, None
+    if not colon:
+        return provider_id, None
+    steps = rest.split(":")
+    while steps and steps[0] in _ENDPOINTS:
+        del steps[0]
+    return ":".join(steps) or None, head if head in _VENDORS else None
+
+
+class Grader(Struct, frozen=True):
+    """The grader of one assertion, under the name of its juror."""
+
+    name: str
+    metric: str | None
+    provider: Provider
+
+
+def graders(panel: AssertionJury, default: Any) -> list[Grader]:
+    """Return the grader of each ballot of a jury.
+
+    ``default`` is the provider of assertions that name none. A juror is named after its metric if
+    all metrics of the jury differ, else after its provider.
+    """
+    providers = [Provider.of(part.assertion.get("provider") or default) for part in panel.ballots]
+    metrics = [_metric(part) for part in panel.ballots]
+    distinct = None not in metrics and len(set(metrics)) == len(metrics)
+    names = [
+        (metric if distinct else provider.name or metric) or _DEFAULT_GRADER
+        for metric, provider in zip(metrics, providers, strict=True)
+    ]
+    return [
+        Grader(name[:JUROR_LENGTH], metric, provider)
+        for name, metric, provider in zip(names, metrics, providers, strict=True)
+    ]
+
+
+def weigh(panel: AssertionJury, default: Any, scales: Scales) -> None:
+    """Record the scores of a jury in ``scales``, which must know all scores of the file."""
+    for grader, part in zip(graders(panel, default), panel.ballots, strict=True):
+        if not part.failed:
+            scales.off(grader.name, part.result.get("score"))
+
+
+def ballots(
+    panel: AssertionJury,
+    jury_graders: list[Grader],
+    options: ReadOptions,
+    models: Models,
+    remarks: Remarks,
+    scales: Scales,
+) -> list[dict[str, Any]]:
+    """Return the canonical ballots of a jury, one for each grader."""
+    bodies = []
+    shared = shared_line(panel, options) is not None
+    ids = VerdictNames.jurors([one.name for one in jury_graders])
+    seats = zip(ids, panel.ballots, jury_graders, panel.lines, strict=True)
+    for juror_id, part, one, line in seats:
+        name, metric, grader = one.name, one.metric, one.provider
+        kind = _KINDS.get(panel.kind.removeprefix("not-"))
+        body: dict[str, Any] = {"id": juror_id, "kind": kind}
+        names = (juror_id, name, metric or name, grader.name or name)
+        body.update(_named_model(grader, names, models))
+        body.update(_grade(part, options, remarks, off=scales.off(name)))
+        if line is not None and not shared:
+            # The threshold of a negated assertion applies to the grade before it is inverted.
+            body["meta"] = {"threshold_before_not" if panel.negated else "threshold": line}
+        made = values.without_nulls(body)
+        if "score" in part.result and part.result["score"] is None:
+            made = measured(made, remarks)
+        if _contradicts(part, line, negated=panel.negated):
+            remarks.count("a grader's pass contradicts its own score; both stand, and are flagged")
+        bodies.append(
+            made
+            if made.get("pass", True) is None
+            else understood(made, unread_keys(part.result, ANSWERS, ABOUT))
+        )
+    return bodies
+
+
+def shared_line(panel: AssertionJury, options: ReadOptions) -> float | int | None:
+    """Return the threshold that all jurors share, from 0 to 1, or None.
+
+    A negated assertion has none: promptfoo applies its threshold before it inverts the grade.
+    """
+    line = panel.lines[0]
+    if panel.negated or line is None or any(other != line for other in panel.lines):
+        return None
+    low, high = options.scale or (0, 1)
+    return values.unit((line - low) / (high - low) if options.scale else line)
+
+
+def _contradicts(part: GradedAssertion, line: float | None, *, negated: bool) -> bool:
+    """Return whether a grader passes a score of 0, or fails a score that reaches its threshold."""
+    passed, score = part.result.get("pass"), values.number(part.result.get("score"))
+    if part.failed or negated or score is None or not isinstance(passed, bool):
+        return False
+    if passed:
+        return score <= 0 and (line is None or line > 0)
+    return score >= (1 if line is None else line)
+
+
+def _metric(part: GradedAssertion) -> str | None:
+    stated = part.assertion.get("metric")
+    return stated if isinstance(stated, str) and stated.strip() else None
+
+
+def _named_model(grader: Provider, names: tuple[str, ...], models: Models) -> dict[str, str | None]:
+    given = models.chosen(names)
+    if given is not None:
+        return {"model": given}
+    return {"model": grader.model, "vendor": grader.vendor}
+
+
+def _grade(
+    part: GradedAssertion, options: ReadOptions, remarks: Remarks, *, off: bool
+) -> dict[str, Any]:
+    result = part.result
+    body: dict[str, Any] = {"weight": _weight(part, remarks), **_tokens(result)}
+    reason = values.text(result.get("reason"))
+    if part.failed:
+        message = without_likely(reason) if reason else "the grader failed"
+        status = next((name for name, found in _FAILURES if found.search(message)), "error")
+        return {**body, "status": status, "error": {"message": message}}
+    stated = result.get("pass")
+    if isinstance(stated, bool):
+        body["pass"] = stated
+    body["reason"] = reason
+    if not stated and reason and reason.startswith(_UNREADABLE_ANSWER):
+        remarks.count("an answer that promptfoo could not read is a fail, as it counted it")
+    score = result.get("score")
+    return body | fitted(score, options.scale, remarks.count, "a grader's score", off=off)
+
+
+def _weight(part: GradedAssertion, remarks: Remarks) -> float | int | None:
+    stated = part.assertion.get("weight")
+    weight = values.number(stated)
+    if stated is not None and not (weight and weight > 0):
+        remarks.count("a weight that is not above 0 is left out")
+        return None
+    return weight
+
+
+def _tokens(result: dict[str, Any]) -> dict[str, int | None]:
+    used = record(result, "tokensUsed")
+    return {
+        "tokens_in": values.count(used.get("prompt")),
+        "tokens_out": values.count(used.get("completion")),
+    }
+
+
+_NAME_LENGTH = 200
+
+
+@dataclass
+class ResultSurvey:
+    """Counts and names from a first pass over all rows."""
+
+    providers: set[str | None] = field(default_factory=set)
+    prompts: dict[str, int] = field(default_factory=dict)
+    repeats: bool = False
+    scales: Scales = field(default_factory=Scales)
+    total: int = 0
+    rows: int = 0
+
+    @cached_property
+    def prompt_numbers(self) -> dict[str, int]:
+        """The number of each prompt, from 1 in the order of the columns."""
+        ordered = sorted(self.prompts, key=lambda prompt: self.prompts[prompt])
+        return {prompt: number for number, prompt in enumerate(ordered, 1)}
+
+
+class TestNames:
+    """Names tests, and counts the repetitions of each one."""
+
+    def __init__(self) -> None:
+        """Start with no rows."""
+        self._first: dict[bytes, str] = {}
+        self._epochs: dict[tuple[bytes, str | None, str], int] = {}
+
+    def place(self, row: dict[str, Any]) -> tuple[str, int]:
+        """Count a row, and return its test's name and repetition.
+
+        The repetition counts from 1, for each prompt and provider.
+        """
+        case = record(row, "testCase")
+        identity = [case.get(key) for key in ("description", "vars", "assert")]
+        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).digest()
+        described = case.get("description")
+        if not (isinstance(described, str) and described.strip()):
+            index = row.get("testIdx")
+            described = f"test {index + 1 if isinstance(index, int) else len(self._first) + 1}"
+        name = self._first.setdefault(digest, described)
+        key = (digest, Provider.of(row.get("provider")).name, prompt_of(row))
+        self._epochs[key] = self._epochs.get(key, 0) + 1
+        return name, self._epochs[key]
+
+
+def prompt_of(row: dict[str, Any]) -> str:
+    """Return the identity of a row's prompt: its id, else its label, else its column."""
+    label = record(row, "prompt").get("label")
+    stated = values.first({**row, "label": label}, ("promptId", "label", "promptIdx"))
+    return str(stated)[:_NAME_LENGTH]
+
+
+def survey(rows: Iterable[Any]) -> ResultSurvey:
+    """Survey all rows. A row that cannot be read counts as one verdict."""
+    found, tests = ResultSurvey(), TestNames()
+    for row in rows:
+        found.rows += 1
+        found.total += _count(row, found.scales)
+        if isinstance(row, dict):
+            found.providers.add(Provider.of(row.get("provider")).name)
+            prompt, index = prompt_of(row), row.get("promptIdx")
+            at = index if isinstance(index, int) else 0
+            found.prompts[prompt] = min(at, found.prompts.get(prompt, at))
+            found.repeats |= tests.place(row)[1] > 1
+    return found
+
+
+def default_grader(row: dict[str, Any]) -> Any:
+    """Return the provider that grades the row's assertions that name none."""
+    return record(record(row, "testCase"), "options").get("provider")
+
+
+def _count(row: Any, scales: Scales) -> int:
+    if not isinstance(row, dict):
+        return 1
+    try:
+        parts = take_apart(row)
+    except RowError:
+        return 1
+    for panel in parts.panels:
+        weigh(panel, default_grader(row), scales)
+    return len(parts.panels) or int(parts.stands_alone)
+
+
+_REFERENCES = ("factuality", "model-graded-factuality", "context-recall")
+"""Assertions whose value is the correct answer, not a rubric."""
+
+_CONTENT = frozenset({"vars", "output", "outputPath"})
+"""Keys of the judged content, which holds no configuration and thus no named secrets."""
+
+_CODE = frozenset({"javascript", "python", "ruby"})
+"""Types of assertions whose value is a program."""
+
+_MOST_SECRETS = 100
+_SECRET_NOTE = "a key stands in clear in the file; it is not copied, and is better changed"
+
+_NAME_LENGTH = 200
+_FAILED_TEST = "promptfoo fails the whole test, and this jury passes"
+"""What is said of a jury that passes in a row that fails though none of its juries does."""
+
+_ROW_KEYS = frozenset(
+    {
+        *("id", "testIdx", "promptIdx", "promptId", "success", "score", "error", "failureReason"),
+        *("gradingResult", "testCase", "prompt", "provider", "response"),
+    }
+)
+_RESULT_KEYS = frozenset({*ANSWERS, *ABOUT, "reason"})
+_ASSERTION_KEYS = frozenset({"type", "value", "metric", "threshold", "weight", "provider"})
+
+
+class RowMapper:
+    """Maps the rows of one file; remembers the ids it gave and the keys it could not map."""
+
+    def __init__(self, seen: ResultSurvey, options: ReadOptions, secrets: set[str]) -> None:
+        """Start with the survey of all rows and the secrets in the file's configuration."""
+        self.remarks = Remarks()
+        for _ in secrets:
+            self.remarks.count(_SECRET_NOTE)
+        self.models = Models(options)
+        self._survey, self._options = seen, options
+        self._secrets = frozenset(secrets)
+        self._known_secrets = set(secrets)
+        self._names = VerdictNames()
+        self._tests = TestNames()
+
+    def verdicts(self, row: dict[str, Any], pointer: str) -> Iterator[dict[str, Any]]:
+        """Yield the canonical verdicts of a row, one for each jury."""
+        test, epoch = self._tests.place(row)
+        number = self._survey.prompt_numbers[prompt_of(row)]
+        test, row = self._secret_remover(row).clean([test, row])
+        parts = take_apart(row)
+        self._remark(row, parts)
+        common = _common(row, test, epoch if self._survey.repeats else None, pointer)
+        common["checks"] = [_check(check, at) for at, check in enumerate(parts.checks, 1)]
+        common["human"] = _human(parts.human)
+        if parts.stands_alone:
+            no_jury: dict[str, Any] = {
+                "jurors": [],
+                "decision": "error" if parts.errored else None,
+            }
+            yield self._with_id({**common, **no_jury}, number, "")
+        tags, bodies = _tags(parts.panels), []
+        for panel in parts.panels:
+            body = {**common, **_rubric_fields(panel)}
+            body["case"] = {**common["case"], "target": panel.kind}
+            jury_graders = graders(panel, default_grader(row))
+            scales = self._survey.scales
+            body["jurors"] = ballots(
+                panel, jury_graders, self._options, self.models, self.remarks, scales
+            )
+            raw = self._options.scale is None and any(scales.off(one.name) for one in jury_graders)
+            body["threshold"] = None if raw else shared_line(panel, self._options)
+            body |= _jury_decision(panel, body["jurors"], overruled=parts.human is not None)
+            if raw:
+                body["score"] = None
+            body["meta"] = {**common["meta"], **_set_meta(panel)}
+            bodies.append(body)
+        if row.get("success") is False and not any(one["decision"] == "fail" for one in bodies):
+            for body in bodies:
+                if body["decision"] == "pass":
+                    body["meta"]["contradictions"] = [_FAILED_TEST]
+        for body, tag in zip(bodies, tags, strict=True):
+            yield self._with_id(body, number, tag)
+
+    def _secret_remover(self, row: dict[str, Any]) -> SecretRemover:
+        """Return the remover of all secrets in the configuration of the file and of the row.
+
+        Raises:
+            RowError: the row shows too many secrets.
+        """
+        own = named_secrets(row, _CONTENT)
+        for _ in own - self._known_secrets:
+            self.remarks.count(_SECRET_NOTE)
+        self._known_secrets |= own
+        if len(own) + len(self._secrets) > _MOST_SECRETS:
+            raise RowError((), len(own), f"a row with at most {_MOST_SECRETS} keys in clear")
+        return SecretRemover(self._secrets | own)
+
+    def _with_id(self, body: dict[str, Any], prompt: int, tag: str) -> dict[str, Any]:
+        steps = [body["case"]["test"][:_NAME_LENGTH]]
+        if len(self._survey.prompts) > 1:
+            steps.append(f"prompt {prompt}")
+        if len(self._survey.providers) > 1:
+            steps.append(body["meta"]["row"].get("provider", "?")[:_NAME_LENGTH])
+        if "epoch" in body["case"]:
+            steps.append(f"epoch {body['case']['epoch']}")
+        name = "/".join([*steps, *([tag] if tag else [])])
+        kept = {key: value for key, value in body.items() if value not in (None, [], {})}
+        return {"id": self._names.verdict(name), **kept, "jurors": body["jurors"]}
+
+    def _remark(self, row: dict[str, Any], parts: ResultRow) -> None:
+        self.remarks.unmapped(key for key in row if key not in _ROW_KEYS)
+        graded = [*(part for panel in parts.panels for part in panel.ballots), *parts.checks]
+        for part in graded:
+            self.remarks.unmapped(
+                (key for key in part.result if key not in _RESULT_KEYS), "result."
+            )
+            own = (key for key in part.assertion if key not in _ASSERTION_KEYS)
+            self.remarks.unmapped(own, "assertion.")
+        for _ in range(parts.parts_left_out):
+            self.remarks.count("a part of a script's own result is left out, its whole is kept")
+        if parts.human and len(parts.panels) > 1:
+            self.remarks.count("a person's rating of a whole row stands at each of its verdicts")
+        if not parts.panels and not parts.stands_alone:
+            self.remarks.count("a row without judged assertions is left out")
+
+
+def _common(row: dict[str, Any], test: str, epoch: int | None, pointer: str) -> dict[str, Any]:
+    provider = Provider.of(row.get("provider"))
+    generator = values.without_nulls({"model": provider.model, "vendor": provider.vendor})
+    prompt, case = record(row, "prompt"), record(row, "testCase")
+    error = row.get("error") if row.get("failureReason") == ERROR else None
+    facts = {
+        "id": row.get("id"),
+        "pass": row.get("success"),
+        "score": row.get("score"),
+        "threshold": case.get("threshold"),
+        "test": row.get("testIdx"),
+        "prompt": prompt.get("label"),
+        "provider": provider.name,
+        "error": without_likely(error) if isinstance(error, str) else None,
+    }
+    plain = {key: value for key, value in facts.items() if isinstance(value, str | int | float)}
+    return {
+        "case": values.without_nulls({"test": test, "epoch": epoch}),
+        "input": values.text(prompt.get("raw")),
+        "output": values.text(_output(row)),
+        "generator": generator,
+        "provenance": {"pointer": pointer},
+        "meta": {"row": plain},
+    }
+
+
+def _output(row: dict[str, Any]) -> Any:
+    response = row.get("response")
+    return response.get("output") if isinstance(response, dict) else response
+
+
+def _check(check: GradedAssertion, at: int) -> dict[str, Any]:
+    value = check.value
+    name = check.assertion.get("metric") or check.kind or f"check {at}"
+    is_code = check.kind.removeprefix("not-") in _CODE
+    if name == check.kind and isinstance(value, str | int | float) and not is_code:
+        name = f"{name}: {shown_address(value) if isinstance(value, str) else value}"
+    passed = check.result.get("pass")
+    return values.without_nulls(
+        {
+            "name": without_likely(str(name))[:_NAME_LENGTH],
+            "pass": passed if isinstance(passed, bool) else None,
+            "reason": values.text(check.result.get("reason")),
+        },
+        "pass",
+    )
+
+
+def _human(rating: GradedAssertion | None) -> dict[str, Any] | None:
+    """Return a person's rating of the row, which promptfoo lists among its assertions."""
+    if rating is None:
+        return None
+    label = {True: "pass", False: "fail"}
+    stated, result = rating.result.get("pass"), rating.result
+    sources = (result, rating.metadata, rating.assertion)
+    by, at = (
+        next((text for each in sources if isinstance(text := each.get(key), str) and text), None)
+        for key in ("author", "timestamp")
+    )
+    return values.without_nulls(
+        {
+            "label": label[stated] if isinstance(stated, bool) else "unsure",
+            "by": by,
+            "at": values.time(at),
+            "note": values.text(result.get("comment") or result.get("reason") or None),
+        }
+    )
+
+
+def _rubric_fields(panel: AssertionJury) -> dict[str, Any]:
+    """Return the rubric of a jury, and the reference if its output is compared with one."""
+    base, value = panel.kind.removeprefix("not-"), panel.value
+    if isinstance(value, list) and all(isinstance(line, str) for line in value):
+        value = "\n".join(value)
+    asserted = values.text(value)
+    rubric = base if base in _REFERENCES or not asserted else asserted
+    return {
+        "rubric": f"not: {rubric}" if panel.negated else rubric,
+        "reference": asserted if base in _REFERENCES else None,
+    }
+
+
+def _jury_decision(
+    panel: AssertionJury, jurors: list[dict[str, Any]], *, overruled: bool
+) -> dict[str, Any]:
+    """Return the decision and score that promptfoo's rules give the jury.
+
+    If a row or an assert-set holds only this jury, its result is the jury's. Otherwise every
+    assertion of the jury must pass, which is promptfoo's rule without a threshold. A threshold
+    that other assertions share leaves a jury of several undecided. If a person rated the row
+    (``overruled``), its result is that rating and is not used.
+    """
+    outcome = {} if overruled and not panel.scope.assert_set else panel.scope.outcome
+    stated = outcome.get("pass") if panel.alone else None
+    score = values.unit(outcome.get("score")) if panel.alone else None
+    if not isinstance(stated, bool):
+        required = panel.scope.bar is None or len(panel.ballots) == 1
+        stated = _all_pass(panel.ballots) if required else None
+    if len(jurors) == 1 and "score" in jurors[0]:
+        score = jurors[0]["score"]
+    if all("error" in juror for juror in jurors):
+        return {"decision": "error"}
+    return {"decision": values.decision(stated), "score": score}
+
+
+def _all_pass(ballots: list[GradedAssertion]) -> bool | None:
+    """Return False if any vote is a fail, True if all pass, None if a grader gave no vote."""
+    votes = [
+        None if part.failed or part.result.get("score", 0) is None else part.result.get("pass")
+        for part in ballots
+    ]
+    if any(vote is False for vote in votes):
+        return False
+    return True if all(vote is True for vote in votes) else None
+
+
+def _set_meta(panel: AssertionJury) -> dict[str, Any]:
+    """Return the result and threshold of an assert-set, which belong to no single juror."""
+    scope = panel.scope
+    if not scope.assert_set:
+        return {}
+    passed = scope.outcome.get("pass")
+    set_facts = {
+        "name": scope.set_name,
+        "pass": passed if isinstance(passed, bool) else None,
+        "score": values.number(scope.outcome.get("score")),
+        "threshold": scope.bar,
+    }
+    return {"assert_set": values.without_nulls(set_facts)}
+
+
+def _tags(panels: list[AssertionJury]) -> list[str]:
+    """Return a tag for each jury of a row: its type, numbered if the type repeats."""
+    if len(panels) < 2:
+        return [""] * len(panels)
+    often = Counter(panel.kind for panel in panels)
+    seen: Counter[str] = Counter()
+    tags = []
+    for panel in panels:
+        seen[panel.kind] += 1
+        number = f" {seen[panel.kind]}" if often[panel.kind] > 1 else ""
+        tags.append(panel.kind[:80] + number)
+    return tags
