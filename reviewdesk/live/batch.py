@@ -309,7 +309,6 @@ class Batch(Generic[Q]):
         self._done(question, found)
 
     def _stored(self, call: Call) -> CanonicalBallot | None:
-        """Return the ballot of a call that is answered on disk or in the cache, if it is."""
         hidden, stored = self._asking.hiding(None), self._store.reply(call.key)
         ballot = answer_of(call, stored, hidden)
         if ballot is None and self._cache is not None:

@@ -112,7 +112,6 @@ class KeyEnvironment(Mapping[str, str]):
         return found
 
     def _printed(self, name: str, command: Sequence[str]) -> str:
-        """Return the first line that a command prints; it gets neither a shell nor our terminal."""
         try:
             done = subprocess.run(  # noqa: S603 - the user's own settings name it
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False,

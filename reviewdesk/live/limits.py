@@ -39,8 +39,6 @@ SPENT: Final = "spent budget"
 
 @dataclass(slots=True)
 class _Sent:
-    """A request that counts towards a juror's rates."""
-
     at: float
     tokens: int
 

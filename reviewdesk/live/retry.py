@@ -53,7 +53,6 @@ def asked_wait(exchange: Exchange, now: datetime) -> float | None:
 
 
 def _retry_after(exchange: Exchange, prefix: str, now: datetime) -> float | None:
-    """Return the seconds that the headers with a prefix ask to wait."""
     milliseconds = _number(exchange.headers.get(f"{prefix}retry-after-ms", ""))
     if milliseconds is not None:
         return max(0.0, milliseconds / 1000)
@@ -213,7 +212,6 @@ class Trying:
         return Retry(wait)
 
     def _left_for(self, again: Retryable) -> float:
-        """Return the seconds that are left for a failure of this kind; 0 if there is no retry."""
         if again is not Retryable.UNREACHABLE:
             self.unreachable = None
         if again is Retryable.UNREACHABLE:

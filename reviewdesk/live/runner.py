@@ -106,14 +106,12 @@ class Attempts:
         return self.asking.hiding(None)
 
     def _note(self, exchange: Exchange, fault: Fault | None) -> None:
-        """Tell the breaker how an attempt ended, and stop the juror if nobody answers for it."""
         now = self.asking.clock.monotonic()
         sent = now - exchange.ms / 1000
         if stop := self.state.breaker.note(exchange.status, fault, sent, now):
             self.asking.stop(self.state, stop)
 
     async def _exchange(self, key: Key, dropped: frozenset[str]) -> Exchange:
-        """Send a request, and store what came of it."""
         clock, place = self.asking.clock, self.state.place
         seconds = min(self.call.juror.timeout, self.trying.left)
         started, least = clock.monotonic(), 0.0
@@ -133,7 +131,6 @@ class Attempts:
         return self._stored(started, response, problem)
 
     def _stored(self, started: float, response: Response | None, problem: str | None) -> Exchange:
-        """Build the exchange, keys redacted, and store it before it is used."""
         hidden = self._redactor
         exchange = Exchange(
             call=self.call.key,
@@ -236,7 +233,7 @@ class CallRunner(Generic[T]):
         asking: CallSession,
         draw: Callable[[int], Drawn[T] | None],
         meter: Meter,
-        look: Callable[[], None] = lambda: None,
+        look: Callable[[], None] | None = None,
     ) -> None:
         """Draw nothing yet.
 
@@ -338,7 +335,6 @@ class CallRunner(Generic[T]):
                 yield from self._too_late(queue, pause)
 
     def _too_late(self, queue: _Queue[T], pause: ModelPause) -> Iterator[Cast[T]]:
-        """Yield the calls whose deadline ends before a named pause does."""
         for job in queue.take(lambda job: job.attempts.trying.left + TICK < pause.left):
             left = job.attempts.trying.left
             asked = f"{pause.model} at {queue.state.place.host} asks to wait"
@@ -436,7 +432,7 @@ class CallRunner(Generic[T]):
         clock = self._asking.clock
         began, is_idle = clock.monotonic(), not self._running
         due = self._next_due()
-        if due < math.inf:
+        if self._look is not None and due < math.inf:
             due = min(due, began + LOOK)
         if due < self._alarm_at - TICK:
             if self._alarm is not None:
@@ -446,7 +442,7 @@ class CallRunner(Generic[T]):
             self._alarm.add_done_callback(self._ring)
         job = await self._news.get()
         self.idle += clock.monotonic() - began if is_idle else 0.0
-        if job is None:
+        if job is None and self._look is not None:
             self._look()
         return job
 
@@ -467,5 +463,4 @@ class CallRunner(Generic[T]):
             self._news.put_nowait(None)
 
     def _changed(self) -> None:
-        """Look again at what a limit held back; any thread may call it."""
         self._loop.call_soon_threadsafe(self._news.put_nowait, None)

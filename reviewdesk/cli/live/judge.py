@@ -120,7 +120,6 @@ def _judge(order: Order, *, as_json: bool) -> None:
 
 
 def _carry_out(order: Order) -> BatchSummary:
-    """Carry out the order, print the progress on stderr, and return the figures of the run."""
     from reviewdesk.desk.live.batch import BatchListener, judge_cases
 
     line = LiveLine("cases")
@@ -145,7 +144,6 @@ def _dry_run(cases: str, panel: str) -> None:
 
 
 def _agreed(plan: ConsentPlan, *, yes: bool) -> bool:
-    """Print what is about to be sent, and ask for consent unless ``yes`` gives it."""
     from reviewdesk.views.live.panel import consent
 
     say_section(consent(plan))

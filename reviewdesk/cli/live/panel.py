@@ -124,7 +124,6 @@ def _tell(path: str, draft: PanelDraft, *, as_json: bool) -> None:
 
 
 def _probe(path: str, *, yes: bool) -> bool:
-    """Ask each juror of the file once, and return True if all of them answered."""
     import asyncio
 
     from reviewdesk.cli.terminal import agreed

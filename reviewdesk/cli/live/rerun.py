@@ -132,7 +132,6 @@ def _chosen(
     filter_: str | None,
     run_name: str | None,
 ) -> ReadyRerun:
-    """Prepare the verdicts that are named, or that the filter keeps."""
     from msgspec.structs import replace
 
     from reviewdesk.cli.filters import ready
@@ -150,7 +149,6 @@ def _chosen(
 
 
 def _unfinished(desk: Desk, order: RerunOrder) -> list[ReadyRerun]:
-    """Prepare what is left of every re-run that was cut off."""
     from reviewdesk.desk.live.rerun import survey_rest
     from reviewdesk.desk.live.unfinished import unfinished
 
@@ -179,7 +177,6 @@ def _print_payloads(desk: Desk, found: list[ReadyRerun]) -> None:
 
 
 def _agreed(ready: ReadyRerun) -> bool:
-    """Print what is about to be sent, and ask for consent unless ``--yes`` gave it."""
     from reviewdesk.cli.terminal import agreed
     from reviewdesk.views.live.panel import consent
     from reviewdesk.views.live.rerun import asked
@@ -189,7 +186,6 @@ def _agreed(ready: ReadyRerun) -> bool:
 
 
 def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
-    """Ask for consent, ask the jurors, and print what came of it."""
     from reviewdesk.desk.live.rerun_batch import RerunListener, run_now
     from reviewdesk.views.document import Section
     from reviewdesk.views.live.panel import turnout

@@ -237,7 +237,6 @@ class BatchRun:
         return Path(self.order.report).expanduser()
 
     def _survey(self, places: ConsentPlan) -> None:
-        """Read every case, run its checks, and count the calls that no stored reply answers."""
         order, panel, journal = self.order, self.panel, self._journal
         waiting = {} if journal is None else journal.batches
         self._in_batches = order.in_batches or bool(waiting)
@@ -334,7 +333,6 @@ class BatchRun:
         return results.summary(order.report, counts, cost, order.max_failed)
 
     def _pending(self) -> Iterator[PendingCase]:
-        """Read the cases again, and yield each with its panel and the results of its checks."""
         for place, case in enumerate(self.cases.read()):
             passed = tuple(
                 CheckResult(check.name or check.kind, passed=True) for check in case.checks
@@ -342,7 +340,6 @@ class BatchRun:
             yield PendingCase(place, case, self.panel, self._checked.get(place, passed))
 
     def _commit(self) -> CommitTimes:
-        """Store panel, rule, cases and consent in the journal before the first request."""
         panel, journal, plan = self.panel, self._journal, self._plan
         if journal is None:
             return CommitTimes(None, "", self.world.clock.now().isoformat(timespec="milliseconds"))
@@ -367,7 +364,6 @@ class BatchRun:
         return held
 
     async def _exchange_batches(self, journal: ReportJournal) -> None:
-        """Fetch what is done at the vendors and submit what is open."""
         transport = self.world.transport()
         asking = self.world.session(
             self.order, transport, lambda _call, _exchange: None, self.listener.noted
@@ -393,7 +389,6 @@ def _panel_hosts(panel: PanelSpec, environment: Mapping[str, str]) -> ConsentPla
 
 
 def _check_output(path: Path, order: Order) -> None:
-    """Raise UsageError if there is no folder for the report, or it would overwrite another file."""
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent}: is no folder", "Make it, or name another -o.")
     try:
@@ -417,7 +412,6 @@ def _in_batch(call: Call) -> bool:
 
 
 def _check_batches(panel: PanelSpec) -> None:
-    """Raise UsageError if a panel cannot be asked by batches."""
     if panel.rule.stop_when_decided:
         hint = "Leave --batch out, or change the panel."
         raise UsageError("--batch asks every juror, and the panel asks them in an order", hint)

@@ -260,7 +260,6 @@ class Panel(PanelSpec):
         return asyncio.run(self.judge_many(items, **options))
 
     def _checked_case(self, item: Case | Mapping[str, Any]) -> Case:
-        """Return the case; raise UsageError if the panel cannot be asked about it."""
         from reviewdesk.reports.panels.cases_file import case_from
         from reviewdesk.reports.wording import FieldError, spell_path
 
@@ -307,7 +306,6 @@ def _distinct_jurors(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
 
 
 def _priced(juror: Juror, weight: float | None) -> Juror:
-    """Return the juror with a weight, and with the price of the table if it states none."""
     from reviewdesk.reports.panels.prices import price_of
 
     return dataclasses.replace(

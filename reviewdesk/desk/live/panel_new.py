@@ -204,7 +204,6 @@ def _reported(
 
 
 def _routed(ballot: Ballot, name: str) -> Juror | None:
-    """Return the juror as OpenRouter names it, or ``None`` for a family without a name there."""
     if name not in ROUTED_AS:
         return None
     model = _CLAUDE_VERSION.sub(r"\1.\2", (ballot.model or "").rpartition("/")[2])
@@ -233,7 +232,6 @@ def _juror(vendor: str, model: str) -> Juror:
 
 
 def _distinct(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
-    """Return the jurors, with a number behind a name that stands there already."""
     made: dict[str, Juror] = {}
     for one in jurors:
         name, count = one.name, 2

@@ -179,7 +179,6 @@ def rerun_body(
 
 
 def _stopped_ballot(call: Call) -> CanonicalBallot:
-    """Return the ballot of a juror whose call was stopped before it answered."""
     return {
         **seat_body(call.juror),
         "status": "error",
@@ -317,7 +316,6 @@ def _survey(
     resumes: UnfinishedRerun | None = None,
     plans: Mapping[int, reruns.PlannedRerun] | None = None,
 ) -> ReadyRerun:
-    """Go over the verdicts of an order once; ``plans`` are those of a re-run that is resumed."""
     order, plans = with_panel(order), plans or {}
     journal = DeskJournal(desk, "", 0)
     calls = Survey(environment, journal)

@@ -116,7 +116,6 @@ def _plan(journal: DeskJournal, ready: ReadyRerun, key: int) -> NewEvent:
 
 
 def _consent(journal: DeskJournal, ready: ReadyRerun) -> NewEvent:
-    """Return the event with the consent to the whole re-run, and who carries it out."""
     order, resumes = ready.order, ready.resumes
     about: dict[str, Any] = {
         **journal.about,
@@ -207,7 +206,6 @@ class _Run:
         self.listener.told(progress)
 
     def _drawn(self) -> Iterator[PreparedRerun]:
-        """Yield the verdicts one by one, as the runner has room for their calls."""
         for key in self.ready.keys:
             one = self.ready.prepared(self.journal.desk, key)
             self.journal.draw(one.calls, self.plans[key])
@@ -232,7 +230,6 @@ class _Run:
         self.summary.done[key] = RerunDecision(plan, one.item.assessment.decision, made)
 
     def _end(self) -> None:
-        """Store what a stop left of a single verdict, and the event that ends the whole."""
         summary, ceiling = self.summary, self.budget.closed
         if summary.verdicts == 1 and not summary.done and not ceiling:
             one = self.ready.prepared(self.journal.desk, self.ready.keys[0])

@@ -57,7 +57,6 @@ def _record(stored: reruns.StoredRerun, truth: str | None) -> RerunRecord:
 
 
 def _filed_verdict(body: CanonicalVerdict, item: Item) -> Verdict:
-    """Parse a re-run from the report, with the report's defaults."""
     defaults = Policy.from_body(item.run.header.get("defaults"))
     return verdict_from_body(body, defaults, item.verdict.generator)
 

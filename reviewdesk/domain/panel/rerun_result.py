@@ -168,7 +168,6 @@ def outcome(item: Item, made: Rerun) -> RerunResult:
 
 
 def _cut_short(body: CanonicalVerdict) -> set[str]:
-    """Return the ids of the jurors whose calls were stopped before an answer came."""
     return {
         one["id"]
         for one in body["jurors"]

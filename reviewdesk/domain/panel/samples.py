@@ -81,7 +81,6 @@ def summed(samples: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 def _agreed(
     orders: Sequence[Sequence[CanonicalBallot]], threshold: float, *, labels: bool
 ) -> dict[str, Any]:
-    """Return what the answers in each order come to."""
     from statistics import median
 
     every = [one for order in orders for one in order]

@@ -125,7 +125,6 @@ class PanelRule:
             self._check_labels()
 
     def _check_labels(self) -> None:
-        """Raise UsageError if the strategy of a panel that declares its labels cannot read them."""
         by_regime = BY_REGIME.get(self.regime) if self.regime and not self.strategy else None
         strategy = self.strategy or by_regime
         if strategy is not None and not counts_labels(Strategy(strategy)):

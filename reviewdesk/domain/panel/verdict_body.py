@@ -103,7 +103,6 @@ def _base_body(
     jurors: Sequence[CanonicalBallot],
     checks: Sequence[CanonicalCheck],
 ) -> CanonicalVerdict:
-    """Return the part of a verdict that is known before anything is computed."""
     rule, strategy = panel.rule, panel.strategy_for(case.tags)
     reference = list(case.reference) if isinstance(case.reference, tuple) else case.reference
     writer = case.generator
@@ -140,7 +139,6 @@ def _base_body(
 
 
 def _computed(verdict: Verdict, found: Assessment) -> CanonicalVerdict:
-    """Return the verdict with its computed part: decision, score, agreement and flags."""
     pair = found.pair
     stopped = found.stopped_early
     decision = found.decision
@@ -167,7 +165,6 @@ def _computed(verdict: Verdict, found: Assessment) -> CanonicalVerdict:
 
 
 def _trim(verdict: Verdict, found: Assessment) -> CanonicalTrim:
-    """Return the full trim if the trimmed mean decides, else the trim rule alone."""
     stated = verdict.body.get("trim") or CanonicalTrim()
     if found.rule.used is not Strategy.TRIMMED_MEAN:
         return stated

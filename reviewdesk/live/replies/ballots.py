@@ -135,7 +135,6 @@ def price_of(call: Call, exchange: Exchange) -> Price | None:
 
 
 def _add_usage(ballot: CanonicalBallot, price: Price | None, found: Envelope) -> None:
-    """Add tokens and cost where known; a cost that the endpoint states takes precedence."""
     cost = found.usd(price)
     if found.tokens_in is not None:
         ballot["tokens_in"] = found.tokens_in

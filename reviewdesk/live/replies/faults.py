@@ -129,7 +129,6 @@ def reply_or_fault(exchange: Exchange, wire: Wire) -> Envelope | Fault:
 
 
 def _unusable_fault(exchange: Exchange, found: UnusableAnswer) -> Fault:
-    """Return the fault of a 200 without a reply; an error in it counts as the status it names."""
     if found.error is None:
         few = Retryable.FEW if found.again else Retryable.NO
         return Fault(found.status, found.kind, found.message, few)
@@ -142,7 +141,6 @@ def _unusable_fault(exchange: Exchange, found: UnusableAnswer) -> Fault:
 
 
 def _refusal_fault(exchange: Exchange, error: StatedError, status: int, text: str) -> Fault:
-    """Return the fault of an error response, or of an error that names an HTTP status."""
     if _is_out_of_credit(exchange, error, status):
         return Fault(Status.ERROR, "spent_credit", f"{_KINDS[402][1]} ({text})")
     known = _KINDS.get(status)

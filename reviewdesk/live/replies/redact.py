@@ -124,7 +124,6 @@ def _decode_reference(reference: re.Match[bytes]) -> bytes:
 
 
 def _search_forms(form: str) -> Iterator[bytes]:
-    """Yield the bytes of a spelling in lower case, as they are and without noise."""
     data = form.encode("utf-8", "surrogatepass").lower()
     yield data
     bare = data.translate(None, _NOISE)

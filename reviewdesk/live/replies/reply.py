@@ -106,8 +106,6 @@ class UnreadableReply(Struct, frozen=True):
 
 
 class _UnfitError(ValueError):
-    """The problem that makes a reply unreadable, raised where it is found."""
-
     def __init__(self, kind: ReplyProblem, message: str) -> None:
         super().__init__(message)
         self.found = UnreadableReply(kind, message)
@@ -130,7 +128,6 @@ def parse(
 
 
 def _without_thoughts(text: str) -> str:
-    """Return the reply without the thinking section at its start."""
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise _UnfitError(ReplyProblem.TOO_LONG, "the reply is longer than 64 kB")
     reply = _THOUGHTS.sub("", text, count=1)
@@ -183,7 +180,6 @@ def spans(reply: str) -> Iterator[str]:
 
 
 def _end(reply: str, start: int) -> int:
-    """Return the offset after the bracket that closes the one at ``start``, ignoring strings."""
     opening, depth = reply[start], 0
     for token in _TOKEN.finditer(reply, start):
         if token[0] == opening:
@@ -360,7 +356,6 @@ def _confidence(verdict: dict[str, Any], notes: list[str]) -> float | None:
 
 
 def _reason(verdict: dict[str, Any], notes: list[str]) -> str | None:
-    """Return all reasons given, in full."""
     texts = [text for key in REASON_KEYS if (text := _text(verdict, key))]
     mended, broken = _SURROGATE.subn("�", "\n\n".join(dict.fromkeys(texts)))
     if broken:

@@ -268,7 +268,6 @@ class GeminiBatches(FileBatches):
 
 
 def _generate_body(call: Call) -> dict[str, Any]:
-    """Return the body of ``generateContent`` that asks what chat completions would ask."""
     juror = call.juror
     settings: dict[str, Any] = {
         "maxOutputTokens": juror.max_tokens,
@@ -320,13 +319,11 @@ def _text(value: Any) -> str:
 
 
 def _messages(errors: Any) -> str:
-    """Return the first message of a vendor's list of errors, with a colon before it."""
     texts = [text_of(one.get("message")) for one in _rows(errors)]
     return f": {texts[0]}" if texts and texts[0] else ""
 
 
 def _problem(error: Any) -> str:
-    """Return a kind and a message, as an exchange without a response states its problem."""
     found = _mapping(error)
     known = (found.get(key) for key in ("code", "type", "status"))
     kind = next((one for one in known if isinstance(one, str) and one), "batch_error")

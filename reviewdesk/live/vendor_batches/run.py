@@ -169,7 +169,6 @@ class BatchClient:
         return response
 
     def _asked_wait(self, response: Response) -> float:
-        """Return the seconds that a refusal asks to wait, 0 if it names no time."""
         body = response.body.decode("utf-8", "replace")
         headers = response.headers
         exchange = Exchange("", 0, "", self._asking.at(), 0.0, response.status, body, headers)
@@ -247,8 +246,6 @@ def call_id(key: str, nonce: str) -> str:
 
 @dataclass(slots=True)
 class _Chunk:
-    """The calls of one juror that are submitted together."""
-
     calls: dict[str, Call] = field(default_factory=dict)
     size: int = 0
 
@@ -331,7 +328,6 @@ class VendorBatches:
             self._keep(call, nonce, answer, self._ids[batch.name])
 
     def _keep(self, call: Call, nonce: str, answer: BatchAnswer, ident: str) -> None:
-        """Store an answer whole; only one with a reply has cost anything."""
         hidden = self._asking.hiding(None)
         exchange = Exchange(
             call=call.key,
@@ -371,7 +367,6 @@ class VendorBatches:
         return found if job.results else self._asking.hiding(None).text(job.problem)
 
     def _never_taken(self, batch: VendorBatch) -> str | None:
-        """Say that a batch does not exist, unless the vendor's list may be behind."""
         passed = self._asking.clock.now() - datetime.fromisoformat(batch.at)
         return _NEVER_TAKEN if passed.total_seconds() >= SETTLED else None
 
@@ -404,7 +399,6 @@ class VendorBatches:
     # Submitting
 
     async def _collect(self, call: Call) -> None:
-        """Keep a call, and submit those of its juror once there are enough."""
         chunk = self._chunks.setdefault(call.seat, _Chunk())
         size = len(encoded(payload(call, endpoint(call.juror)))) + 200
         if chunk.calls and chunk.size + size > MOST_BYTES:
@@ -442,7 +436,6 @@ class VendorBatches:
         self.counts.waiting += count
 
     def _stored(self, batch: VendorBatch, job: VendorJob) -> None:
-        """Store the vendor's id of a batch, which may repeat anything that was sent."""
         self._store.put_batch(replace(batch, id=self._asking.hiding(None).text(job.id)))
 
     def _client(self, call: Call) -> BatchClient:

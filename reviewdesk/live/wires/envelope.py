@@ -132,7 +132,6 @@ def opened(body: str, content_type: str | None, wire: Wire) -> Envelope | Unusab
 
 
 def _error(found: Any) -> UnusableAnswer:
-    """Read the error that a 200 states."""
     stated = stated_error(json.dumps(found))
     message = f"HTTP 200 that states an error: {stated.message[:MAX_TOLD] or 'without a word'}"
     return UnusableAnswer(Status.ERROR, "error_in_200", message, again=True, error=stated)
@@ -161,7 +160,6 @@ def _not_json(error: ValueError, body: str) -> UnusableAnswer:
 
 
 def _choice(found: Mapping[str, Any]) -> Envelope | UnusableAnswer:
-    """Read an answer of the chat completions protocol."""
     choices = found.get("choices")
     if not isinstance(choices, list):
         return _no_answer(found, "the answer holds no choices")
@@ -182,7 +180,6 @@ def _choice(found: Mapping[str, Any]) -> Envelope | UnusableAnswer:
 
 
 def _message(found: Mapping[str, Any]) -> Envelope | UnusableAnswer:
-    """Read an answer of Anthropic's messages protocol."""
     if "content" not in found:
         return _no_answer(found, "the answer holds no content")
     return _envelope(
@@ -194,7 +191,6 @@ def _message(found: Mapping[str, Any]) -> Envelope | UnusableAnswer:
 
 
 def _candidate(found: Mapping[str, Any]) -> Envelope:
-    """Read an answer of Gemini's own protocol, which its batches speak."""
     rows = found.get("candidates")
     first = _mapping(rows[0]) if isinstance(rows, list) and rows else {}
     parts: Any = _mapping(first.get("content")).get("parts")
@@ -249,7 +245,6 @@ def _chat_usage(usage: Mapping[str, Any]) -> Envelope:
 
 
 def _message_usage(usage: Mapping[str, Any]) -> Envelope:
-    """Read the usage of Anthropic's messages, which counts what the cache served apart."""
     read, said = _count(usage, "input_tokens"), _count(usage, "output_tokens")
     written = _count(usage, "cache_creation_input_tokens") or 0
     cached = _count(usage, "cache_read_input_tokens") or 0
@@ -277,7 +272,6 @@ def _is_count(value: Any) -> bool:
 
 
 def _message_text(content: Any) -> str:
-    """Return the text of a message: a string, its text parts, or else the input of a tool."""
     if isinstance(content, str):
         return text_of(content)
     parts = [part for part in content if isinstance(part, Mapping)] if _is_list(content) else []
@@ -287,7 +281,6 @@ def _message_text(content: Any) -> str:
 
 
 def _tool_arguments(calls: Any) -> str:
-    """Return the arguments given to the tools of chat completions."""
     parts = [part for part in calls if isinstance(part, Mapping)] if _is_list(calls) else []
     functions = [part.get("function") for part in parts]
     given = [found.get("arguments") for found in functions if isinstance(found, Mapping)]

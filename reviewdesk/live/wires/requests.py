@@ -137,7 +137,6 @@ def _text(text: str, *, cached: bool) -> dict[str, Any]:
 
 
 def _merged(body: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body with more keys; mappings under one key are merged."""
     made = dict(body)
     for key, value in more.items():
         own = made.get(key)

@@ -185,7 +185,6 @@ class _RecordingStream(httpcore.AsyncNetworkStream):
 
 
 def _tls() -> ssl.SSLContext:
-    """Return a TLS context that trusts the file of SSL_CERT_FILE, or else the usual authorities."""
     try:
         return httpx.create_ssl_context()
     except (OSError, ValueError):
@@ -211,7 +210,6 @@ def _proxy(address: str) -> httpcore.Proxy:
 
 
 async def _read(answer: httpcore.Response, headers: httpx.Headers, limit: int) -> bytes:
-    """Return the raw body; raise TransportError if it is larger than the limit."""
     if len(headers.get("content-length", "")) > len(str(limit)):
         raise _too_large(limit)
     body = bytearray()
@@ -241,7 +239,6 @@ def _too_large(limit: int) -> TransportError:
 
 
 def _told(error: Exception) -> TransportError:
-    """Return the error in our words, because httpcore's may repeat addresses and headers."""
     causes = list(_causes(error))
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return TransportError("tls", "the connection cannot be made secure")

@@ -64,7 +64,6 @@ def host_of(url: str) -> str:
 
 
 def _azure_url(base: str, juror: Juror) -> str:
-    """Return the URL of an Azure deployment: the dated one, or without a version the newer one."""
     root = base.rstrip("/").removesuffix("/v1").removesuffix("/openai")
     if juror.api_version is None:
         return _wire_url(f"{root}/openai/v1", Wire.CHAT)

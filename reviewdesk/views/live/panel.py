@@ -172,7 +172,6 @@ def consent(
 
 
 def _batches(plan: ConsentPlan) -> list[Fact]:
-    """Return what goes to the vendors' batch interfaces, what waits there, and who is live."""
     facts = []
     if plan.batched:
         calls = words.plural(plan.batched, "call")
@@ -211,7 +210,6 @@ def _host(host: Host) -> Fact:
 
 
 def _repeated_calls(plan: ConsentPlan) -> Words:
-    """Return how many calls were made before without an answer, why, and what they may cost."""
     count = sum(plan.again.values())
     cost = "" if plan.again_usd is None else f", at most {money(plan.again_usd)}"
     calls = words.plural(count, "call was", "calls were")
