@@ -157,11 +157,7 @@ def chance() -> str:
     return secrets.token_hex(8)
 
 
-def calls_for(
-    case: Case,
-    panel: PanelSpec,
-    nonce: Callable[[], str] = chance,
-) -> list[Call]:
+def calls_for(case: Case, panel: PanelSpec, nonce: Callable[[], str] = chance) -> list[Call]:
     """Return the calls to each juror, in seat order, each with a fresh nonce.
 
     A juror has a call for every sample, in both orders if the panel swaps a pair.

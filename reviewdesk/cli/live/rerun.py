@@ -126,11 +126,7 @@ def _request(jurors: tuple[str, ...], *, missing: bool) -> RerunRequest:
 
 
 def _chosen(
-    desk: Desk,
-    order: RerunOrder,
-    names: tuple[str, ...],
-    filter_: str | None,
-    run_name: str | None,
+    desk: Desk, order: RerunOrder, names: tuple[str, ...], filter_: str | None, run_name: str | None
 ) -> ReadyRerun:
     from msgspec.structs import replace
 

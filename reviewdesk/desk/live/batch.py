@@ -103,10 +103,7 @@ class Cases:
 
 
 def judge_cases(
-    order: Order,
-    listener: BatchListener,
-    world: World | None = None,
-    stdin: BinaryIO | None = None,
+    order: Order, listener: BatchListener, world: World | None = None, stdin: BinaryIO | None = None
 ) -> BatchSummary:
     """Judge every case of a file and write the report.
 
@@ -133,10 +130,7 @@ def judge_cases(
 
 
 def preview(
-    cases: str,
-    panel: str,
-    environment: Mapping[str, str] = PROCESS,
-    stdin: BinaryIO | None = None,
+    cases: str, panel: str, environment: Mapping[str, str] = PROCESS, stdin: BinaryIO | None = None
 ) -> tuple[ConsentPlan, Iterator[dict[str, Any]]]:
     """Return the hosts of a panel, and an iterator over all that would be sent; send nothing.
 

@@ -48,10 +48,7 @@ class Results:
     """Turns every finished case into a verdict, passes it on, and keeps counts."""
 
     def __init__(
-        self,
-        panel: PanelSpec,
-        held: CommitTimes,
-        put: Callable[[int, CanonicalVerdict], None],
+        self, panel: PanelSpec, held: CommitTimes, put: Callable[[int, CanonicalVerdict], None]
     ) -> None:
         """Start with all counts at 0; ``put`` receives each verdict with the place of its case."""
         self._panel, self._held, self._put = panel, held, put

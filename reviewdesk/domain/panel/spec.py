@@ -357,10 +357,7 @@ class PanelSpec:
         The labels are left out for a case with tags whose route asks for none.
         """
         rule = self.rule
-        stated = {
-            "stop_when_decided": rule.stop_when_decided or None,
-            "swap": rule.swap or None,
-        }
+        stated = {"stop_when_decided": rule.stop_when_decided or None, "swap": rule.swap or None}
         labelled = self.wants_labels(tags) if tags is not None else bool(self.rule.labels)
         return without_nulls(stated) | (self.rule.counting.facts if labelled else {})
 

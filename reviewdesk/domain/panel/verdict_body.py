@@ -110,10 +110,7 @@ def _base_body(
     test: CanonicalCase = {"test": case.test or case.id, "tags": list(case.tags) or None}
     # The format has no keys for these, and without them the report would read back as another rule.
     beyond = without_nulls(
-        {
-            "supermajority": own_share(rule.supermajority),
-            "context": dict(case.context) or None,
-        }
+        {"supermajority": own_share(rule.supermajority), "context": dict(case.context) or None}
         | panel.answering
         | panel.asking(case.tags)
     )

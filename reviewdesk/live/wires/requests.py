@@ -19,10 +19,7 @@ TOKENS: Final = "tokens"
 """The parts of a request that an endpoint may refuse: they are left out, or, for the token limit,
 sent under another name."""
 
-OTHER_NAME: Final = {
-    "max_tokens": "max_completion_tokens",
-    "max_completion_tokens": "max_tokens",
-}
+OTHER_NAME: Final = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
 NONCE: Final = "<nonce>"
 """Replaces each call's nonce before payloads are hashed, so that equal plans have equal hashes."""

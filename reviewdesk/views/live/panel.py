@@ -136,10 +136,7 @@ def _usd(amount: float) -> str:
 
 
 def consent(
-    plan: ConsentPlan,
-    who: str = "",
-    contracts: Sequence[int] = (),
-    ceiling: float | None = None,
+    plan: ConsentPlan, who: str = "", contracts: Sequence[int] = (), ceiling: float | None = None
 ) -> Section:
     """Return what is about to be sent: hosts, models, calls, cost and hash.
 
