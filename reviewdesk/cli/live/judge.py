@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -107,28 +107,27 @@ def judge(
 
 
 def _judge(order: Order, *, as_json: bool) -> None:
-    from reviewdesk.desk.live.batch import CallsPendingError
+    """Carry out the order with the progress on stderr, and print the figures of the run."""
+    from reviewdesk.desk.live.batch import BatchListener, CallsPendingError, judge_cases
 
     if not order.yes:
         check_terminal()
-    try:
-        found = _carry_out(order)
-    except CallsPendingError as told:
-        _put_pending(told.pending, as_json=as_json)
-    else:
-        _put(found, as_json=as_json)
-
-
-def _carry_out(order: Order) -> BatchSummary:
-    from reviewdesk.desk.live.batch import BatchListener, judge_cases
-
     line = LiveLine("cases")
     listener = BatchListener(lambda plan: _agreed(plan, yes=order.yes), line, line.note)
-    stdin = sys.stdin.buffer if order.cases == "-" else None
     try:
-        return judge_cases(order, listener, stdin=stdin)
+        found = judge_cases(order, listener, stdin=_stdin(order.cases))
+    except CallsPendingError as told:
+        line.done()
+        _put_pending(told.pending, as_json=as_json)
+    else:
+        line.done()
+        _put(found, as_json=as_json)
     finally:
         line.done()
+
+
+def _stdin(cases: str) -> BinaryIO | None:
+    return sys.stdin.buffer if cases == "-" else None
 
 
 def _dry_run(cases: str, panel: str) -> None:
@@ -136,7 +135,7 @@ def _dry_run(cases: str, panel: str) -> None:
     from reviewdesk.views.document import Facts, Section
     from reviewdesk.views.live.panel import hosts
 
-    plan, sent = preview(cases, panel, stdin=sys.stdin.buffer if cases == "-" else None)
+    plan, sent = preview(cases, panel, stdin=_stdin(cases))
     facts = tuple(hosts(plan.hosts, plan.missing_keys))
     say_section(Section("", (Facts(facts),)))
     for one in sent:

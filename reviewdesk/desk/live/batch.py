@@ -299,7 +299,7 @@ class BatchRun:
             if writer is not None:
                 writer.put(place, body)
 
-        results = Results(panel, held, put)
+        results = Results(panel, held, put, order.report)
         try:
             counts = await ask_all(
                 self._pending(), store, budget, order, self.world,
@@ -320,11 +320,11 @@ class BatchRun:
                 if writer is not None:
                     writer.close()
                 if journal is not None:
-                    left = self._count - results.verdicts
-                    facts = {"left": left, "done": results.verdicts, "stopped": left > 0}
+                    left = self._count - results.summary.verdicts
+                    facts = {"left": left, "done": results.summary.verdicts, "stopped": left > 0}
                     journal.append("rerun_ended", facts)
         cost = budget.spent if priced else None
-        return results.summary(order.report, counts, cost, order.max_failed)
+        return results.finish(counts, cost, order.max_failed)
 
     def _pending(self) -> Iterator[PendingCase]:
         for place, case in enumerate(self.cases.read()):

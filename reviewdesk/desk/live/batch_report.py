@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.juror import Juror, seat_body
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import Allowance, BatchSummary, Turnouts
+from reviewdesk.domain.panel.turnout import Allowance, BatchSummary
 from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
 from reviewdesk.live.batch import BatchProgress, CaseCalls, panel_calls, seat_ballots
@@ -44,24 +43,32 @@ class PendingCase(Struct, frozen=True):
         return CaseCalls(()) if self.failed else panel_calls(self.case, self.panel)
 
 
+_COUNTS = {
+    "pass": "passed", "fail": "failed", "inconclusive": "inconclusive", "error": "errors",
+}  # fmt: skip
+"""The figure that counts each decision; verdicts without one are ``no_decision``."""
+
+
 class Results:
-    """Turns every finished case into a verdict, passes it on, and keeps counts."""
+    """Turns every finished case into a verdict, passes it on, and sums up the run."""
 
     def __init__(
-        self, panel: PanelSpec, held: CommitTimes, put: Callable[[int, CanonicalVerdict], None]
+        self,
+        panel: PanelSpec,
+        held: CommitTimes,
+        put: Callable[[int, CanonicalVerdict], None],
+        report: str,
     ) -> None:
         """Start with all counts at 0; ``put`` receives each verdict with the place of its case."""
         self._panel, self._held, self._put = panel, held, put
-        self._decisions: Counter[str] = Counter()
-        self._turnouts = Turnouts()
-        self._unverified = self._unsettled = self._stopped = 0
-        self.verdicts = self.failed_checks = 0
+        self._unverified = self._unsettled = 0
+        self.summary = BatchSummary(report)
 
     def take(self, pending: PendingCase, found: CaseCalls) -> None:
         """Make the verdict of a finished case, pass it on and count it."""
-        case, checks, held = pending.case, pending.checks, self._held
+        case, checks, held, figures = pending.case, pending.checks, self._held, self.summary
         if pending.failed:
-            self.failed_checks += 1
+            figures.failed_checks += 1
             body = failed_check_body(case, self._panel, checks)
         else:
             ballots = seat_ballots(case, self._panel, found)
@@ -71,40 +78,22 @@ class Results:
             )  # fmt: skip
             verdict = verdict_from_body(body, Policy(), Generator())
             self._unverified += panel_hash_status(verdict) is not HashStatus.VERIFIED
-            self._stopped += any(one.status is Status.NOT_ASKED for one in verdict.ballots)
             self._unsettled += can_turn(verdict)
-            self._turnouts.add(ballots, self._panel.rule.threshold)
-        self.verdicts += 1
-        self._decisions[body.get("decision") or "none"] += 1
+            figures.stopped_early += any(one.status is Status.NOT_ASKED for one in verdict.ballots)
+            figures.turnouts.add(ballots, self._panel.rule.threshold)
+        figures.verdicts += 1
+        name = _COUNTS.get(body.get("decision") or "", "no_decision")
+        setattr(figures, name, getattr(figures, name) + 1)
         self._put(pending.place, body)
 
-    def summary(
-        self, report: str, counts: BatchProgress, cost: float | None, allowed: Allowance
-    ) -> BatchSummary:
+    def finish(self, counts: BatchProgress, cost: float | None, allowed: Allowance) -> BatchSummary:
         """Return the figures of the whole run; ``allowed`` is how many ballots it may lose."""
-        decided = self._decisions
-        return BatchSummary(
-            report=report,
-            cases=counts.cases,
-            verdicts=self.verdicts,
-            passed=decided["pass"],
-            failed=decided["fail"],
-            inconclusive=decided["inconclusive"],
-            no_decision=decided["none"],
-            errors=decided["error"],
-            failed_checks=self.failed_checks,
-            calls=counts.calls,
-            spared=counts.spared,
-            stopped_early=self._stopped,
-            reused=counts.reused,
-            abstained_ballots=self._turnouts.abstained,
-            failed_ballots=self._turnouts.failed,
-            cost_usd=cost,
-            seconds=counts.seconds,
-            rate=counts.rate,
-            problem=self._problem(allowed),
-            turnouts=self._turnouts,
-        )
+        figures = self.summary
+        for name in ("cases", "calls", "spared", "reused", "seconds", "rate"):
+            setattr(figures, name, getattr(counts, name))
+        figures.cost_usd = cost
+        figures.problem = self._problem(allowed)
+        return figures
 
     def _problem(self, allowed: Allowance) -> str | None:
         if self._unverified:
@@ -113,12 +102,13 @@ class Results:
             )
         if self._unsettled:
             return f"{self._unsettled} verdicts stopped early, and their decision could still turn"
-        lost, ballots = self._turnouts.failed, self._turnouts.ballots
+        turnouts = self.summary.turnouts
+        lost, ballots = turnouts.failed, turnouts.ballots
         if not allowed.is_passed(lost, ballots):
             return None
         if lost == ballots:
-            kind, count = self._turnouts.why.most_common(1)[0]
-            why = self._turnouts.messages[kind]
+            kind, count = turnouts.why.most_common(1)[0]
+            why = turnouts.messages[kind]
             return f"no juror of any case answered: {why} ({count} of {ballots} ballots)"
         return (
             f"{lost:,} of {ballots:,} ballots are lost, and --max-failed allows {allowed.text}; "

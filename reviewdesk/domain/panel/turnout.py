@@ -45,57 +45,45 @@ class Turnout(Struct):
 
 
 class Turnouts(Struct):
-    """The turnout of a whole panel, by juror in order of first appearance."""
+    """The turnout of a whole panel, by juror in order of first appearance, and in sum."""
 
     by_juror: dict[str, Turnout] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
     """The message of the first error of each kind."""
+    answered: int = 0
+    abstained: int = 0
+    why: Counter[str] = field(default_factory=Counter)
+    """The number of lost ballots by kind of error."""
 
     def add(self, ballots: Iterable[CanonicalBallot], threshold: float | None = None) -> None:
         """Add canonical ballots to the counts; the threshold gives samples without a vote one."""
         for ballot in ballots:
             one = self.by_juror.setdefault(ballot["id"], Turnout(ballot["id"]))
             status = Status(ballot["status"])
-            one.answered += status is Status.OK
-            one.abstained += status is Status.ABSTAINED
+            for counts in (one, self):
+                counts.answered += status is Status.OK
+                counts.abstained += status is Status.ABSTAINED
             one.not_asked += status is Status.NOT_ASKED
             differing, pairs = flips(ballot, threshold)
             one.flips = one.flips[0] + differing, one.flips[1] + pairs
             if status.failed:
                 kind, error = kind_of_loss(ballot), ballot.get("error")
                 one.why[kind] += 1
+                self.why[kind] += 1
                 message = error["message"] if error else ""
                 self.messages.setdefault(kind, message)
                 if kind in (STOPPED, RATE_LIMITED):
                     one.stopped = message
 
     @property
+    def failed(self) -> int:
+        """Return how many ballots were lost."""
+        return self.why.total()
+
+    @property
     def ballots(self) -> int:
         """Return how many ballots were answered, withheld or lost."""
         return self.answered + self.abstained + self.failed
-
-    @property
-    def answered(self) -> int:
-        """Return how many ballots hold an answer."""
-        return sum(one.answered for one in self.by_juror.values())
-
-    @property
-    def abstained(self) -> int:
-        """Return how many ballots withhold the vote."""
-        return sum(one.abstained for one in self.by_juror.values())
-
-    @property
-    def failed(self) -> int:
-        """Return how many ballots were lost."""
-        return sum(one.failed for one in self.by_juror.values())
-
-    @property
-    def why(self) -> Counter[str]:
-        """Return the number of lost ballots by kind of error, the most frequent first."""
-        kinds: Counter[str] = Counter()
-        for one in self.by_juror.values():
-            kinds.update(one.why)
-        return Counter(dict(kinds.most_common()))
 
 
 class Allowance(Struct, frozen=True):
@@ -145,32 +133,40 @@ class LiveProgress(Struct, frozen=True):
     """How many calls were made since the run began, and in how many seconds."""
 
 
-class BatchSummary(Struct, frozen=True):
-    """The figures of a finished run; ``problem`` is the reason if it counts as failed."""
+class BatchSummary(Struct):
+    """The figures of a run; ``problem`` is the reason if it counts as failed."""
 
     report: str
-    cases: int
-    verdicts: int
-    passed: int
-    failed: int
-    inconclusive: int
-    no_decision: int
+    cases: int = 0
+    verdicts: int = 0
+    passed: int = 0
+    failed: int = 0
+    inconclusive: int = 0
+    no_decision: int = 0
     """The verdicts in which jurors abstained and none voted."""
-    errors: int
-    failed_checks: int
-    calls: int
-    spared: int
+    errors: int = 0
+    failed_checks: int = 0
+    calls: int = 0
+    spared: int = 0
     """The calls that were not made because the panel had decided without them."""
-    stopped_early: int
+    stopped_early: int = 0
     """The verdicts whose panel stopped before it had asked every juror."""
-    reused: int
-    abstained_ballots: int
-    failed_ballots: int
-    cost_usd: float | None
-    seconds: float
-    rate: float
-    problem: str | None
+    reused: int = 0
+    cost_usd: float | None = None
+    seconds: float = 0.0
+    rate: float = 0.0
+    problem: str | None = None
     turnouts: Turnouts = field(default_factory=Turnouts)
+
+    @property
+    def abstained_ballots(self) -> int:
+        """The ballots that withhold the vote."""
+        return self.turnouts.abstained
+
+    @property
+    def failed_ballots(self) -> int:
+        """The ballots that were lost."""
+        return self.turnouts.failed
 
     @property
     def saved(self) -> float | None:

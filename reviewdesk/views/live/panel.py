@@ -224,7 +224,9 @@ def turnout(found: Turnouts) -> tuple[Block, ...]:
     Why a juror was stopped or set aside stands in the juror's own line.
     """
     own = {STOPPED, RATE_LIMITED}
-    messages = ((kind, found.messages[kind]) for kind in found.why if kind not in own)
+    messages = (
+        (kind, found.messages[kind]) for kind, _ in found.why.most_common() if kind not in own
+    )
     return (
         *(
             Paragraph(("juror ", outside(one.juror, 40), ": ", *_turnout(one)))
