@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from reviewdesk.desk.core import Clock, Desk
 from reviewdesk.desk.live.unfinished import held, is_held
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.records import Event
@@ -26,9 +27,6 @@ from reviewdesk.live.vendor_batches.run import VendorBatch
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Clock, Desk
 
 _AGAIN = 0.1
 """Seconds until replies are written again, if another process holds the lock of the desk."""
@@ -313,8 +311,6 @@ def report_journal(report: Path, named: Path | None, clock: Clock) -> Iterator[R
         DeskError: the file cannot be used.
         JournalError: a journal of an earlier version is damaged.
     """
-    from reviewdesk.desk.core import Desk
-
     path = named or report.with_name(report.name + REPLIES)
     old = report.with_name(report.name + OLD_REPLIES)
     if named is None and path.is_symlink():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ from reviewdesk.domain.panel.case import Case, case_key
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import Cast, PanelSpec
 from reviewdesk.domain.panel.spec import PanelRule as Rule
+from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     Ballot,
@@ -33,10 +34,7 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 from reviewdesk.errors import UsageError
-
-if TYPE_CHECKING:
-    from reviewdesk.domain.panel.turnout import LiveProgress
-    from reviewdesk.live.records import Clock, Keep, Transport
+from reviewdesk.live.records import Clock, Keep, Transport
 
 
 class LiveVerdict(Struct, frozen=True):

@@ -7,12 +7,13 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.live.journal import DeskJournal
 from reviewdesk.desk.live.unfinished import UnfinishedRerun
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, own_facts
@@ -40,9 +41,6 @@ from reviewdesk.live.plan import payloads as sent
 from reviewdesk.live.records import Call, calls_for
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.store import reruns
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
 
 JURORS = "@jurors"
 """The name of the panel that is made of the report's jurors, where others are paths of files."""

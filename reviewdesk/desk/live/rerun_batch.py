@@ -8,10 +8,11 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.live.journal import DeskJournal
 from reviewdesk.desk.live.rerun import PreparedRerun, ReadyRerun, RerunOrder, prepared, rerun_body
 from reviewdesk.desk.live.unfinished import UnfinishedRerun, held
@@ -32,9 +33,6 @@ from reviewdesk.live.replies.ballots import answer_of
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
 
 _TOGETHER = 500
 """The most plans that one transaction writes."""

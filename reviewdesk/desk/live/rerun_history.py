@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import groupby
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import items
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
@@ -19,9 +20,6 @@ from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.store import reruns
 from reviewdesk.store.explain import explained
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
 
 
 class RerunRecord(Struct, frozen=True):

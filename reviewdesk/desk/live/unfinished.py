@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from reviewdesk.desk.core import Desk
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.panel.rerun_result import RerunExtent
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import DeskError
 from reviewdesk.store import reruns
 from reviewdesk.store.explain import explained
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
 
 _held: set[str] = set()
 """The runs that this process is at work on, by the word that their events share."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -13,13 +13,11 @@ from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.canonical import CanonicalBallot, own_facts
 from reviewdesk.domain.enums import Status
 from reviewdesk.domain.panel.hash import panel_hash
+from reviewdesk.domain.panel.juror import Juror, seat_body
 from reviewdesk.domain.panel.prompt import VERSION
+from reviewdesk.domain.panel.spec import PanelSpec, rule_of
 from reviewdesk.domain.verdict import Ballot, Decision, Verdict
 from reviewdesk.errors import UsageError
-
-if TYPE_CHECKING:
-    from reviewdesk.domain.panel.juror import Juror
-    from reviewdesk.domain.panel.spec import PanelSpec
 
 _DECIDED = {Decision.PASS, Decision.FAIL}
 
@@ -53,8 +51,6 @@ class RerunSeats(Struct, frozen=True):
 
     def committed(self, rubric: str | None, tags: Iterable[str]) -> str:
         """Return the panel hash of the re-run's verdict, known before the first request."""
-        from reviewdesk.domain.panel.juror import seat_body
-
         seats = [
             seat_body(self.asked[seat]) if seat in self.asked else self.kept[seat]
             for seat in range(self.size)
@@ -75,8 +71,6 @@ def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeat
     missing, or the verdict or the panel has no juror of that name. A re-run asks each juror once,
     whatever samples and orders the panel has.
     """
-    from reviewdesk.domain.panel.spec import PanelSpec, rule_of
-
     panel = panel.once
     if wish.scope is RerunScope.PANEL:
         return RerunSeats(panel, dict(enumerate(panel.jurors)), {})

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.enums import Status
+from reviewdesk.domain.panel.rerun import FlipRate, Rerun, RerunScope, changes, flipped, missing
 from reviewdesk.domain.panel.turnout import LiveProgress, Turnouts
-
-if TYPE_CHECKING:
-    from reviewdesk.domain.canonical import CanonicalVerdict
-    from reviewdesk.domain.panel.rerun import FlipRate, Rerun, RerunScope
-    from reviewdesk.domain.records import Item
-    from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.records import Item
+from reviewdesk.domain.verdict import Decision
 
 
 class Arrival(Struct, frozen=True):
@@ -124,8 +121,6 @@ class RerunSummary(Struct):
     @property
     def flips(self) -> dict[str, int]:
         """How many decisions turned over, by how they did."""
-        from reviewdesk.domain.panel.rerun import flipped
-
         turned = (one for one in self.done.values() if flipped(one.before, one.after))
         return Counter(f"{one.before} → {one.after}" for one in turned)
 
@@ -156,8 +151,6 @@ def stopped_after(came: int, asked: int) -> str:
 
 def outcome(item: Item, made: Rerun) -> RerunResult:
     """Return the result of ``made``, a re-run of ``item``."""
-    from reviewdesk.domain.panel.rerun import changes, missing
-
     asked = [one.juror for one in changes(item.verdict, made) if one.asked and one.after]
     stopped_names = _cut_short(made.verdict.body) if made.stopped else set()
     missing_names = set(missing(made.verdict))
