@@ -79,7 +79,7 @@ ALLOWED = {
         "yaml", "jsonschema", "referencing", "regex", "zstandard",
     },
     "store": {"domain", "errors", "file_output", "store", "sqlite_utils", "system"},
-    "live": {"domain", "errors", "live", "file_output", "system", "httpx", "httpcore", "h11"},
+    "live": {"domain", "errors", "live", "file_output", "system", "httpx", "httpcore"},
     "views": {"domain", "errors", "views"},
     "pages": {"domain", "errors", "pages", "views", "jinja2", "markupsafe"},
     "scale": {
