@@ -5,15 +5,15 @@ Run it as ``python plain.py REPORT DESK``, or without DESK for the loads alone.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import sys
 from pathlib import Path
 
 try:
-    from orjson import loads
+    from orjson import dumps, loads
 except ImportError:
-    from json import loads
+    from msgspec.json import decode as loads
+    from msgspec.json import encode as dumps
 
 
 def main() -> None:
@@ -28,12 +28,12 @@ def main() -> None:
     found = document["verdicts"]
     conn.executemany(
         "INSERT INTO verdicts VALUES (?, ?, ?, ?)",
-        ((one["id"], one["decision"], one["score"], json.dumps(one)) for one in found),
+        ((one["id"], one["decision"], one["score"], dumps(one).decode()) for one in found),
     )
     conn.executemany(
         "INSERT INTO ballots VALUES (?, ?, ?, ?)",
         (
-            (at, juror["id"], juror["score"], juror["reason"])
+            (at, juror["id"], juror.get("score"), juror.get("reason"))
             for at, one in enumerate(found)
             for juror in one["jurors"]
         ),

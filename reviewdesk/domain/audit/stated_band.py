@@ -7,11 +7,13 @@ coincide, so that its ballots would give 0 for any split.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 
 from reviewdesk.domain.audit.stated_rule import Row
 from reviewdesk.domain.jury.agreement import (
     ADR_NULL,
+    UNIFORM_NULL,
     codes_of,
     levels_null,
     pairs_agreement,
@@ -118,14 +120,16 @@ def _ballot_bands(row: Row) -> tuple[Band, ...]:
     if said := row.said:
         ours = band(only(pairs_agreement(codes_of(said))))
         return () if ours is None else (ours,)
-    scores = [ballot.score for ballot in row.verdict.ballots if ballot.score is not None]
-    others = (r_wg(scores, null) for null in _NULLS)
-    found = [r_wg(scores), *(one for one in others if _equal_when_rounded(one.raw, stated.value))]
-    return tuple(dict.fromkeys(one.band for one in found if one.band is not None))
+    variance = float(row.found.panels.scores.variance[row.at])
+    if math.isnan(variance):
+        return ()
+    found = [1 - variance / null for null in (UNIFORM_NULL, *_NULLS)]
+    near = [raw for raw in found[1:] if _equal_when_rounded(raw, stated.value)]
+    return tuple(dict.fromkeys(filter(None, map(band, [found[0], *near]))))
 
 
-def _equal_when_rounded(ours: float | None, stated: float | None) -> bool:
-    if ours is None or stated is None:
+def _equal_when_rounded(ours: float, stated: float | None) -> bool:
+    if stated is None:
         return False
     return min(abs(ours - stated), abs(max(0.0, ours) - stated)) <= _ROUNDING_SLACK
 

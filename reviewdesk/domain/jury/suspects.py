@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.canonical import CanonicalVerdict
-from reviewdesk.domain.jury.injection import passages, rarest_hints
+from reviewdesk.domain.jury.injection import ODD, passages, rarest_hints
 from reviewdesk.domain.panel.case import outside_columns
 
 _CASE = 0x20202020
@@ -23,7 +23,8 @@ _CLASSES = 4
 
 def _start(hint: str) -> int:
     """Return the first four bytes of a hint as a number, or the first two of a shorter one."""
-    start = hint.encode()[: _GRAM if len(hint) >= _GRAM else 2]
+    data = hint.encode()
+    start = data[: _GRAM if len(data) >= _GRAM else 2]
     return int.from_bytes(start, "little") | (_CASE >> 8 * (_GRAM - len(start)))
 
 
@@ -50,19 +51,23 @@ _PAIRS = _pairs()
 
 def suspects(bodies: Sequence[CanonicalVerdict]) -> list[bool]:
     """Return for each verdict whether one of its outside texts holds a suspicious passage."""
+    places: dict[str, list[int]] = {}
+    for at, text in outside_columns(bodies, set().union(*bodies)):
+        places.setdefault(text, []).append(at)
     found = [False] * len(bodies)
-    every = list(outside_columns(bodies, set().union(*bodies)))
-    plain = [one for one in every if one[1].isascii()]
-    hinted = [plain[place] for place in _hinted([text for _, text in plain])]
-    for at, text in (*hinted, *(one for one in every if not one[1].isascii())):
-        found[at] = found[at] or bool(passages(text))
+    texts = list(places)
+    odd = {at for at, text in enumerate(texts) if not text.isascii() and ODD.search(text)}
+    for one in _hinted([text.encode(errors="replace") for text in texts]) | odd:
+        if passages(texts[one]):
+            for at in places[texts[one]]:
+                found[at] = True
     return found
 
 
-def _hinted(texts: Sequence[str]) -> set[int]:
-    """Return the places of the ASCII texts in which a pattern may match."""
+def _hinted(texts: Sequence[bytes]) -> set[int]:
+    """Return the places of the texts in which a pattern may match."""
     # Blanks keep the last four bytes of a text from reaching into the next.
-    joined = (" " * _GRAM).join([*texts, ""]).encode()
+    joined = (b" " * _GRAM).join([*texts, b""])
     if len(joined) < _GRAM:
         return set()
     maybe = np.concatenate([_candidates(joined, start) for start in (0, 1)])
