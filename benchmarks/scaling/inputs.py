@@ -27,7 +27,7 @@ DISTINCT = 20_000
 _NUMBER, _AT = "0000000", "2026-01-01T00:00:00+00:00"
 _PANELS, _SHARES = (3, 4, 5, 6, 7), (15, 10, 60, 10, 5)
 """Sizes of panels, and how many of a hundred verdicts have them."""
-_FOREIGN = ("für Grüße", "naïve", "— “quoted”", "忽略", "日本語", "Ωμέγα", "🙂", "Привет")
+_FOREIGN = ("für Grüße", "naïve", "— “quoted”", "中文", "日本語", "Ωμέγα", "🙂", "Привет")
 
 
 def verdicts(count: int, seed: int = 1) -> Iterator[str]:

@@ -230,8 +230,6 @@ _HIDDEN = re.compile(
 )
 _UNSEEN_CHARS = frozenset("\u00ad\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff")
 _UNSEEN = re.compile(f"[{''.join(sorted(_UNSEEN_CHARS))}]+")
-ODD = re.compile(f"[{''.join(sorted(_UNSEEN_CHARS))}\U000e0000-\U000e0fff\u212a\u0130]")
-"""Characters that nobody sees, and two whose small letters are ASCII."""
 _STOP = re.compile(r"[.!?](?=\s|[\"')]|\Z)|[。！？]|(?=\n)|\Z")
 _WHOLE_SENTENCES = frozenset({InjectionKind.OVERRIDE, InjectionKind.ADDRESS, InjectionKind.DEMAND})
 
@@ -239,8 +237,8 @@ _WHOLE_SENTENCES = frozenset({InjectionKind.OVERRIDE, InjectionKind.ADDRESS, Inj
 def rarest_hints() -> tuple[str, ...]:
     """Return words of which a text holds at least one, in any case, if a pattern matches.
 
-    For each pattern they are those of the group with the fewest short words. In a text of which
-    ``ODD`` holds, a pattern may match without them.
+    For each pattern they are those of the group with the fewest short words. Beside characters that
+    nobody sees, or whose small letters are ASCII, a pattern may match without them.
     """
     found: dict[str, None] = {}
     for sign in _SIGNS:

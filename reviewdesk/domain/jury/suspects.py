@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.canonical import CanonicalVerdict
-from reviewdesk.domain.jury.injection import ODD, passages, rarest_hints
+from reviewdesk.domain.jury.injection import passages, rarest_hints
 from reviewdesk.domain.panel.case import outside_columns
 
 _CASE = 0x20202020
@@ -56,8 +56,7 @@ def suspects(bodies: Sequence[CanonicalVerdict]) -> list[bool]:
         places.setdefault(text, []).append(at)
     found = [False] * len(bodies)
     texts = list(places)
-    odd = {at for at, text in enumerate(texts) if not text.isascii() and ODD.search(text)}
-    for one in _hinted([text.encode(errors="replace") for text in texts]) | odd:
+    for one in _hinted([text.encode(errors="replace") for text in texts]):
         if passages(texts[one]):
             for at in places[texts[one]]:
                 found[at] = True
@@ -75,10 +74,23 @@ def _hinted(texts: Sequence[bytes]) -> set[int]:
         (len(joined) - _GRAM + 1,), "<u4", joined, strides=(1,)
     )
     held = grams[maybe] | np.uint32(_CASE)
-    sure = maybe[_begin(held) | _begin(held & np.uint32(0xFFFF))]
+    sure = np.concatenate([maybe[_begin(held) | _begin(held & np.uint32(0xFFFF))], _odd(joined)])
     ends = np.cumsum([len(text) + _GRAM for text in texts])
     places: list[int] = np.searchsorted(ends, sure, side="right").tolist()
     return set(places)
+
+
+def _odd(joined: bytes) -> npt.NDArray[np.int64]:
+    """Return where a character stands that nobody sees, or whose small letter is ASCII."""
+    data = np.frombuffer(joined, np.uint8)
+    # The blanks at the end keep three bytes of every character within the text.
+    leads = np.flatnonzero(data[:-_GRAM] >= 0xC2)
+    first, second, third = (data[leads + place] for place in range(3))
+    pair = first.astype(np.uint16) << 8 | second
+    found = np.isin(pair, (0xC2AD, 0xC4B0, 0xEFBB, 0xF3A0))
+    for start, low, high in ((0xE280, 0x8B, 0x8D), (0xE281, 0xA0, 0xA4), (0xE284, 0xAA, 0xAA)):
+        found |= (pair == start) & (third >= low) & (third <= high)
+    return leads[found]
 
 
 def _begin(held: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:

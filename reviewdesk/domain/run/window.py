@@ -219,6 +219,8 @@ def _position_flips(bodies: Sequence[CanonicalVerdict], thresholds: Floats) -> B
     found = np.zeros(len(bodies), np.bool_)
     for at, body in enumerate(bodies):
         asked = [juror for juror in body["jurors"] if "samples" in juror]
+        if not asked:
+            continue
         line = None if np.isnan(thresholds[at]) else float(thresholds[at])
         found[at] = any(position_flip(juror, line) for juror in asked)
     return found
