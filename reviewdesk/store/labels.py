@@ -53,16 +53,6 @@ def held(conn: sqlite3.Connection, item: bytes, author: str, slot: str = "label"
     return Truth(row["label"]) if row else None
 
 
-def note(conn: sqlite3.Connection, item: bytes, author: str) -> str | None:
-    """Return a person's current note on an item, whether given alone or with a label."""
-    row = conn.execute(
-        """SELECT e.detail FROM current_events c JOIN label_events e ON e.key = c.key
-           WHERE c.item = ? AND c.slot = 'note' AND c.author = ?""",
-        (item, author),
-    ).fetchone()
-    return json.loads(row["detail"])["note"] or None if row else None
-
-
 class HumanLabel(Struct, frozen=True):
     """A verdict whose body holds a person's label."""
 

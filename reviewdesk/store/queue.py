@@ -42,7 +42,7 @@ class _ReviewerItems(Struct, frozen=True):
 
     deferred: set[bytes]
     marked: set[bytes]
-    noted: dict[bytes, set[str]]
+    noted: dict[bytes, dict[str, str]]
     reviewer: str
     withheld: Withheld
 
@@ -61,17 +61,28 @@ def _own(
 ) -> _ReviewerItems:
     """Read what people did with some items beside labels: marks, deferrals and standing notes."""
     found = _ReviewerItems(set(), set(), {}, reviewer, withheld)
-    query = """SELECT c.item, c.slot, c.author, json_extract(e.detail, '$.on') AS marked,
-                      json_extract(e.detail, '$.note') AS note
+    query = """SELECT c.item, c.slot, c.author, e.detail
                FROM current_events c JOIN label_events e ON e.key = c.key
                WHERE c.slot IN ('mark', 'defer', 'note') AND c.item IN (*)"""
-    for item, slot, author, marked, note in in_pages(conn, query, items):
+    for item, slot, author, text in in_pages(conn, query, items):
+        # SQLite's json_extract ends a text at NUL.
+        detail = json.loads(text)
         if slot == "note":
-            if note:
-                found.noted.setdefault(item, set()).add(author)
-        elif author == reviewer and (slot == "defer" or marked):
+            if detail["note"]:
+                found.noted.setdefault(item, {})[author] = detail["note"]
+        elif author == reviewer and (slot == "defer" or detail["on"]):
             (found.deferred if slot == "defer" else found.marked).add(item)
     return found
+
+
+def row_and_note(
+    conn: sqlite3.Connection, stored: Mapping[str, Any], reviewer: str, withheld: Withheld
+) -> tuple[QueueRow, str | None]:
+    """Return the queue row of a verdict, given as it is stored, and the reviewer's note on it."""
+    item = stored["item"]
+    own = _own(conn, [item], reviewer, withheld)
+    note = own.noted.get(item, {}).get(reviewer)
+    return _queue_row(stored, marks(conn, [item]).get(item), own), note
 
 
 def rows(
@@ -93,8 +104,10 @@ def rows(
     ]
 
 
-def _queue_row(row: sqlite3.Row, mark: Mark | None, own: _ReviewerItems) -> QueueRow:
-    item, authors = row["item"], own.noted.get(row["item"], set())
+def _queue_row(
+    row: sqlite3.Row | Mapping[str, Any], mark: Mark | None, own: _ReviewerItems
+) -> QueueRow:
+    item, authors = row["item"], set(own.noted.get(row["item"], ()))
     if own.withheld.hides(item):
         mark, authors = None, authors & {own.reviewer}
     return QueueRow(

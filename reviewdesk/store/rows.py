@@ -28,7 +28,7 @@ def record(kind: type[T], row: Mapping[str, Any] | sqlite3.Row, **more: Any) -> 
     return kind(**{name: row[name] for name in names}, **more)
 
 
-def decision(row: sqlite3.Row) -> Decision | None:
+def decision(row: sqlite3.Row | Mapping[str, Any]) -> Decision | None:
     """Return the decision in a row, or ``None`` if it has none."""
     return Decision(row["decision"]) if row["decision"] else None
 

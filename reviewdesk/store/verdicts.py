@@ -23,10 +23,15 @@ _SEATS = 50
 
 
 def by_key(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
-    """Return the row of a verdict with its run's hash and options; raise NotFoundError if none."""
+    """Return the row of a verdict with its run's hash and options; raise NotFoundError if none.
+
+    ``same_content`` is how many verdicts of the run are on its content.
+    """
     row = conn.execute(
-        """SELECT v.*, r.hash AS run_hash, r.options FROM verdicts v JOIN runs r ON r.key = v.run
-           WHERE v.key = ?""",
+        """SELECT v.*, r.hash AS run_hash, r.options,
+                  (SELECT count(*) FROM verdicts o WHERE o.item = v.item AND o.run = v.run)
+                  AS same_content
+           FROM verdicts v JOIN runs r ON r.key = v.run WHERE v.key = ?""",
         (key,),
     ).fetchone()
     if row is None:
@@ -94,11 +99,6 @@ def has_copies(conn: sqlite3.Connection, run: int) -> bool:
     """Return True if several verdicts of a run are on one content; this reads all of them."""
     query = "SELECT count(*) > count(DISTINCT item) FROM verdicts WHERE run = ?"
     return bool(value(conn, query, (run,)))
-
-
-def count_of_item(conn: sqlite3.Connection, run: int, item: bytes) -> int:
-    """Count the verdicts of a run on this content."""
-    return int(value(conn, "SELECT count(*) FROM verdicts WHERE run = ? AND item = ?", (run, item)))
 
 
 def in_other_runs(conn: sqlite3.Connection, key: int) -> list[tuple[int, int]]:

@@ -174,7 +174,10 @@ class Core:
         self.reruns = NOTHING
         if item is not None and not self.session.hidden:
             self.reruns = self._reader.read(self.desk, item, self.jobs.rerun_of(item.row.key))
-            self._reader.catch_up(self.jobs.runner, self.desk, item.run, self.read_reruns)
+
+    def count_flips(self) -> None:
+        """Count the re-runs of the run that are new, in the background."""
+        self._reader.catch_up(self.jobs.runner, self.desk, self.session.run, self.read_reruns)
 
     def arrange(self, panes: Panes) -> None:
         if panes.shows_item and not self.panes.shows_item:
@@ -191,6 +194,7 @@ class Core:
     def follow(self) -> None:
         self.review.refresh()
         self.recalibrate()
+        self.count_flips()
         self.show(keep=True, rows=True)
 
     def count(self, name: str) -> None:
@@ -247,6 +251,7 @@ class Core:
         self.figures, self.saved, self._unmarked = Figures(), _unsaved(self.desk), ""
         self.say(opening_text(self.session, view, notice), where=REVIEW)
         self.recalibrate()
+        self.count_flips()
         self.leave_jury()
 
     def index(self) -> None:

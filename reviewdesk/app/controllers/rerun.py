@@ -199,6 +199,7 @@ class RerunController:
         """Show the result of a re-run on the status line, and redraw the current item."""
         core = self._core
         self.look_for_unfinished(tell=False)
+        core.safely(core.count_flips)
         try:
             core.review.refresh()
         except ReviewDeskError as problem:

@@ -175,6 +175,7 @@ class ReviewController:
     def settle(self) -> None:
         """Ask for figures, index, backup and re-runs, and offer what is kept; the item is first."""
         self.core.recalibrate()
+        self.core.safely(self.core.count_flips)
         self.core.index()
         back_up(self.core)
         self.core.safely(offer_unsaved, self.core)

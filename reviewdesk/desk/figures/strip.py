@@ -46,6 +46,7 @@ class LiveStrip:
         self._of: object = None
         """The desk, the reviewer and the run whose labels are kept."""
         self._columns: LabelColumns | None = None
+        self._span: queue.RunKeys | None = None
         self._copies: bool | None = None
         """Whether verdicts, and not contents, were drawn, of which several are on one content."""
         self._work = PaceReader()
@@ -57,7 +58,7 @@ class LiveStrip:
         with self._lock:
             of = str(desk.path), events.desk_id(desk.conn), desk.reviewer, run.hash
             if of != self._of:
-                self._of, self._columns, self._copies = of, None, None
+                self._of, self._columns, self._copies, self._span = of, None, None, None
                 self._work, self._places = PaceReader(), {}
             with reading(desk.conn, desk.path):
                 totals = figures.run_figures(desk.conn, run.key)
@@ -77,7 +78,9 @@ class LiveStrip:
             # The weight of a content depends on every stratum that has one of its verdicts.
             rows = sorted(labelled(desk, run), key=lambda one: one.key)
             return summary.summarise(rows, totals), summary.alone(rows, {}).metrics
-        of = queue.span(desk.conn, run.key)
+        if self._span is None:
+            self._span = queue.span(desk.conn, run.key)
+        of = self._span
         known = self._columns or LabelColumns.none()
         marks = told_marks(desk, of, desk.apart.now)
         self._columns = known.following(

@@ -32,7 +32,7 @@ def item(desk: OpenFile, key: int) -> Item:
     run = runs.by_key(desk.conn, row["run"])
     verdict = _verdict(desk, row, run)
     apart = withheld(desk, [row["item"]])
-    line = queue.rows(desk.conn, [key], desk.reviewer, apart)[0]
+    line, note = queue.row_and_note(desk.conn, row, desk.reviewer, apart)
     past = events.history(desk.conn, row["item"])
     mine = [event for event in past if event.reviewer == desk.reviewer]
     if desk.double is not None and line.label is None:
@@ -46,8 +46,8 @@ def item(desk: OpenFile, key: int) -> Item:
         item_hash=row["item"].hex(),
         verdict=verdict,
         assessment=assess(verdict, escalation_stated=run.escalation_stated),
-        same_content=verdicts.count_of_item(desk.conn, row["run"], row["item"]),
-        note=labels.note(desk.conn, row["item"], desk.reviewer),
+        same_content=row["same_content"],
+        note=note,
         revealed_at=next((event.at for event in mine if event.kind == "reveal"), None),
         labelled_before=any(event.kind == "label" for event in mine),
         history=tuple(past),

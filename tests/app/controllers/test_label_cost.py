@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings, Share
+from reviewdesk.store.connect import ExplainedConnection
+from tests.app.appkit import staged
 from tests.app.builders import open_run, report, verdict
 from tests.app.reviewkit import Review
 from tests.helpers import label_row
@@ -107,3 +110,34 @@ def test_a_move_costs_the_same_in_a_larger_run(tmp_path: Path) -> None:
     few, many = found
     assert [statements for statements, _ in many] == [statements for statements, _ in few]
     assert all(now <= before + 60 for (_, now), (_, before) in zip(many, few, strict=True))
+
+
+async def key_statements(path: Path, labelled: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the statements of a label key in the app, those of its workers included."""
+    desk, run = open_run(path, report([verdict(i) for i in range(COUNT)]))
+    for key in desk.queue(run)[:labelled]:
+        desk.label(key, Truth.FAIL, more={"seen": True})
+    seen: list[str] = []
+    execute = ExplainedConnection.execute
+
+    def counted(conn: ExplainedConnection, query: str, *values: object) -> sqlite3.Cursor:
+        seen.append(query)
+        return execute(conn, query, *values)
+
+    async with staged(desk, run) as stage:
+        # The workers have their connections, and the app knows the labels.
+        await stage.press("p", "p")
+        monkeypatch.setattr(ExplainedConnection, "execute", counted)
+        await stage.press("p")
+        monkeypatch.setattr(ExplainedConnection, "execute", execute)
+        assert desk.progress(run).labelled == labelled + 3
+    return seen
+
+
+@pytest.mark.slow
+async def test_a_label_key_and_its_workers_run_few_statements_at_any_number_of_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few, many = [await key_statements(tmp_path / f"{n}.db", n, monkeypatch) for n in (FEW, MANY)]
+    # A look for what others wrote, once a second, may fall among them.
+    assert max(len(few), len(many)) <= 72
