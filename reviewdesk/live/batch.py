@@ -106,14 +106,14 @@ def seat_ballots(case: Case, panel: PanelSpec, found: CaseCalls) -> list[Canonic
     return ballots
 
 
-class Question(Protocol):
+class CaseForJurors(Protocol):
     """A case that jurors are to be asked about."""
 
     def begin(self) -> CaseCalls:
         """Plan the calls that it takes; none if no juror is asked about it."""
 
 
-Q = TypeVar("Q", bound=Question)
+Q = TypeVar("Q", bound=CaseForJurors)
 
 
 class Unstored:
@@ -136,7 +136,7 @@ class Unstored:
         """Return at once."""
 
 
-class Limits(Struct, frozen=True):
+class RunLimits(Struct, frozen=True):
     """What a person allows a run: money, open calls, time, and lost ballots."""
 
     max_cost: float | None = None
@@ -169,7 +169,7 @@ class World(Struct, frozen=True):
 
     def session(
         self,
-        limits: Limits,
+        limits: RunLimits,
         transport: Transport,
         keep: Callable[[Call, Exchange], None],
         noted: Callable[[str], None] = lambda _: None,
@@ -331,7 +331,7 @@ async def ask_all(
     questions: Iterable[Q],
     store: ReplyStore,
     budget: Budget,
-    limits: Limits,
+    limits: RunLimits,
     world: World,
     *,
     done: Callable[[Q, CaseCalls], None],

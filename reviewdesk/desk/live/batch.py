@@ -39,7 +39,7 @@ from reviewdesk.errors import (
     UsageError,
 )
 from reviewdesk.file_output import refuse_desk
-from reviewdesk.live.batch import BatchProgress, Limits, World, ask_all
+from reviewdesk.live.batch import BatchProgress, RunLimits, World, ask_all
 from reviewdesk.live.budget import Budget
 from reviewdesk.live.cache import ReplyCache
 from reviewdesk.live.keys import PROCESS
@@ -56,7 +56,7 @@ from reviewdesk.version import __version__
 _GO_ON: Final = "Go on with --resume."
 
 
-class Order(Limits, frozen=True, kw_only=True):
+class Order(RunLimits, frozen=True, kw_only=True):
     """The options of one batch, as the user gave them."""
 
     cases: str

@@ -34,7 +34,7 @@ from reviewdesk.domain.panel.vendors import VENDORS
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Item
 from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
-from reviewdesk.live.batch import CaseCalls, Limits
+from reviewdesk.live.batch import CaseCalls, RunLimits
 from reviewdesk.live.keys import PROCESS, key_problem
 from reviewdesk.live.plan import Survey
 from reviewdesk.live.plan import payloads as sent
@@ -189,7 +189,7 @@ HELD = 50
 again, with other nonces."""
 
 
-class RerunOrder(Limits, frozen=True, kw_only=True):
+class RerunOrder(RunLimits, frozen=True, kw_only=True):
     """What a person asks for: the verdicts, who is asked about them, and the limits.
 
     ``source`` names the panel as ``panel_for`` takes it, ``shown`` the filter that chose the

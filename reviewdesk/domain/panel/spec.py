@@ -324,12 +324,6 @@ class PanelSpec:
         rule = dataclasses.replace(self.rule, stop_when_decided=False, swap=False)
         return PanelSpec(self.name, jurors, rule, self.rubric)
 
-    def seated(self, names: Iterable[str]) -> PanelSpec:
-        """Return the same panel with only the named jurors, in seat order."""
-        wanted = set(names)
-        jurors = tuple(one for one in self.jurors if one.name in wanted)
-        return PanelSpec(self.name, jurors, self.rule, self.rubric)
-
     def rule_body(self, rubric: str | None, tags: Iterable[str]) -> dict[str, Any]:
         """Return the rule of one case as the panel hash reads it."""
         return {

@@ -61,6 +61,8 @@ class FileBatches:
     create_path, jobs_path, place = "/batches", "/batches", "/batches/{}"
     headers: Mapping[str, str] = {}
     key_header = "authorization"
+    takes_file = True
+    """Whether the requests go up as a file; otherwise they are part of the batch."""
 
     def root(self, juror: Juror) -> str:
         """Return the address below which all paths are."""
@@ -68,6 +70,8 @@ class FileBatches:
 
     def upload(self, name: str, calls: Sequence[Named]) -> Upload | None:
         """Return the file of the requests, if the vendor wants one."""
+        if not self.takes_file:
+            return None
         lines = b"".join(encoded(self._line(*named)) + b"\n" for named in calls)
         head = (
             f'--{name}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
@@ -173,11 +177,8 @@ class AnthropicBatches(FileBatches):
     place = "/messages/batches/{}"
     headers: Mapping[str, str] = {"anthropic-version": ANTHROPIC_VERSION}
     key_header = "x-api-key"
+    takes_file = False
     _cursor = "after_id"
-
-    def upload(self, name: str, calls: Sequence[Named]) -> Upload | None:  # noqa: ARG002
-        """Return nothing: the requests are part of the batch."""
-        return None
 
     def create(self, name: str, calls: Sequence[Named], file: str) -> Upload:  # noqa: ARG002
         """Return the request that begins the batch."""
@@ -213,15 +214,12 @@ class GeminiBatches(FileBatches):
 
     jobs_path, place = "/batches", "/{}"
     key_header = "x-goog-api-key"
+    takes_file = False
     first_page = "pageSize=100"
 
     def root(self, juror: Juror) -> str:
         """Return the address of the native interface."""
         return super().root(juror).removesuffix("/openai")
-
-    def upload(self, name: str, calls: Sequence[Named]) -> Upload | None:  # noqa: ARG002
-        """Return nothing: the requests are part of the batch."""
-        return None
 
     def create(self, name: str, calls: Sequence[Named], file: str) -> Upload:  # noqa: ARG002
         """Return the request that begins the batch."""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
-from reviewdesk.live.batch import Question
+from reviewdesk.live.batch import CaseForJurors
 from reviewdesk.live.budget import booked
 from reviewdesk.live.keys import read_key
 from reviewdesk.live.records import (
@@ -281,7 +281,7 @@ class VendorBatches:
         """The batch that each call waited in when the pass began, by the call's key."""
         self.counts = Submission()
 
-    async def run(self, cases: Iterable[Question]) -> Submission:
+    async def run(self, cases: Iterable[CaseForJurors]) -> Submission:
         """Make one pass over all cases.
 
         Raises:
