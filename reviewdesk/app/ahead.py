@@ -67,7 +67,9 @@ class Bursts:
         """
         act = self.due(key.at)
         if key.at - self._last > (REST if self.on else WINDOW) + _SLACK:
-            self._names, self._printable, self.on = [], 0, False
+            self._names = []
+            self._printable = 0
+            self.on = False
         self._last = max(key.at, self._last)
         self._names = [*self._names, key.name][-MANY:]
         self._printable += key.printable
@@ -85,7 +87,8 @@ class Bursts:
         """Return the keys that need not be held back any longer, in order."""
         if now - self._last <= WINDOW + _SLACK:
             return []
-        held, self._held = self._held, []
+        held = self._held
+        self._held = []
         return held
 
     def rest(self, now: float) -> float | None:
@@ -139,7 +142,8 @@ class TypeAhead:
         elif isinstance(event, events.Paste):
             self._app.warn(PASTED)
         else:
-            before, waits = self._bursts.on, self._waits(event)
+            before = self._bursts.on
+            waits = self._waits(event)
             pressed = Pressed(event, event.key, at, event.is_printable, waits)
             act = self._bursts.press(pressed)
             if self._bursts.on and not before:
@@ -173,7 +177,8 @@ class TypeAhead:
         if self._held is not None:
             self._held.append(event)
             return True
-        top, name = self._top(), self._opens.get(event.key)
+        top = self._top()
+        name = self._opens.get(event.key)
         if top is None:
             return False
         if name and top.where in ACTIONS[name].where:
@@ -207,6 +212,7 @@ class TypeAhead:
             self._app.call_next(self._hand_over)
 
     async def _hand_over(self) -> None:
-        held, self._held = self._held or [], None
+        held = self._held or []
+        self._held = None
         for event in held:
             await self._app.on_event(event)

@@ -69,7 +69,8 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
     TITLE = "reviewdesk"
     BINDINGS: ClassVar[list[BindingType]] = [*app_bindings()]
     COMMANDS = {RegistryProvider}  # noqa: RUF012  (Textual declares it without ClassVar)
-    lateness, rest = 0.0, 0.06
+    lateness = 0.0
+    rest = 0.06
     fault: BaseException | None = None
     runner: WorkerRunner
     controller: ReviewController
@@ -92,7 +93,8 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         self.settings = settings or Settings()
         self.keymap = checked(self.settings).without(withheld)
         self.set_keymap(self.keymap.textual())
-        self.clock, self._stamp = clock, stamp
+        self.clock = clock
+        self._stamp = stamp
         self.later: Callable[[float, Callable[[], object]], object] = self.set_timer
         """Calls a function after some seconds, for the wait of label keys."""
         self.ahead = TypeAhead(self, self.keymap, lambda: None if self.asking else self.top)

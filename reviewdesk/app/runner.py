@@ -25,7 +25,9 @@ class JobNews(Message):
     def __init__(self, job: Job, tell: Callable[[], None], *, last: bool = False) -> None:
         """Carry what the job's thread made; the app calls ``tell`` in its own thread."""
         super().__init__()
-        self.job, self.tell, self.last = job, tell, last
+        self.job = job
+        self.tell = tell
+        self.last = last
 
 
 class WorkerRunner:
@@ -33,7 +35,8 @@ class WorkerRunner:
 
     def __init__(self, app: App[None], desk: Desk) -> None:
         """Open connections to ``desk`` for the jobs of ``app``."""
-        self._app, self._desk = app, desk
+        self._app = app
+        self._desk = desk
         self._running: dict[str, Job] = {}
         self._readers: list[Desk] = []
         """The connections of the jobs, whose threads the process waits for at its end."""

@@ -96,7 +96,10 @@ class Desk:
     def __init__(self, path: Path, reviewer: str, clock: Clock, access: Access = _FULL) -> None:
         """Open, create or migrate the file, as far as ``access`` allows."""
         check_name(reviewer)
-        self.path, self.reviewer, self.clock, self._access = path, reviewer, clock, access
+        self.path = path
+        self.reviewer = reviewer
+        self.clock = clock
+        self._access = access
         self.conn = connect(path, read_only=access is Access.READ)
         self.read_only = is_read_only(self.conn)
         try:
@@ -123,7 +126,8 @@ class Desk:
         """Open a second connection to the same desk file, for a worker thread."""
         still_there(self.conn, self.path)
         found = Desk(self.path, self.reviewer, self.clock, Access.SHARED)
-        found.columns, found.double = self.columns, self.double
+        found.columns = self.columns
+        found.double = self.double
         return found
 
     @contextlib.contextmanager
@@ -131,7 +135,8 @@ class Desk:
         """Lend a second connection to a worker thread; the next worker gets the same one."""
         still_there(self.conn, self.path)
         reader = self._idle.pop() if self._idle else self.reader()
-        reader.clock, reader.double = self.clock, self.double
+        reader.clock = self.clock
+        reader.double = self.double
         set_patience(reader.conn, BUSY_SECONDS)
         try:
             yield reader
@@ -167,7 +172,8 @@ class Desk:
 
         Other writes, such as those to the search index, do not count.
         """
-        before, self._seen = self._seen, self._state()
+        before = self._seen
+        self._seen = self._state()
         version, key, appended = (now != then for now, then in zip(self._seen, before, strict=True))
         if not (version and key):
             return False

@@ -38,7 +38,9 @@ class ItemClaims:
         self, desk: Desk, runner: Runner | None = None, clock: Callable[[], float] = lambda: 0.0
     ) -> None:
         """Start without claims; without a ``runner`` none are made."""
-        self._desk, self._runner, self._clock = desk, runner, clock
+        self._desk = desk
+        self._runner = runner
+        self._clock = clock
         self.next: int | None = None
         """The verdict that is held to come next."""
         self.offered: int | None = None
@@ -47,7 +49,8 @@ class ItemClaims:
         """The verdicts that others have open, and with whom, as they were read last."""
         self._claimed: tuple[int, bytes | None] | None = None
         """What was claimed last: the run, and the item in view."""
-        self._at, self._running = float("-inf"), False
+        self._at = float("-inf")
+        self._running = False
         self.pressed = False
         """Whether a key came since the last job began."""
 
@@ -59,7 +62,8 @@ class ItemClaims:
         return self.open_with != old
 
     def offer(self, key: int) -> None:
-        self.offered, self.next = key, None
+        self.offered = key
+        self.next = None
 
     def shown(self, row: QueueRow) -> QueueRow:
         name = self.open_with.get(row.key)
@@ -77,7 +81,8 @@ class ItemClaims:
 
         ``skips`` are not to come next; ``rested`` says that the item has been in view for a while.
         """
-        wanted, now = _open_item(session), self._clock()
+        wanted = _open_item(session)
+        now = self._clock()
         if self._runner is None or self._desk.read_only or self._running:
             return
         if wanted == self._claimed:
@@ -88,7 +93,10 @@ class ItemClaims:
             stepped = item is not None and item.row.key != self.offered
             if stepped or now - self._at < _REST:
                 return
-        self._claimed, self._at, self._running, self.pressed = wanted, now, True, False
+        self._claimed = wanted
+        self._at = now
+        self._running = True
+        self.pressed = False
         work = partial(self._work, session, skips, wanted[1])
         key = None if session.item is None else session.item.row.key
         ended = partial(self._ended, key, lost)
@@ -101,7 +109,8 @@ class ItemClaims:
         hurry(desk, _PATIENCE)
         items = frozenset() if item is None else frozenset({item})
         if item is None or not session.whole or session.index is None:
-            held, key = claims.claim(desk, items), None
+            held = claims.claim(desk, items)
+            key = None
         else:
             place = session.run, session.keys, session.index
             held, key = claims.claim_next(desk, items, *place, skips)
@@ -127,7 +136,8 @@ class ItemClaims:
 
     def release(self) -> None:
         """Give up everything, for good."""
-        runner, self._runner = self._runner, None
+        runner = self._runner
+        self._runner = None
         if runner is not None:
             runner.cancel(CLAIMS)
             claims.release(self._desk)

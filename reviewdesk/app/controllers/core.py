@@ -45,7 +45,9 @@ from reviewdesk.settings import Settings
 from reviewdesk.views.document import Tone
 
 READ_ONLY = "the desk is read-only: labels and notes cannot be saved"
-REVIEW, CALIBRATION, RUNS = "review", "calibration", "runs"
+REVIEW = "review"
+CALIBRATION = "calibration"
+RUNS = "runs"
 
 
 class PageController(Protocol):
@@ -80,7 +82,10 @@ class Core:
         clock: Callable[[], float], notice: str,
     ) -> None:  # fmt: skip
         """Open ``run`` where ``view`` left it; ``notice`` is the first text of the status line."""
-        self.desk, self.settings, self.keys, self.clock = desk, settings, keys, clock
+        self.desk = desk
+        self.settings = settings
+        self.keys = keys
+        self.clock = clock
         desk.double = settings.double
         self.jobs, self.guard, self.late, self.asking = Jobs(runner), self.new_guard(), 0.0, False
         self.page: PageController | None = None
@@ -203,14 +208,16 @@ class Core:
 
     def mark(self, text: str) -> None:
         """Show the saved mark ``text`` only when the figures that count the saved event arrive."""
-        self.saved, self._unmarked = "", text
+        self.saved = ""
+        self._unmarked = text
 
     def recalibrate(self) -> None:
         work = partial(_read_figures, self.strip, self.session)
         self.jobs.runner.start(Job(FIGURES, work, self._take_figures, fault="no figures"))
 
     def _take_figures(self, found: object, error: ReviewDeskError | None) -> None:
-        self.saved, self._unmarked = self._unmarked or self.saved, ""
+        self.saved = self._unmarked or self.saved
+        self._unmarked = ""
         if isinstance(found, Figures):
             self.figures = found
         if error is not None:
@@ -275,7 +282,8 @@ def opening_text(session: Session, view: View, notice: str) -> str:
         return ""
     if view.item is None or session.item is None or session.index is None or not session.whole:
         return notice
-    place, count = f"{session.index + 1:,}", session.size
+    place = f"{session.index + 1:,}"
+    count = session.size
     resumed_at = f"resumed at item {place} of {count}; {session.progress.left:,} to go"
     return f"{resumed_at}; {notice}" if notice else resumed_at
 

@@ -52,7 +52,8 @@ class FileController:
         }
 
     def _export(self, argument: str) -> None:
-        core, path = self._core, files.named(argument)
+        core = self._core
+        path = files.named(argument)
         files.check_target(core.desk, path, force=True)
         write = self._export_labels if files.run_kind(path) is None else self._export_run
         if not files.is_taken(path):
@@ -76,7 +77,8 @@ class FileController:
         core.say(" · ".join([written, *exported.warnings]), Tone.NOTE)
 
     def _export_run(self, path: Path, *, force: bool = False) -> None:
-        core, run = self._core, self._core.session.run
+        core = self._core
+        run = self._core.session.run
 
         def ended(found: object, error: ReviewDeskError | None) -> None:
             if error is not None:
@@ -146,7 +148,9 @@ class DeskController:
         colourless: bool,
     ) -> None:
         """Act on ``core``; ``choose`` starts an action by name, ``commands`` act on the review."""
-        self._core, self._choose, self._on_review = core, choose, commands
+        self._core = core
+        self._choose = choose
+        self._on_review = commands
         self._colourless = colourless
         self._typed: list[str] = []
         self._files, self.preferences = FileController(core), PreferenceController(core)
@@ -319,7 +323,8 @@ class DeskController:
 
     def run(self, text: str) -> None:
         """Carry out the command line ``text``; raise UsageError if it cannot be parsed."""
-        typed, core = commands.parse_command(text), self._core
+        typed = commands.parse_command(text)
+        core = self._core
         core.calm()
         core.calm(REVIEW)
         refuse_withheld(core.keys, typed.name)

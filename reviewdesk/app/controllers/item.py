@@ -51,7 +51,8 @@ class ItemEdits:
 
     def labelled(self) -> Item | None:
         """Return the item that the reviewer labelled last in this run, or say why there is none."""
-        core, run = self._core, self._core.session.run
+        core = self._core
+        run = self._core.session.run
         if (waiting := core.outbox.labelled(run.key)) is not None:
             return core.review.item(waiting.row.key)
         event = history.last_label(core.desk, run)
@@ -69,7 +70,8 @@ class ItemEdits:
 
     def put(self, mark: str, item: Item, text: str, act: Edit, shown: Shown) -> None:
         """Save an edit of an item; ``shown`` changes the item so until it is on disk."""
-        core, name = self._core, f"{mark} {item.verdict.id}"
+        core = self._core
+        name = f"{mark} {item.verdict.id}"
         saved = partial(self._saved, mark, item, text)
         if not core.outbox.put(Write(act, saved, name=name, item=item, shown=shown)):
             core.review.refresh()
@@ -77,7 +79,8 @@ class ItemEdits:
 
     def _saved(self, mark: str, item: Item, text: str, event: object) -> None:
         """Show that something was saved; name its item unless it is the one on screen."""
-        core, current = self._core, self._core.session.item
+        core = self._core
+        current = self._core.session.item
         core.review.refresh()
         if event is None:
             core.say_here("the tags are as they were")
@@ -97,14 +100,17 @@ class NoteController:
 
     def __init__(self, core: Core, edits: ItemEdits) -> None:
         """Act on the session of ``core``; drafts the desk has not are kept by verdict and since."""
-        self._core, self._edits = core, edits
+        self._core = core
+        self._edits = edits
         self._unsaved: dict[tuple[int, int], str] = {}
 
     def write(self, item: Item | None) -> None:
         """Open the note of an item, where its draft was left."""
         if item is None:
             return
-        core, key, note = self._core, item.row.key, item.note or ""
+        core = self._core
+        key = item.row.key
+        note = item.note or ""
         since = core.review.repeats.since(item)
         text = self._unsaved.pop((key, since), None) or kept.draft(core.desk, key, since) or note
         # Even after a crash the next start must open at the item that the draft belongs to.
@@ -128,7 +134,8 @@ class NoteController:
         core.ask(form, partial(self._take_note, item))
 
     def _take_note(self, item: Item, answer: FieldInput | None) -> None:
-        core, key = self._core, item.row.key
+        core = self._core
+        key = item.row.key
         if answer is None:
             return
         since = core.review.repeats.since(item)
@@ -140,11 +147,13 @@ class NoteController:
         except ReviewDeskError:
             self._unsaved[key, since] = answer.text
             raise
-        name, write = show_line(item.verdict.id, 80), _key_of_note(core, key)
+        name = show_line(item.verdict.id, 80)
+        write = _key_of_note(core, key)
         core.say_here(f"{name}: draft kept, {write} goes on with it" if draft else "")
 
     def _save_note(self, item: Item, text: str) -> None:
-        core, key = self._core, item.row.key
+        core = self._core
+        key = item.row.key
         whole = core.review.repeats.whole_note(key, text)
 
         def shown(item: Item) -> Item:
@@ -220,11 +229,13 @@ class AnnotationController:
             self._tag(item, answer.text)
         elif answer.text != start:
             self._tags[item.row.key, self._core.review.repeats.since(item)] = answer.text
-            name, write = show_line(item.verdict.id, 80), self._core.keys.first("tags")
+            name = show_line(item.verdict.id, 80)
+            write = self._core.keys.first("tags")
             self._core.say_here(f"{name}: tags not saved, {write} goes on with them")
 
     def _tag(self, item: Item, text: str) -> None:
-        key, tags = item.row.key, normal_tags(split_tags(text))
+        key = item.row.key
+        tags = normal_tags(split_tags(text))
         whole = self._core.review.repeats.whole_tags(key, tags)
         added = None if whole is None else tags
         if self._own is not None:
@@ -243,7 +254,8 @@ class AnnotationController:
         """Open the line in which digits tag an item; each digit is saved at once."""
         if item is None:
             return
-        core, key = self._core, item.row.key
+        core = self._core
+        key = item.row.key
         configured = normal_tags(core.settings.tags)
         if self._own is None:
             self._own = dict.fromkeys(filters.own_tags(core.desk))
@@ -254,7 +266,8 @@ class AnnotationController:
         def toggle(place: int, late: float) -> Sequence[str]:
             now = core.clock() - late
             # A held key must not give and take away the tag many times a second.
-            held, pressed[place] = now - pressed[place] < core.guard.interval, now
+            held = now - pressed[place] < core.guard.interval
+            pressed[place] = now
             if not held:
                 tag = offered[place]
                 wanted = [*tags, tag] if tag not in tags else [t for t in tags if t != tag]
@@ -273,10 +286,12 @@ class AnnotationController:
             self.offer_tags(item)
 
     def _mark(self) -> None:
-        core, item = self._core, item_to_change(self._core, "mark")
+        core = self._core
+        item = item_to_change(self._core, "mark")
         if item is None:
             return
-        key, on = item.row.key, not item.marked
+        key = item.row.key
+        on = not item.marked
         text = f"marked: {core.keys.first('filter')} then mark shows the marked ones"
         self._edits.put(
             "mark" if on else "unmark", item, text if on else "mark taken away",
@@ -290,7 +305,8 @@ class ItemController:
 
     def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
         """Act on the session of ``core``; ``use_filter`` filters the queue."""
-        self._core, self._use_filter = core, use_filter
+        self._core = core
+        self._use_filter = use_filter
         self.verbs: dict[str, Callable[[], None]] = {
             "reveal": self._reveal,
             "history": self._history,
@@ -299,12 +315,14 @@ class ItemController:
         }
 
     def _reveal(self) -> None:
-        core, item = self._core, self._core.session.item
+        core = self._core
+        item = self._core.session.item
         other = item is not None and item.row.labelled_by_other
         if item is None or not (core.session.hidden or other):
             core.say_here("Nothing is hidden here.")
             return
-        key, at = item.row.key, core.desk.clock()
+        key = item.row.key
+        at = core.desk.clock()
 
         def shown(item: Item) -> Item:
             return replace(item, revealed_at=at.isoformat(timespec="milliseconds"))
@@ -319,8 +337,11 @@ class ItemController:
         core.show(keep=True, rows=True)
 
     def _history(self) -> None:
-        core, session = self._core, self._core.session
-        item, blind, hidden = session.item, session.view.blind, session.hidden
+        core = self._core
+        session = self._core.session
+        item = session.item
+        blind = session.view.blind
+        hidden = session.hidden
         mine = core.review.repeats.events(history.session_history(core.desk, None))
         past = () if item is None else item.history
         shown = [event for event in past if not hidden or event.author == core.desk.reviewer]
@@ -338,7 +359,8 @@ class ItemController:
             self._core.review_run(self._core.desk.run(event.run or run.hash), event.verdict)
 
     def _diff(self) -> None:
-        core, item = self._core, self._core.item("compare")
+        core = self._core
+        item = self._core.item("compare")
         if item is None:
             return
         if core.session.hidden:
@@ -350,7 +372,8 @@ class ItemController:
             core.say_here("no other loaded run judged this content")
             return
 
-        count, runs = len(records) + len(found), "" if records else " other runs"
+        count = len(records) + len(found)
+        runs = "" if records else " other runs"
 
         def read(place: int) -> DialogPage:
             note = f"{place + 1} of {count}{runs}"
@@ -378,7 +401,8 @@ class ItemController:
             self._use_filter(completion.condition("flip", run.name) or f"flip:{run.hash}")
 
     def _copy(self) -> None:
-        core, item = self._core, self._core.item("copy")
+        core = self._core
+        item = self._core.item("copy")
         if item is None:
             return
         if core.session.hidden:
@@ -417,7 +441,8 @@ def _history_pages(
         about = "" if at else name
         return DialogPage(title, (*keys, ("esc", "closes")), about, "newest first", choices=choices)
 
-    turns, closes = {"tab": 1, "shift+tab": 1}, frozenset({"q", "at"})
+    turns = {"tab": 1, "shift+tab": 1}
+    closes = frozenset({"q", "at"})
     return PageForm(page, 2, 0 if item else 1, turns, closes, width=96, height=40)
 
 

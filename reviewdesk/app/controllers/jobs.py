@@ -50,7 +50,8 @@ class TaskStop:
     def ask(self) -> None:
         """Cancel the task now, or as soon as there is one."""
         with self._lock:
-            first, self.asked = not self.asked, True
+            first = not self.asked
+            self.asked = True
             # A second cancel would interrupt the saving of the ballots that came back.
             if first and self._loop is not None and self._task is not None:
                 self._loop.call_soon_threadsafe(self._task.cancel)
@@ -115,12 +116,22 @@ def arrival_of(ballot: CanonicalBallot) -> Arrival:
     )
 
 
-INDEX, LOAD, EXPORT, FIGURES = "indexing", "loading", "writing", "calibration"
+INDEX = "indexing"
+LOAD = "loading"
+EXPORT = "writing"
+FIGURES = "calibration"
 UNDO = "undoing"
-RERUN, BACKUP = "asking", "backup"
-PREPARING, UNFINISHED, FLIPS = "preparing", "unfinished re-runs", "flip rates"
-QUEUE, COLUMNS, SEARCH, SAVING = "queue", "columns", "search", "saving"
-CLAIMS, TEAM = "claims", "agreement"
+RERUN = "asking"
+BACKUP = "backup"
+PREPARING = "preparing"
+UNFINISHED = "unfinished re-runs"
+FLIPS = "flip rates"
+QUEUE = "queue"
+COLUMNS = "columns"
+SEARCH = "search"
+SAVING = "saving"
+CLAIMS = "claims"
+TEAM = "agreement"
 
 Report = Callable[[object], bool]
 """Takes news of a job from its thread; returns False once the job shall stop."""
@@ -320,12 +331,15 @@ class RerunReader:
         rates, known = (self._rates, self._counted) if same else ((), frozenset[int]())
         there = rerun_history.plans(desk, run)
         if not known <= there:
-            rates, known = (), frozenset()
+            rates = ()
+            known = frozenset()
         more = rerun_history.flips_of_run(desk, run, there - known)
         found = rerun.summed_rates((*rates, *more))
 
         def take() -> None:
-            self._run, self._counted, self._rates = run.hash, there, found
+            self._run = run.hash
+            self._counted = there
+            self._rates = found
 
         return take
 

@@ -44,7 +44,8 @@ class LabelController:
 
     def __init__(self, core: Core, failed: Callable[[Item], None]) -> None:
         """Act on ``core``; ``failed`` is called after a fail."""
-        self._core, self._failed = core, failed
+        self._core = core
+        self._failed = failed
         self._read: set[int] = set()
         """Those of the selected whose response had been on screen."""
         self._last = 0
@@ -62,7 +63,8 @@ class LabelController:
         if self._core.session.chosen:
             self._ask_for_selected(truth)
             return
-        core, item = self._core, self._core.item("label")
+        core = self._core
+        item = self._core.item("label")
         if item is None or not self._was_read(item, truth):
             return
         question = f"Label {show_line(item.verdict.id, 80)} {WORDS[truth]}?"
@@ -86,7 +88,8 @@ class LabelController:
         if item is None:
             return
         if not core.guard.press(truth, core.late) and core.panes.readable:
-            early, late = ", the item has only just come up", " after the last key"
+            early = ", the item has only just come up"
+            late = " after the last key"
             why = early if core.guard.early else late
             core.say_here(f"{WORDS[truth]} ignored: too soon{why}", Tone.WARN)
         elif self._was_read(item, truth, core.clock() - core.late):
@@ -98,7 +101,8 @@ class LabelController:
         It was on screen before ``at``, the time at which the key was pressed. Else open it or
         scroll there, and say which key gives the label. A desk that cannot be written takes none.
         """
-        core, unseen = self._core, self._core.seen.unseen(item, at)
+        core = self._core
+        unseen = self._core.seen.unseen(item, at)
         if core.desk.read_only:
             core.say(READ_ONLY, Tone.FAIL)
             return False
@@ -122,9 +126,11 @@ class LabelController:
 
     def _give(self, item: Item, truth: Truth) -> None:
         """Save a label of the current item, and go on to the next one."""
-        core, session = self._core, self._core.session
+        core = self._core
+        session = self._core.session
         told = session.feedback is Feedback.AFTER or not session.view.blind
-        feedback, seen = _feedback(session, item), core.review.exposure
+        feedback = _feedback(session, item)
+        seen = core.review.exposure
 
         def saved() -> None:
             if told:
@@ -141,7 +147,8 @@ class LabelController:
         self, item: Item, act: Edit, word: str, saved: Callable[[], None] = lambda: None
     ) -> None:
         """Save what decides an item, and go on; only once it is on disk is anything told of it."""
-        core, name = self._core, f"{word} {item.verdict.id}"
+        core = self._core
+        name = f"{word} {item.verdict.id}"
 
         def on_disk(_event: object) -> None:
             core.count(name)
@@ -159,9 +166,13 @@ class LabelController:
 
     def _label_of(self, item: Item, truth: Truth) -> Edit:
         """Return a label with the facts of this moment."""
-        core, session, review = self._core, self._core.session, self._core.review
+        core = self._core
+        session = self._core.session
+        review = self._core.review
         blind = self._is_blind(item)
-        key, view, again = item.row.key, review.view(), review.repeats.of(item.row.key)
+        key = item.row.key
+        view = review.view()
+        again = review.repeats.of(item.row.key)
         if again is not None:
             look = review.repeats.is_blind(session, item)
             return repeats.second_label(key, truth, view, blind=look, unseen=blind and again.blind)
@@ -179,7 +190,8 @@ class LabelController:
         return blind and not kept.was_seen(core.desk, item.row.key)
 
     def _defer(self) -> None:
-        core, item = self._core, item_to_change(self._core, "defer")
+        core = self._core
+        item = item_to_change(self._core, "defer")
         if item is None:
             return
         if not may_close(core.desk, item):
@@ -207,7 +219,8 @@ class LabelController:
         def saved(_event: object) -> None:
             core.saved = "saved ✓ defer"
 
-        act, name = Edit("defer", item.row.key), f"defer {item.verdict.id}"
+        act = Edit("defer", item.row.key)
+        name = f"defer {item.verdict.id}"
         core.outbox.put(Write(act, saved, name=name, item=item, decides=True))
         core.review.refresh()
         core.say(f"deferred {show_line(item.verdict.id)}: it comes back last")
@@ -218,7 +231,8 @@ class LabelController:
 
     def _turn(self) -> None:
         """Select the current item, or take it out, and go to the next one."""
-        core, chosen = self._core, self._core.session.chosen
+        core = self._core
+        chosen = self._core.session.chosen
         item = core.item("select")
         if item is None:
             return
@@ -266,7 +280,8 @@ class LabelController:
 
     def _ask_for_selected(self, truth: Truth) -> None:
         """Ask before labelling what is selected."""
-        core, chosen = self._core, self._core.session.chosen
+        core = self._core
+        chosen = self._core.session.chosen
         if core.desk.read_only:
             core.say(READ_ONLY, Tone.FAIL)
             return
@@ -312,7 +327,8 @@ class LabelController:
 
     def _edit(self, key: int, truth: Truth, together: int) -> Edit:
         """Return the label of one verdict. One that was not read by itself is not given blind."""
-        core, session = self._core, self._core.session
+        core = self._core
+        session = self._core.session
         facts: dict[str, object] = {"blind": False, "seen": key in self._read, "together": together}
         if session.view.blind:
             facts["told"] = session.feedback is Feedback.AFTER

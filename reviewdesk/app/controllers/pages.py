@@ -106,8 +106,11 @@ class CalibrationController:
 
     def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
         """Start on the first page; ``use_filter`` shows the verdicts of a filter."""
-        self._core, self._use_filter = core, use_filter
-        self._at, self._tables, self._target = 0, False, Target.RUN
+        self._core = core
+        self._use_filter = use_filter
+        self._at = 0
+        self._tables = False
+        self._target = Target.RUN
         self._found: dict[str, object] = {}
         self._asked: set[str] = set()
         self.verbs: dict[str, Callable[[], None]] = {
@@ -134,7 +137,8 @@ class CalibrationController:
         """Return the footer's actions: turn the page, drill down, change the view, go back."""
         following = PAGES[(self._at + 1) % len(PAGES)]
         wanted = ("explain", "leave", "screen.runs", "help", "quit", "command")
-        drills, blind = bool(self._drills()), self._core.session.view.blind
+        drills = bool(self._drills())
+        blind = self._core.session.view.blind
         table = self.page.table and ("as a diagram" if self._tables else "as a table")
         other = Target.RUN if self._target is Target.ITEMS else Target.ITEMS
         own = {"section.next": following.name, "drill": drills, "diagram.table": table}
@@ -153,7 +157,8 @@ class CalibrationController:
 
     def _read(self, page: CalibrationPageKind) -> None:
         """Read a page in the background, unless the session hides it."""
-        core, run = self._core, self._core.session.run
+        core = self._core
+        run = self._core.session.run
         if core.session.withheld or (core.session.view.blind and page.hidden):
             return
         self._asked.add(page.read_as)
@@ -183,7 +188,8 @@ class CalibrationController:
 
     def _drills(self) -> tuple[DrillDown, ...]:
         """Return the groups of verdicts behind the page in view; none until it has been read."""
-        found, session = self._found.get(self.page.read_as), self._core.session
+        found = self._found.get(self.page.read_as)
+        session = self._core.session
         if found is None or self.page.drills is None or session.withheld:
             return ()
         return self.page.drills(found, blind=session.view.blind)
@@ -230,10 +236,13 @@ class RunsController:
         ``compare`` compares the run under review with the named one, or with the newest that
         shares items.
         """
-        self._core, self._load, self._compare_with = core, load, compare
+        self._core = core
+        self._load = load
+        self._compare_with = compare
         self._runs: list[RunLine] = []
         self._details: dict[str, RunDetails] = {}
-        self._cursor, self._path = 0, ""
+        self._cursor = 0
+        self._path = ""
         self.reading = False
         """Whether the details have the keys, and not the list."""
         self.verbs: dict[str, Callable[[], None]] = {
@@ -260,7 +269,8 @@ class RunsController:
 
     def hints(self) -> Mapping[str, object]:
         """Return the footer's actions for the run under the cursor."""
-        some, running = self._chosen is not None, bool(self._core.jobs.text)
+        some = self._chosen is not None
+        running = bool(self._core.jobs.text)
         pane = "list" if self.reading else "details"
         offered = {"run.open": some, "pane.next": pane, "stop": running and "stop"}
         wanted = ("run.load", "leave", "explain", "screen.calibration", "help", "quit", "command")
@@ -308,7 +318,8 @@ class RunsController:
             self._core.review_run(self._chosen)
 
     def _compare(self) -> None:
-        core, chosen = self._core, self._chosen
+        core = self._core
+        chosen = self._chosen
         if chosen is None:
             return
         under_review = chosen.hash == core.session.run.hash
@@ -328,7 +339,8 @@ class RunsController:
         self._core.ask(form, answered)
 
     def _ask_remove(self) -> None:
-        core, chosen = self._core, self._chosen
+        core = self._core
+        chosen = self._chosen
         if chosen is None:
             return
         if chosen.hash == core.session.run.hash:
@@ -351,11 +363,13 @@ class PanelsController:
 
     def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
         """Act on the session of ``core``; ``use_filter`` shows the verdicts of a filter."""
-        self._core, self._use_filter = core, use_filter
+        self._core = core
+        self._use_filter = use_filter
 
     def named(self, name: str) -> None:
         """Compare with the run of this name; without one, with the newest that shares items."""
-        desk, run = self._core.desk, self._core.session.run
+        desk = self._core.desk
+        run = self._core.session.run
         if name:
             self.compare(desk.run(name))
             return
@@ -367,7 +381,8 @@ class PanelsController:
 
     def compare(self, other: Run) -> None:
         """Compare the run under review with another one."""
-        core, run = self._core, self._core.session.run
+        core = self._core
+        run = self._core.session.run
         if core.session.withheld:
             core.say("the panels' answers are kept back, as your settings say", Tone.MUTED)
             return

@@ -50,9 +50,11 @@ class QueueReader:
 
     def follow(self) -> None:
         """Read what is missing of the session's queue, unless that is under way."""
-        core, session = self._core, self._core.session
+        core = self._core
+        session = self._core.session
         if self._review is not core.review:
-            self._review, self._wanted = core.review, None
+            self._review = core.review
+            self._wanted = None
             self._opening = session.view, core.notices[REVIEW].text
             core.jobs.runner.cancel(QUEUE)
         if not session.whole and self._wanted != session.view:
@@ -60,7 +62,8 @@ class QueueReader:
 
     def read(self, view: View, then: Callable[[], object] = lambda: None) -> None:
         """Read the queue of a view; ``then`` is called once all of it is there."""
-        core, run = self._core, self._core.session.run
+        core = self._core
+        run = self._core.session.run
         self._wanted = view
 
         def ended(keys: object, error: ReviewDeskError | None) -> None:
@@ -81,12 +84,14 @@ class QueueReader:
         core.jobs.runner.start(job)
 
     def warm(self) -> None:
-        runner, run = self._core.jobs.runner, self._core.session.run
+        runner = self._core.jobs.runner
+        run = self._core.session.run
         runner.start(Job(COLUMNS, partial(_warm_columns, run), lambda *_: None))
 
     def _came(self, view: View, keys: object, *, whole: bool) -> None:
         """Show keys of a queue; the item's texts stay scrolled if it is the same queue."""
-        core, item = self._core, self._core.session.item
+        core = self._core
+        item = self._core.session.item
         before = item.row.key if item is not None and view == core.session.view else None
         try:
             if isinstance(keys, array):
@@ -99,7 +104,8 @@ class QueueReader:
 
     def _failed(self, view: View, error: ReviewDeskError) -> None:
         """Keep the queue that there is; without one, open it without the filter."""
-        core, session = self._core, self._core.session
+        core = self._core
+        session = self._core.session
         core.complain(error, where=REVIEW)
         if session.whole:
             return
@@ -113,7 +119,8 @@ class QueueReader:
     def _tell_place(self) -> None:
         """Complete the first notice, if it still stands, by where the review goes on."""
         core = self._core
-        given, self._opening = self._opening, None
+        given = self._opening
+        self._opening = None
         if given is not None and core.notices[REVIEW].text == given[1]:
             core.say(opening_text(core.session, *given), where=REVIEW)
 
@@ -132,7 +139,8 @@ class QueueReader:
         """Return the actions that need not wait any more, each with the seconds since its key."""
         if self._core.review.waiting:
             return []
-        held, self._held = self._held, []
+        held = self._held
+        self._held = []
         return [(name, self._core.clock() - pressed) for name, pressed in held]
 
 
@@ -154,7 +162,8 @@ class QueueController:
 
     def __init__(self, core: Core, reader: QueueReader) -> None:
         """Act on the session of ``core``, whose queues ``reader`` reads."""
-        self._core, self._reader = core, reader
+        self._core = core
+        self._reader = reader
         self._confirmed = False
         self._past: dict[str, list[str]] = {"filter": [], "find": []}
         self.verbs: dict[str, Callable[[], None]] = {
@@ -191,7 +200,8 @@ class QueueController:
 
     def _blocker(self) -> None:
         """Go to the item that most labels wait behind; from there, to the next such item."""
-        core, item = self._core, self._core.session.item
+        core = self._core
+        item = self._core.session.item
         found = core.figures.blockers
         if not found:
             core.say_here("No labels wait behind an undecided item.")
@@ -219,7 +229,8 @@ class QueueController:
 
     def _jump(self, target: str) -> None:
         """Go to a row of the queue by its number, or to a verdict by its id."""
-        core, keys = self._core, self._core.session.keys
+        core = self._core
+        keys = self._core.session.keys
         if not core.review.when_whole(partial(self._jump, target)):
             return
         if target.isdecimal() and 0 < int(target) <= len(keys):
@@ -263,7 +274,8 @@ class QueueController:
         self._requery(replace(self._core.session.view, filter=text))
 
     def _order(self) -> None:
-        view, use = self._core.session.view, self._use_order
+        view = self._core.session.view
+        use = self._use_order
         self._reader.warm()
         self._core.ask(_orders(view), lambda order: order and use(order))
 
@@ -322,7 +334,8 @@ class QueueController:
 
     def _find(self, text: str) -> None:
         """Search for ``text``, and go to the first hit at or after the current row."""
-        core, session = self._core, self._core.session
+        core = self._core
+        session = self._core.session
         if not text:
             core.review.found(None)
             core.say("nothing is searched for", Tone.MUTED)
@@ -342,7 +355,8 @@ class QueueController:
         core.jobs.runner.start(Job(SEARCH, work, ended, fault="nothing searched"))
 
     def _turn(self, by: int) -> None:
-        core, session = self._core, self._core.session
+        core = self._core
+        session = self._core.session
         found = session.found
         if found is None:
             key = core.keys.first("search")
@@ -376,13 +390,15 @@ def _size_notice(session: Session) -> str:
 
 def _search(session: Session, text: str, desk: Desk, _report: object) -> SearchHits:
     keys = search.find(desk, session.run, text, blind=session.view.blind)
-    share, words = search.indexed(desk, session.run), tuple(search.words(text))
+    share = search.indexed(desk, session.run)
+    words = tuple(search.words(text))
     return SearchHits(text, words, keys, array("q"), share).placed(session.keys)
 
 
 def _search_notice(found: SearchHits, place: int | None) -> str:
     """Return the search notice: the hits, the current one, and how much of the run is indexed."""
-    text, more = show_line(found.text, 80), ""
+    text = show_line(found.text, 80)
+    more = ""
     if found.share < 1:
         more = f" · {found.share:.0%} of the run is indexed so far"
     outside = len(found.keys) - len(found.places)

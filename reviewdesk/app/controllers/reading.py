@@ -25,7 +25,8 @@ class PaneController:
 
     def __init__(self, core: Core, unfold: Callable[[], None]) -> None:
         """Act on the panes of ``core``; ``unfold`` opens what the last of them folds."""
-        self._core, self._unfold = core, unfold
+        self._core = core
+        self._unfold = unfold
         self.verbs: dict[str, Callable[[], None]] = {
             "deeper": partial(self._shift, 1),
             "shallower": partial(self._shift, -1),
@@ -63,14 +64,16 @@ class PaneController:
 
     def _resize(self, by: int) -> None:
         """Widen or narrow the pane with the keys; the item takes from the jury, then the queue."""
-        core, panes = self._core, self._core.panes
+        core = self._core
+        panes = self._core.panes
         if panes.alone:
             why = (
                 "it is zoomed" if panes.wide else f"from {WIDE} columns on panes stand side by side"
             )
             core.say_here(f"the pane has the whole screen: {why}")
             return
-        name, columns = panes.current, panes.columns
+        name = panes.current
+        columns = panes.columns
         if name == "item":
             can_give = "jury" in columns and (by < 0 or columns["jury"] > LEAST["jury"])
             made = self._sized(panes, "jury" if can_give else "queue", -by)
@@ -111,15 +114,19 @@ class ReadingController:
 
     def __init__(self, core: Core, pages: Callable[[Item], int]) -> None:
         """Act on the texts of ``core``; ``pages`` counts the pages of an item's longest text."""
-        self._core, self._pages = core, pages
+        self._core = core
+        self._pages = pages
 
     @property
     def verbs(self) -> dict[str, Callable[[], None]]:
         """The methods that carry out this controller's actions, by action id."""
-        core, toggle = self._core, self._toggle
+        core = self._core
+        toggle = self._toggle
         sideways = f"{core.keys.first('left')} {core.keys.first('right')} move sideways"
-        beside, below = "side by side where there is room", "below each other"
-        texts, two = "texts are", "two responses stand"
+        beside = "side by side where there is room"
+        below = "below each other"
+        texts = "texts are"
+        two = "two responses stand"
         return {
             "text.next": partial(self._page, 1),
             "text.previous": partial(self._page, -1),
@@ -147,7 +154,8 @@ class ReadingController:
         }
 
     def _page(self, by: int) -> None:
-        core, item = self._core, self._core.session.item
+        core = self._core
+        item = self._core.session.item
         last = 0 if item is None else self._pages(item) - 1
         if last < 1:
             core.say_here("no text here is longer than a page")
@@ -177,7 +185,8 @@ class ReadingController:
 
         What is not long here keeps folding where it is: one long input must not open every rubric.
         """
-        core, item = self._core, self._core.session.item
+        core = self._core
+        item = self._core.session.item
         opened = core.reading.open_sections
         found = frozenset() if item is None else core.seen.folded(item)
         if not found and not opened & FOLDS:

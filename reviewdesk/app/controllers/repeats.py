@@ -42,7 +42,8 @@ class Repeats:
         self._active = {}
         if self._share and session.view.blind:
             if self._log is None or self._log.run.key != session.run.key:
-                self._log, self._came = WorkLog(self._desk, session.run, self._share), {}
+                self._log = WorkLog(self._desk, session.run, self._share)
+                self._came = {}
             for item in self._log.read():
                 one = self._log.repeated(item)
                 self._came.pop(item.hex(), None)
@@ -121,7 +122,8 @@ class Repeats:
     # what is shown
 
     def rows(self, rows: Iterable[QueueRow]) -> list[QueueRow]:
-        desk, hidden = self._desk, self._by_key
+        desk = self._desk
+        hidden = self._by_key
         return [self.item(desk.item(row.key)).row if row.key in hidden else row for row in rows]
 
     def item(self, item: Item) -> Item:
@@ -132,7 +134,8 @@ class Repeats:
         mine = self._desk.reviewer
         history = [self.event(event) for event in item.history if event.key > one.since]
         own = [event for event in history if event.reviewer == mine and not event.undone]
-        marked, note = bool(_newest(own, "on")), _newest(own, "note") or None
+        marked = bool(_newest(own, "on"))
+        note = _newest(own, "note") or None
         row = replace(
             item.row,
             label=one.second.label if one.second else None,

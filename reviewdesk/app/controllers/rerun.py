@@ -56,7 +56,8 @@ class RerunController:
                 return
             self._unfinished = found
             if found and tell:
-                key, more = self._core.keys.first("rerun") or ":rerun", len(found) - 1
+                key = self._core.keys.first("rerun") or ":rerun"
+                more = len(found) - 1
                 left = f"{found[-1].left:,} of {found[-1].of:,} left"
                 text = f"a re-run was cut off, {left}; {key} finishes it"
                 self._core.say(text + (f", and {more} more" if more else ""), Tone.NOTE)
@@ -69,7 +70,8 @@ class RerunController:
     def _open(self, typed: RerunCommand) -> None:
         from reviewdesk.app.controllers import rerun_form
 
-        core, item = self._core, self._core.item("ask about")
+        core = self._core
+        item = self._core.item("ask about")
         if item is None:
             return
         if core.session.hidden:
@@ -238,9 +240,11 @@ def parse(text: str) -> RerunCommand:
     if words[:1] == ["juror"]:
         if len(words) < 2:
             raise UsageError("rerun juror needs a name", f"Write {_USE}")
-        wish, words = panels.RerunRequest(panels.RerunScope.JUROR, words[1]), words[2:]
+        wish = panels.RerunRequest(panels.RerunScope.JUROR, words[1])
+        words = words[2:]
     elif words[:1] in (["missing"], ["panel"]):
-        wish, words = panels.RerunRequest(panels.RerunScope(words[0])), words[1:]
+        wish = panels.RerunRequest(panels.RerunScope(words[0]))
+        words = words[1:]
     if len(words) > 1:
         raise UsageError(f"rerun takes one panel file, found {len(words)} words", f"Write {_USE}")
     return RerunCommand(wish, words[0] if words else "", shown)
@@ -248,7 +252,8 @@ def parse(text: str) -> RerunCommand:
 
 def _result_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool) -> str:
     """Return what a re-run of one verdict brought."""
-    name, asked = show_line(open_.verdict, 80), len(open_.asked)
+    name = show_line(open_.verdict, 80)
+    asked = len(open_.asked)
     failed = sum(one.failed for one in open_.came)
     came = len(open_.came)
     count = rerun_result.counted(came - failed, failed)

@@ -60,7 +60,10 @@ class RerunForm:
         ``asker`` is the controller, which asks and prepares for the form. ``shown`` is what may be
         asked about in its place, ``unfinished`` what was cut off.
         """
-        self.item, self.path, self.shown, self.blind = item, path, shown, blind
+        self.item = item
+        self.path = path
+        self.shown = shown
+        self.blind = blind
         self.unfinished = tuple(unfinished)
         self.panel: PanelSpec | None = None
         self.problem = ""
@@ -70,14 +73,17 @@ class RerunForm:
         self.ready: ReadyRerun | None = None
         self.changed: Callable[[], None] = lambda: None
         """Called after something was answered; the dialog that shows the form sets it."""
-        self._desk, self._guard, self._asker = desk, guard, asker
+        self._desk = desk
+        self._guard = guard
+        self._asker = asker
         self._read()
         if self.panel is None and not path:
             self._offer_jurors()
 
     def _read(self) -> None:
         """Read the panel, or store why there is none."""
-        self.panel, self.problem = None, ""
+        self.panel = None
+        self.problem = ""
         try:
             self.panel = rerun.panel_for(self.path, self.item)
         except ReviewDeskError as error:
@@ -93,7 +99,8 @@ class RerunForm:
             # Which keys would help is its hint.
             self.problem += f". {error.hint}"
         else:
-            self.path, self.problem = JURORS, ""
+            self.path = JURORS
+            self.problem = ""
 
     @property
     def wishes(self) -> list[RerunRequest]:
@@ -169,13 +176,15 @@ class RerunForm:
             self.took(None, error)
 
     def _survey(self, work: Survey) -> None:
-        self.preparing, self.problem = True, ""
+        self.preparing = True
+        self.problem = ""
         self._asker.survey(self, work)
         self.changed()
 
     def took(self, ready: ReadyRerun | None, error: ReviewDeskError | None) -> None:
         """Take what was prepared, or the reason why nothing was."""
-        self.preparing, self.ready = False, ready
+        self.preparing = False
+        self.ready = ready
         if error is not None:
             self.problem = show_line(str(error), 400)
         elif ready is not None:
@@ -235,7 +244,8 @@ def _wishes(
         known = {juror.name for juror in panel.jurors}
         names = [name for name in names if name in known]
     each = [RerunRequest(RerunScope.JUROR, name) for name in names]
-    whole, gone = RerunRequest(RerunScope.PANEL), RerunRequest(RerunScope.MISSING)
+    whole = RerunRequest(RerunScope.PANEL)
+    gone = RerunRequest(RerunScope.MISSING)
     if about_shown:
         # Which verdicts have a missing juror tells of the panel's answers.
         return [whole, *([] if blind else [gone]), *each]

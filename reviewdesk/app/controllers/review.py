@@ -59,10 +59,13 @@ class ReviewController:
         item's longest text; a ``colourless`` terminal has no themes to choose.
         """
         self.core = core = Core(desk, run, view, settings, keys, runner, clock, notice)
-        self._pages, self.saw, self.stop_jobs = pages, core.seen.saw, core.jobs.stop
+        self._pages = pages
+        self.saw = core.seen.saw
+        self.stop_jobs = core.jobs.stop
         self._reader, self._claims = QueueReader(core), ClaimController(core)
         self.queue = QueueController(core, self._reader)
-        item, self.rerun = ItemController(core, self.queue.use), RerunController(core)
+        item = ItemController(core, self.queue.use)
+        self.rerun = RerunController(core)
         annotations = AnnotationController(core)
         reading = ReadingController(core, pages)
         team = TeamController(core, self.queue.use)
@@ -75,7 +78,8 @@ class ReviewController:
         self._verbs |= (
             self.rerun.verbs | self.labels.verbs | self.panes.verbs | UndoController(core).verbs
         )
-        self._on_every_screen, self.close = self.desk.verbs, self.desk.close
+        self._on_every_screen = self.desk.verbs
+        self.close = self.desk.close
         self.end, self.flush = self.desk.end, LastWrites(core).flush
 
     # out: the state and the requests
@@ -83,7 +87,8 @@ class ReviewController:
     @property
     def state(self) -> ViewState:
         """The state to draw; a notice about what is not in view any more is gone from it."""
-        core, where = self.core, self.core.where
+        core = self.core
+        where = self.core.where
         core.notices[where] = notice = core.notices[where].beside(core.shown)
         return ViewState(
             where,
@@ -131,11 +136,13 @@ class ReviewController:
             return
         if name not in _WHEN_TINY and self._reader.holds(name, late):
             return
-        core.late, core.review.claims.pressed = late, True
+        core.late = late
+        core.review.claims.pressed = True
         core.safely(self._do, name)
 
     def _do(self, name: str) -> None:
-        core, action = self.core, allowed(self.core.keys, name)
+        core = self.core
+        action = allowed(self.core.keys, name)
         if name in MOVES:
             core.requests.append(MOVES[name])
         elif (verb := self._on_every_screen.get(name)) is not None:
@@ -247,8 +254,10 @@ def _label_hints(many: int, readable: bool) -> dict[str, object]:
 
 def _hints(session: Session, panes: Panes, *, pages: int, blocked: bool) -> Mapping[str, object]:
     """Return the review screen's actions for the footer, as ``keys.actions.hints`` takes."""
-    item, found = session.item, session.found
-    has_item, open_item = item is not None, item is not None and not session.hidden
+    item = session.item
+    found = session.found
+    has_item = item is not None
+    open_item = item is not None and not session.hidden
     first: dict[str, object] = {
         **_label_hints(len(session.chosen), has_item and panes.readable),
         "reveal": item is not None and (session.hidden or item.row.labelled_by_other),

@@ -24,7 +24,8 @@ PATIENCE = 0.005
 """Seconds that a key waits for the lock before the worker does; most hold it for less."""
 _PAUSE = 0.001, 0.005
 """The least and the most seconds between two attempts of the worker."""
-_LONG, _PAUSE_LATER = 1, 0.03
+_LONG = 1
+_PAUSE_LATER = 0.03
 """After so many seconds there are so many between two attempts."""
 
 
@@ -53,7 +54,8 @@ def with_waiting(rows: list[QueueRow], writes: Sequence[Write]) -> list[QueueRow
     """Return rows of the queue as they will be once these writes are saved."""
     found = list(rows)
     for write in writes:
-        item, act = write.item, write.act
+        item = write.item
+        act = write.act
         if item is None or not isinstance(act, Edit):
             continue
         changed: dict[str, Any] = {"saving": True}
@@ -77,7 +79,10 @@ class Outbox:
         failed: Callable[[ReviewDeskError], None],
     ) -> None:  # fmt: skip
         """Start empty; ``heard`` is called after a write that waited, ``failed`` for its error."""
-        self._desk, self._runner, self._heard, self._failed = desk, runner, heard, failed
+        self._desk = desk
+        self._runner = runner
+        self._heard = heard
+        self._failed = failed
         self._queue: list[Write] = []
         self._lock, self._stop = Lock(), Event()
         """The lock is held during an attempt, so that nothing is taken back in the middle of it."""
@@ -239,7 +244,9 @@ class Outbox:
         self._heard()
 
     def _ended(self, _found: object, error: ReviewDeskError | None) -> None:
-        before, self.error, self._running = self.error, error if self._queue else None, False
+        before = self.error
+        self.error = error if self._queue else None
+        self._running = False
         if error is None:
             self.resume()
         elif str(error) != str(before):

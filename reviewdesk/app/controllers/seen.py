@@ -44,7 +44,8 @@ class LabelGuard:
 
     def __init__(self, clock: Callable[[], float], interval: float = INTERVAL) -> None:
         """Start with nothing on screen: no key counts before ``shown`` is called."""
-        self._clock, self.interval = clock, interval
+        self._clock = clock
+        self.interval = interval
         self._shown_at: float | None = None
         self._pressed: dict[str, float] = {}
         self._stray = float("-inf")
@@ -84,7 +85,8 @@ class LabelGuard:
         wait = self.interval - _SLACK
         shown = self._shown_at is not None and now - self._shown_at >= wait
         apart = now - last >= wait
-        counts, self.early = shown and apart, apart and not shown
+        counts = shown and apart
+        self.early = apart and not shown
         if counts:
             self._counted = now
         return counts
@@ -150,9 +152,11 @@ class _SeenText:
 
     def unseen(self, part: PartLines) -> Unseen:
         """Return what has to come on screen, on the shown page or else on another."""
-        missing, cuts = self.missing(part), [*part.cuts]
+        missing = self.missing(part)
+        cuts = [*part.cuts]
         if missing:
-            first, last = missing[0], missing[-1]
+            first = missing[0]
+            last = missing[-1]
             passage = TextPassage(part.name, part.page, cuts[first][0], cuts[last][1])
             some = len(missing) < len(cuts)
             return Unseen(passage, (first + 1, last + 1) if some else None)

@@ -38,7 +38,8 @@ class SessionQueue:
     ) -> None:
         """Start with an empty queue; ``earlier`` is the session with another run."""
         self.claims = claims or ItemClaims(desk)
-        self.desk, self.outbox = desk, outbox
+        self.desk = desk
+        self.outbox = outbox
         self._decided: Container[int] = frozenset()
         """The verdicts that had a label when the queue was read."""
         self.exposure: Exposure = earlier.exposure if earlier else Exposure()
@@ -66,7 +67,8 @@ class SessionQueue:
         self.session = replace(self.session, keys=array("q"), whole=whole)
         self._read_repeats()
         self.session = replace(self.session, progress=self.progress())
-        later, self._later = self._later, []
+        later = self._later
+        self._later = []
         for step in later:
             self._wait(step) if self._later else step()
 
@@ -98,7 +100,8 @@ class SessionQueue:
     def _read_repeats(self) -> None:
         """Follow the log: an item that came back stands behind the one it came after."""
         self.repeats.read(self.session)
-        session, keys = self.session, self.repeats.placed(self._keys)
+        session = self.session
+        keys = self.repeats.placed(self._keys)
         if keys is not session.keys and (len(keys) != len(session.keys) or keys != session.keys):
             index = None if session.item is None else place_of(keys, session.item.row.key)
             found = session.found and session.found.placed(keys)
@@ -134,7 +137,8 @@ class SessionQueue:
 
         An item that came back, which was ``found``, goes before it.
         """
-        session, key = self.session, self.claims.next
+        session = self.session
+        key = self.claims.next
         here = None if session.item is None else session.item.row.key
         if key is None or key in {found, here} or self.repeats.of(found) is not None:
             return None
@@ -190,11 +194,13 @@ class ReviewSession(SessionQueue):
         The item stays if the queue has it; another order begins at its first undecided item.
         Without its filter the queue is at the item that it was at before.
         """
-        session, left = self.session, self.session.item
+        session = self.session
+        left = self.session.item
         if view == session.view and not session.whole:
             self._fill(keys, whole=whole)
             return
-        old, here = session.view, left.verdict.id if left else None
+        old = session.view
+        here = left.verdict.id if left else None
         self._later.clear()
         self._take(view, keys, whole=whole)
         if view.order == old.order:
@@ -224,7 +230,8 @@ class ReviewSession(SessionQueue):
         if session.whole and not session.keys:
             self.session = replace(session, item=None, index=None, page=Page.NOTHING)
             return
-        start, key = -1, _find(self.desk, session, verdict_id)
+        start = -1
+        key = _find(self.desk, session, verdict_id)
         index = None if key is None else place_of(session.keys, key)
         if key is not None and (index is not None or not session.whole):
             row = self.rows([key])[0]
@@ -337,7 +344,8 @@ class ReviewSession(SessionQueue):
     def refresh(self) -> None:
         """Read the current item and the counts again."""
         self._read_repeats()
-        session, item = self.session, self.session.item
+        session = self.session
+        item = self.session.item
         if item is not None:
             item = self.item(item.row.key)
         self.session = replace(session, item=item, progress=self.progress())
@@ -350,7 +358,9 @@ class ReviewSession(SessionQueue):
 
     def save(self) -> None:
         """Save the view, so that the next start resumes here, and the verdicts that were seen."""
-        run, view, seen = self.session.run, self.view(), self.exposure.unkept()
+        run = self.session.run
+        view = self.view()
+        seen = self.exposure.unkept()
         self.outbox.keep(("view", run.key), lambda desk: desk.save_view(run, view))
         if seen:
             self.outbox.keep(None, lambda desk: kept.keep_seen(desk, seen))
@@ -384,7 +394,8 @@ def resumed(
     earlier: ReviewSession | None = None,
 ) -> tuple[ReviewSession, str]:
     """Open a session; drop a filter or order that cannot be parsed, and return a notice of that."""
-    feedback, share = settings.feedback, settings.repeat
+    feedback = settings.feedback
+    share = settings.repeat
     opened = partial(
         ReviewSession, desk, run, outbox=outbox, feedback=feedback, share=share, earlier=earlier,
         claims=claims,

@@ -125,7 +125,8 @@ def pane_columns(
     ``queue`` and ``jury`` are the shares of the width that were chosen; without an ``answer`` to
     show, the jury has no pane.
     """
-    room, item = width - 2, 0.425 * width
+    room = width - 2
+    item = 0.425 * width
     wide = min(0.295 * width, 60)
     last = room - wide - item if jury is None else jury * width
     first = wide if queue is None else queue * width

@@ -35,7 +35,8 @@ class ClaimController:
 
     def follow(self, *, rested: bool = False) -> None:
         """Claim what is in view after an event."""
-        core, review = self._core, self._core.review
+        core = self._core
+        review = self._core.review
         review.claims.follow(core.session, core.outbox.skips, self._lost, rested=rested)
 
         if core.session.page is Page.DONE and not core.notices[REVIEW].text:
@@ -43,7 +44,8 @@ class ClaimController:
 
     def _say_rest(self) -> None:
         """Say on the page of a finished queue that the rest is open with others."""
-        core, keys = self._core, self._core.session.keys
+        core = self._core
+        keys = self._core.session.keys
         rest = {key: who for key, who in core.review.claims.open_with.items() if key in keys}
         if rest and core.session.progress.left:
             names = ", ".join(sorted({show_line(who, 40) for who in rest.values()}))
@@ -66,9 +68,11 @@ class ClaimController:
 
     def _lost(self, key: int) -> None:
         """Go on to another item if somebody else has, or has labelled, the one that was offered."""
-        core, held = self._core, self._core.review.claims
+        core = self._core
+        held = self._core.review.claims
         held.read(core.session.run)
-        item, name = core.session.item, held.open_with.get(key)
+        item = core.session.item
+        name = held.open_with.get(key)
         if item is None or item.row.key != key:
             return
         what = "was labelled meanwhile" if name is None else f"is open with {show_line(name, 40)}"
@@ -87,7 +91,8 @@ class TeamController:
 
     def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
         """Act on ``core``; ``use_filter`` shows the verdicts of a filter."""
-        self._core, self._use_filter = core, use_filter
+        self._core = core
+        self._use_filter = use_filter
         self.verbs: dict[str, Callable[[], None]] = {
             "adjudicate": self._adjudicate,
             "team": self._show,
@@ -98,7 +103,8 @@ class TeamController:
 
     def _adjudicate(self) -> None:
         """Ask what an item deserved on which people differ, and why."""
-        core, item = self._core, item_to_change(self._core, "adjudicate")
+        core = self._core
+        item = item_to_change(self._core, "adjudicate")
         if item is None:
             return
         said = agreement.opinions(core.desk, item.row.key)
@@ -140,7 +146,8 @@ class TeamController:
         from reviewdesk.desk.team import agreement
         from reviewdesk.views import team as views
 
-        core, session = self._core, self._core.session
+        core = self._core
+        session = self._core.session
 
         def read(desk: Desk, _report: Report) -> PageForm:
             page = agreement.team_page(desk, session.run)

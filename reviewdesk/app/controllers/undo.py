@@ -37,7 +37,8 @@ class UndoController:
 
     def _undo(self, *, redo: bool = False) -> None:
         """Undo or redo what is being saved, else the newest action of the desk."""
-        core, word = self._core, "redo" if redo else "undo"
+        core = self._core
+        word = "redo" if redo else "undo"
         write = core.outbox.bring_back() if redo else core.outbox.take_back()
         if write is not None and write.item is not None:
             self._return_to(write.item)

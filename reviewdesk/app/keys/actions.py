@@ -40,7 +40,12 @@ class Action(Struct, frozen=True):
     why: str = ""
 
 
-LABEL, MOVE, QUEUE, ITEM, SCREENS, DESK = "Label", "Move", "Queue", "Item", "Screens", "Desk"
+LABEL = "Label"
+MOVE = "Move"
+QUEUE = "Queue"
+ITEM = "Item"
+SCREENS = "Screens"
+DESK = "Desk"
 
 _TYPED = "it takes an argument: the command line asks for it"
 _TEAM = "for those who work with others: the palette and :team are enough"

@@ -188,7 +188,8 @@ def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
 
 def _complete_rerun(session: Session, text: str, cursor: int) -> Completion:
     """Complete who is asked, a juror's name after ``juror``, and then a panel file."""
-    item, head = session.item, text[:cursor]
+    item = session.item
+    head = text[:cursor]
     lead = len("shown ") if head.startswith("shown ") else 0
     words = head[lead:].split(" ")
     if len(words) == 1:

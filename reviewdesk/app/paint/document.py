@@ -140,7 +140,8 @@ def _flow(one: Flow, width: int) -> Lines:
 
 def _one_line(groups: list[Content], width: int, last: int) -> Content:
     """Return the groups on one line, without those that leave the last less than ``last`` cells."""
-    between, end = line((" · ", Ink.MUTED)), groups[-1].cell_length
+    between = line((" · ", Ink.MUTED))
+    end = groups[-1].cell_length
     spare = width - min(last, end) + end
     while len(groups) > 3 and between.join(groups).cell_length > spare:
         del groups[-2]
@@ -221,10 +222,12 @@ def _title(title: Words) -> Content:
 
 def _halves(whole: Lines, width: int) -> Lines:
     """Return the rows of a table in two halves side by side, if they fit."""
-    middle, half = len(whole) // 2, max(row.cell_length for row in whole)
+    middle = len(whole) // 2
+    half = max(row.cell_length for row in whole)
     if 2 * half + 4 > width:
         return whole
-    left, right = whole[: middle + 1], [whole[0], *whole[middle + 1 :]]
+    left = whole[: middle + 1]
+    right = [whole[0], *whole[middle + 1 :]]
     return [
         row.pad_right(half + 4 - row.cell_length) + other
         for row, other in zip_longest(left, right, fillvalue=Content(""))
@@ -244,7 +247,8 @@ def _row(
     cells: Sequence[Content], sizes: Sequence[int], columns: Sequence[Column], gap: int
 ) -> Content:
     """Return one line of a table; a text that is too long for its column is cut."""
-    made, space = [], 0
+    made = []
+    space = 0
     for whole, size, column in zip(cells, sizes, columns, strict=True):
         cell = whole if column.folds else cut(whole, size)
         left = size - cell.cell_length
@@ -265,7 +269,8 @@ def _pair(name: Words, sides: tuple[Words, Words], width: int, *, mark: bool) ->
     differs = line(("≠ " if mark else "  ", Ink.WARN)) + words_line(name, Tone.MUTED)
     label = min(16, width // 4)
     room = (width - label - 2) // 2
-    left, right = words_line(sides[0]), words_line(sides[1])
+    left = words_line(sides[0])
+    right = words_line(sides[1])
     if room < 14 or max(left.cell_length, right.cell_length) > room:
         return [
             cut(differs, width),

@@ -43,7 +43,8 @@ from reviewdesk.views.words import plural
 _NO_POPULATION = "until each stratum has a label"
 _SAVED = "saved ✓"
 _MARK = len(_SAVED) + 3
-_NAME, _SHORT_NAME = 10, 4
+_NAME = 10
+_SHORT_NAME = 4
 """The cells that a run's name keeps while other facts stand in full, and in any case."""
 
 
@@ -89,7 +90,8 @@ def _saved_mark(saved: str, room: int) -> Content:
     """
     if not saved.startswith(_SAVED):
         return line((f"  {saved} ", Ink.WARN))
-    first, rest = saved[: len(_SAVED)], saved[len(_SAVED) :]
+    first = saved[: len(_SAVED)]
+    rest = saved[len(_SAVED) :]
     more = room - _MARK
     return line((f"  {first}{clip_middle(rest, more) if more > 4 else ''} ", Ink.PASS))
 
@@ -99,8 +101,10 @@ def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int
 
     With each come the cells that it leaves to the name and to what was saved.
     """
-    session, progress = header.session, header.session.progress
-    view, page = session.view, bool(header.page)
+    session = header.session
+    progress = header.session.progress
+    view = session.view
+    page = bool(header.page)
     mode: Piece = ("blind", Ink.NOTE) if view.blind else ("open", Ink.TEXT)
     done, done_short = ((text, Ink.TEXT) for text in done_texts(progress))
     time, time_short, minutes = ((t, Ink.TEXT) for t in time_texts(progress, header.pace))
@@ -112,7 +116,9 @@ def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int
     shown = (f"{session.size} shown" if kept[0] else "", Ink.WARN)
     lead = cell_len(header.page) or _NAME
     whole = lead + max(_MARK, min(cell_len(inline(header.saved)) + 3, width // 2))
-    ample, some, least = max(whole, lead + width // 4), lead + _MARK, _SHORT_NAME + _MARK
+    ample = max(whole, lead + width // 4)
+    some = lead + _MARK
+    least = _SHORT_NAME + _MARK
     name = (clip(inline(session.run.name), 24) if page else "", Ink.TEXT)
     forms: tuple[tuple[tuple[Piece, ...], int], ...] = (
         ((name, mode, done, kept, shown, time, order, jobs, both), ample),

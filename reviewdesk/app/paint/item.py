@@ -133,7 +133,8 @@ def _texts(item: Item, width: int, reading: ReadingOptions) -> Iterator[_Part]:
     texts = verdict.texts(item)
     together = _together(texts, width, reading)
     for key, title in verdict.TEXTS.items():
-        name, text = title.upper(), texts.get(key)
+        name = title.upper()
+        text = texts.get(key)
         room = column(width) if together and key in RESPONSES else width
         if text is not None:
             page = part(text, reading.page)

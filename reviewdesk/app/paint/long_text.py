@@ -142,7 +142,8 @@ def folded(text: PaintedText, size: int, key: str, words: Sequence[str] = ()) ->
     """
     hidden = len(text.lines) - size + 1
     last = max(1, (size - 1) // 3)
-    first, back = size - 1 - last, len(text.lines) - last
+    first = size - 1 - last
+    back = len(text.lines) - last
     if hidden <= 1 or found_line(text.lines[first:back], words) is not None:
         return text
     count = line((f"{ELLIPSIS} {hidden:,} lines {ELLIPSIS}", Ink.MUTED))
@@ -240,7 +241,8 @@ def _folded_lines(row: InkedLine, width: int) -> Iterator[tuple[int, Content]]:
 
     Each piece comes with its first character.
     """
-    text, spans = row.text, row.spans
+    text = row.text
+    spans = row.spans
     if cell_len(text) <= width:
         yield 0, Content(text, [Span(*span) for span in spans])
         return
@@ -250,7 +252,8 @@ def _folded_lines(row: InkedLine, width: int) -> Iterator[tuple[int, Content]]:
     at = 0
     for number, (start, end) in enumerate(cuts(text[skip:], width, width - hang)):
         indent = hang if number else 0
-        first, last = start + skip, end + skip
+        first = start + skip
+        last = end + skip
         while at < len(spans) and spans[at][1] <= first:
             at += 1
         yield first, _piece(text[first:last], first, indent, spans, at, width)
@@ -267,7 +270,8 @@ def _piece(
     for first, last, ink in spans[at:]:
         if first >= start + len(text):
             break
-        low, high = max(first, start) - start, min(last, start + len(text)) - start
+        low = max(first, start) - start
+        high = min(last, start + len(text)) - start
         mine.append(Span(low + indent, high + indent, ink))
     return Content(" " * indent + text, mine)
 

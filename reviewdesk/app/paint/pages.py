@@ -62,7 +62,8 @@ def _done(session: Session, pace: Pace | None) -> list[tuple[str, str]]:
 
 def _next(session: Session, keymap: Keymap) -> list[tuple[str, str]]:
     """Return the next steps after a finished queue, each with its key or command."""
-    filter_, command = keymap.first("filter"), keymap.first("command") or ":"
+    filter_ = keymap.first("filter")
+    command = keymap.first("command") or ":"
     steps = []
     if session.view.filter:
         steps.append((f"{command}filter", "without a filter, shows the whole queue again"))
@@ -93,11 +94,15 @@ def _facts(facts: Sequence[tuple[str, str]], width: int) -> Lines:
 def _figures(figures: Calibration | Metrics, progress: Progress, width: int) -> Lines:
     """Return accuracy, ECE and Brier by the labels, or how many labels they wait for."""
     if isinstance(figures, Calibration):
-        found, warnings = figures.headline, figures.warnings
+        found = figures.headline
+        warnings = figures.warnings
         which = "population" if found is figures.population else "labelled"
         design = figures.design.value
     else:
-        found, warnings, which, design = figures, (), "labelled", "blind"
+        found = figures
+        warnings = ()
+        which = "labelled"
+        design = "blind"
     labels = figures.labelled.n if isinstance(figures, Calibration) else figures.n
     lines = [Content(""), heading("THE NUMBERS SAY", width)]
     if not labels or progress.labels_missing(labels):

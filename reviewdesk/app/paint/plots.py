@@ -55,7 +55,8 @@ def score_plot_lines(seats: Sequence[Seat], threshold: float | None, width: int)
 
 def _threshold_line(threshold: float, room: int, width: int) -> Content:
     """Point at the threshold from the line below, because scores may hide it on the axis."""
-    at, text = round(threshold * (room - 1)), f"threshold {threshold:g}"
+    at = round(threshold * (room - 1))
+    text = f"threshold {threshold:g}"
     if at + 4 + len(text) <= width:
         return line(" " * (at + 2), ("▲ ", Ink.STRONG), (text, Ink.MUTED))
     lead = max(0, at + 1 - len(text))
@@ -110,7 +111,8 @@ def _nearest(share: float, cells: int) -> int:
 _BINS = 10
 _AXIS = 6
 """Columns to the left of the plot: a tick's number, a space and the axis."""
-_LOW, _HIGH = 13, 26
+_LOW = 13
+_HIGH = 26
 """Rows of the plot on 24 lines and on a wide terminal. Every tick falls exactly on a row."""
 _TICKS = {_LOW: 4, _HIGH: 5}
 _MARKS = {
@@ -119,7 +121,8 @@ _MARKS = {
     BinPosition.ABOVE: ("▲", Ink.WARN),
 }
 _BARS = "▁▂▃▄▅▆▇█"
-_ROOMY, _WIDEST = 5, 9
+_ROOMY = 5
+_WIDEST = 9
 """The columns of a bin from which any short count fits, and the most columns of a bin."""
 
 
@@ -156,7 +159,8 @@ def _columns(one: Bin, each: int) -> range:
 
 def _plot_lines(canvas: Canvas) -> Lines:
     """Return the plot with its axes and a number at every tick."""
-    parts, each = _TICKS[canvas.rows], (canvas.columns - 1) // _BINS
+    parts = _TICKS[canvas.rows]
+    each = (canvas.columns - 1) // _BINS
     ticks = {canvas.row(tick / parts): f"{tick / parts:.2f}" for tick in range(parts + 1)}
     lines = [
         line((f"{ticks.get(row, ''):>4} ", Ink.MUTED), ("┤" if row in ticks else "│", Ink.RULE))
@@ -176,7 +180,8 @@ def _edge_labels(each: int) -> str:
 
 def _sizes(bins: Sequence[Bin], each: int) -> Content:
     """Return the number of labels in each bin, in digits or, where room is short, as bars."""
-    most, row = max(one.n for one in bins), [" " * each] * _BINS
+    most = max(one.n for one in bins)
+    row = [" " * each] * _BINS
     for one in bins:
         bar = _BARS[round(one.n / most * (len(_BARS) - 1))]
         row[one.index] = (short(one.n) if each >= _ROOMY else bar).center(each)

@@ -41,15 +41,19 @@ LABELS: dict[str | None, tuple[str, str]] = {
 }
 NOT_TOLD = ("✓", Ink.MUTED)
 OPEN_WITH = ("@", Ink.NOTE)
-MARKED, NOTED, CHOSEN = "*", "¶", "+"
+MARKED = "*"
+NOTED = "¶"
+CHOSEN = "+"
 DEFERRED = ("z", Ink.NOTE)
 UNSAVED = "~"
 """The suffix of what waits to be saved."""
 SPELLED = 56
 """The width from which a line has room for the agreement."""
-_NAMES, _TITLE = 26, 12
+_NAMES = 26
+_TITLE = 12
 """The cells of ids that stand in one column, and the least that the title of a test gets."""
-_FLAG, _FLAGS = 11, 44
+_FLAG = 11
+_FLAGS = 44
 """The least and the most cells of the flags."""
 LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE | Flag.NO_VERDICT
 
@@ -113,7 +117,8 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     share the room, each in a column of its own.
     """
     word, ink = DECISIONS[row.decision]
-    wide, room = width >= SPELLED, width - 12
+    wide = width >= SPELLED
+    room = width - 12
     agreement = _agreement(row, wide=wide)
     room -= sum(cells(text) for text, _ in agreement) + 1
     flags = min(_FLAGS, max(_FLAG, room - _NAMES)) if wide else _FLAG
@@ -122,7 +127,9 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     shown = flag_names(row.flags & ~_said(row), flags)
     loud = Ink.WARN if row.flags & LOUD else Ink.MUTED
     if not wide and not shown and row.band != "low":
-        column, flags, agreement = room + 4, 0, []
+        column = room + 4
+        flags = 0
+        agreement = []
     found = [
         (pad(word, 6), ink),
         (pad(clip_middle(inline(row.id), column), column + 1), name),

@@ -130,7 +130,8 @@ def moment(at: str) -> str:
 
 def line(*pieces: Piece | str) -> Content:
     """Join styled pieces into one line of any width."""
-    text, spans = "", []
+    text = ""
+    spans = []
     for piece in pieces:
         words, ink = (piece, "") if isinstance(piece, str) else piece
         if ink and words:
@@ -212,7 +213,8 @@ def paragraph(
     lead = first if isinstance(first, Content) else line(*first)
     if lead.cell_length > max(indent, width // 2):
         return [cut(lead, width), *paragraph(text, width, ink, indent=indent)]
-    rest, room = max(1, width - indent), max(1, width - max(indent, lead.cell_length))
+    rest = max(1, width - indent)
+    room = max(1, width - max(indent, lead.cell_length))
     if isinstance(text, str):
         rows = [line((row, ink)) for row in wrap(text, rest, room)]
     else:

@@ -172,17 +172,22 @@ class DeskScreen(Screen[None], inherit_bindings=False):
             for child in self.query_children("Bar, #body"):
                 child.display = (child.id == "tiny") is state.panes.tiny
         self.draw_body(state, before)
-        text, tone = inline(state.notice.text, 1000), state.notice.tone
-        wanted, keys = hints(state.hints), self.front.keymap.first
-        pace, page = state.figures.pace, self.page_name(state)
+        text = inline(state.notice.text, 1000)
+        tone = state.notice.tone
+        wanted = hints(state.hints)
+        keys = self.front.keymap.first
+        pace = state.figures.pace
+        page = self.page_name(state)
         header = Header(state.session, state.saved, state.jobs, pace, page)
         self.bar("header").paint(partial(one_line, header_line, header))
-        asking, most = self.bar("asking"), 3 if state.panes.height > 30 else 1
+        asking = self.bar("asking")
+        most = 3 if state.panes.height > 30 else 1
         if before is None or len(before.asking) != len(state.asking):
             asking.styles.height = min(len(state.asking), most)
         asking.paint(partial(asking_lines, state.asking, most))
         # An error says what was found and what to do, which takes more than a short line.
-        status, rows = self.bar("status"), ERROR_LINES if tone is Tone.FAIL else 1
+        status = self.bar("status")
+        rows = ERROR_LINES if tone is Tone.FAIL else 1
         status_painter = partial(status_lines, text, tone, rows)
         if rows > 1 or (before is not None and before.notice.tone is Tone.FAIL):
             status.styles.height = len(status_painter(state.panes.width))
@@ -208,7 +213,8 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     def action_do(self, name: str) -> None:
         """Carry out one action of the registry."""
         if self.ready:
-            controller, late = self.front.controller, self.front.lateness
+            controller = self.front.controller
+            late = self.front.lateness
             self.front.act(partial(controller.handle, name, late))
         self.front.ahead.acted()
 

@@ -57,7 +57,8 @@ def _joined(keys: Keys) -> Content:
     return line(*pieces)
 
 
-SHORT, SHORT_LOW = 20, 30
+SHORT = 20
+SHORT_LOW = 30
 """The lines of a terminal below which a dialog has no blank lines, and its fields fewer lines.
 
 One at the bottom is short earlier, as the item above it is what it is about."""

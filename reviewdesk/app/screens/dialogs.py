@@ -46,7 +46,8 @@ class Question(Dialog[bool]):
         return "Question", "", ""
 
     def content(self) -> ComposeResult:
-        question, reason = inline(self._form.question), self._form.reason
+        question = inline(self._form.question)
+        reason = self._form.reason
         yield Bar(lambda width: paragraph(question, width, Ink.STRONG))
         yield Bar(lambda width: paragraph(reason, width, Ink.MUTED))
 
@@ -74,7 +75,8 @@ class PageDialog(ListDialog[Any]):
 
     def __init__(self, form: PageForm) -> None:
         super().__init__()
-        self._form, self._at = form, form.at
+        self._form = form
+        self._at = form.at
         self._page = form.read(form.at)
 
     def title_facts(self) -> tuple[str, str, str]:
@@ -116,7 +118,8 @@ class PageDialog(ListDialog[Any]):
         return [cut(words_line(self._page.lead), width)]
 
     def _show(self) -> None:
-        page, options = self._page, self.query_one(OptionList)
+        page = self._page
+        options = self.query_one(OptionList)
         self.set_class(page.document is not None, "-document")
         self.query_one("#lead").display = bool(page.lead)
         self.query_one("#lead", Bar).redraw()
@@ -160,7 +163,8 @@ class PageDialog(ListDialog[Any]):
 
     def _jump(self, letter: str) -> bool:
         """Highlight the next line that begins with a letter, from the top after the last."""
-        options, count = self.query_one(OptionList), len(self._page.choices)
+        options = self.query_one(OptionList)
+        count = len(self._page.choices)
         after = (options.highlighted or 0) + 1
         around = [*range(after, count), *range(after)]
         starts = (at for at in around if str(options.options[at].prompt).startswith(letter))
@@ -195,14 +199,16 @@ def live_actions(screen: DeskScreen, every: Iterable[Action]) -> list[tuple[Acti
 
 def help_form(active: list[tuple[Action, str]]) -> PageForm:
     """Return the help: every active key, by group, and every sign; it answers an action to do."""
-    keys, choices = {action.id: shown for action, shown in active}, list[Choice]()
+    keys = {action.id: shown for action, shown in active}
+    choices = list[Choice]()
     for group, members in by_group(action for action, _ in active).items():
         choices.append(Choice(heading(group.upper(), WIDTH).plain, head=True))
         choices += [Choice(f"  {pad(keys[a.id], 12)} {a.title}", a.id) for a in members]
     # The list begins with an action that gives no label.
     harmless = {action.id for action, _ in active if action.group != LABEL}
     chosen = next((at for at, one in enumerate(choices) if one.answer in harmless), 0)
-    move, close = ("j k", "move"), ("esc", "closes")
+    move = ("j k", "move")
+    close = ("esc", "closes")
     pages = (
         DialogPage("Keys", (("enter", "does it"), ("tab", "signs"), move, close), choices=choices,
              chosen=chosen),

@@ -134,7 +134,8 @@ class PromptField(Dialog[FieldInput]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         if event.value != self._own:
-            self._cycle, self._own = None, ""
+            self._cycle = None
+            self._own = ""
         self._show_help()
 
     # the answer
@@ -219,7 +220,9 @@ class NoteDialog(Dialog[FieldInput]):
     def __init__(self, form: NoteForm, act: Act) -> None:
         """Open with the text of ``form``."""
         super().__init__()
-        self._form, self._act, self._state = form, act, form.state
+        self._form = form
+        self._act = act
+        self._state = form.state
 
     def title_facts(self) -> tuple[str, str, str]:
         return "Note on", self._form.name, self._state
@@ -269,8 +272,11 @@ class TagLine(Dialog[bool]):
     def __init__(self, form: TagsForm, lateness: Callable[[], float], act: Act) -> None:
         """Offer the tags of ``form``; ``lateness`` tells how many seconds the last key waited."""
         super().__init__()
-        self._form, self._lateness, self._act = form, lateness, act
-        self._tags, self._error = form.tags, ""
+        self._form = form
+        self._lateness = lateness
+        self._act = act
+        self._tags = form.tags
+        self._error = ""
 
     def title_facts(self) -> tuple[str, str, str]:
         more = [inline(tag) for tag in self._tags if tag not in self._form.offered]
@@ -302,7 +308,8 @@ class TagLine(Dialog[bool]):
 
     def _toggle(self, place: int) -> None:
         try:
-            self._tags, self._error = self._form.toggle(place, self._lateness()), ""
+            self._tags = self._form.toggle(place, self._lateness())
+            self._error = ""
         except ReviewDeskError as error:
             self._error = str(error)
 
@@ -331,7 +338,8 @@ class DoorDialog(Dialog[None]):
     def __init__(self, run: str, enter: Callable[[str], None]) -> None:
         """Ask for a name; ``enter`` raises ReviewDeskError if it does not take one."""
         super().__init__()
-        self._run, self._enter = run, enter
+        self._run = run
+        self._enter = enter
 
     def title_facts(self) -> tuple[str, str, str]:
         return "reviewdesk", self._run, ""

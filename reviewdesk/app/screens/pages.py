@@ -79,7 +79,8 @@ def _at(state: ViewState) -> int:
 
 def _facts(page: CalibrationPageKind, state: ViewState) -> tuple[object, tuple[object, ...]]:
     """Return what was read for a page, and how it is drawn."""
-    shown, session = state.page, state.session
+    shown = state.page
+    session = state.session
     if not isinstance(shown, CalibrationState):
         return None, ()
     how = shown.tables and page.table, page.targets and shown.target
@@ -88,7 +89,8 @@ def _facts(page: CalibrationPageKind, state: ViewState) -> tuple[object, tuple[o
 
 def page_lines(page: CalibrationPageKind, state: ViewState, width: int) -> Lines:
     """Return a page or, if there is nothing to show, why."""
-    session, shown = state.session, state.page
+    session = state.session
+    shown = state.page
     if session.withheld:
         never = session.feedback is Feedback.NEVER
         kept = "The figures are kept back, as your settings say (feedback = never)."
@@ -140,7 +142,8 @@ class RunsScreen(DeskScreen):
 
     def draw_body(self, state: ViewState, before: ViewState | None) -> None:
         """Draw list and details, side by side on a wide terminal."""
-        page, last = state.page, None if before is None else before.page
+        page = state.page
+        last = None if before is None else before.page
         if not isinstance(page, RunsState):
             return
         wide = state.panes.width >= WIDE
@@ -156,7 +159,8 @@ class RunsScreen(DeskScreen):
 
     def _follow(self, line: int) -> None:
         """Keep the cursor in view."""
-        top, height = self._list.scroll_offset.y, self._list.page
+        top = self._list.scroll_offset.y
+        height = self._list.page
         if line <= top:
             self._list.go(line - 1)
         elif line >= top + height:
@@ -186,7 +190,8 @@ class RunsScreen(DeskScreen):
 
 
 def _rows(state: ViewState, page: RunsState, width: int) -> Lines:
-    blind, reviewed = state.session.view.blind, state.session.run.hash
+    blind = state.session.view.blind
+    reviewed = state.session.run.hash
     rows = [
         run_row(row, width, current=i == page.cursor, chosen=row.run.hash == reviewed, blind=blind)
         for i, row in enumerate(page.runs)

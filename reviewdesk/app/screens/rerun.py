@@ -106,9 +106,11 @@ class Consent:
     """The state of the consent page: which sheet of the payloads it shows, and in which form."""
 
     def __init__(self, ready: ReadyRerun) -> None:
-        self.ready, self.notice = ready, ""
+        self.ready = ready
+        self.notice = ""
         self._payloads = list(payloads(ready.held.values()))
-        self._page, self._exact = 0, False
+        self._page = 0
+        self._exact = False
         self._sheets = sheets(self._payloads, exact=False)
 
     def turn(self, by: int) -> None:
@@ -201,7 +203,9 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
         ``act`` carries out what the form asks of the terminal.
         """
         super().__init__()
-        self._form, self._lateness, self._act = form, lateness, act
+        self._form = form
+        self._lateness = lateness
+        self._act = act
         self._offered: list[str] = []
         self._consent: Consent | None = None
         form.changed = self._draw
@@ -330,7 +334,8 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
 def _panel_lines(form: RerunForm, width: int) -> Lines:
     """Return lines for the panel, or why there is none, and for what else was chosen."""
     head = [(pad("panel", 12), Ink.MUTED.value)]
-    panel, problem = form.panel, inline(form.problem)
+    panel = form.panel
+    problem = inline(form.problem)
     lines: Lines = []
     if panel is None:
         lines += paragraph(problem, width, Ink.WARN, first=head, indent=12)

@@ -58,9 +58,12 @@ class ReviewTexts:
 
     def draw_later(self, state: ViewState) -> None:
         """Draw once the list has been drawn and, while a key is held, once that rests."""
-        screen, now = self._screen, self._screen.front.clock()
-        held, self._stepped = now - self._stepped < SOON, now
-        first, self._wanted = self._wanted is None, state
+        screen = self._screen
+        now = self._screen.front.clock()
+        held = now - self._stepped < SOON
+        self._stepped = now
+        first = self._wanted is None
+        self._wanted = state
         if held and screen.front.rest:
             if self._timer is not None:
                 self._timer.stop()
@@ -75,20 +78,24 @@ class ReviewTexts:
 
     def draw(self, state: ViewState) -> None:
         """Draw what differs from what the panes show."""
-        screen, before, self._wanted = self._screen, self._drawn, None
+        screen = self._screen
+        before = self._drawn
+        self._wanted = None
         self._drawn = state
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
         item_pane = screen.query_one("#item", ItemPane)
-        keymap, keep = screen.front.keymap, before is not None and before.start == state.start
+        keymap = screen.front.keymap
+        keep = before is not None and before.start == state.start
         if not keep or before is None or _item_facts(before) != _item_facts(state):
             item_pane.show(_item_painter(state, keymap), keep=keep)
         if before is None or before.scroll != state.scroll:
             item_pane.turn(state.scroll.top)
         if not keep or before is None or _jury_facts(before) != _jury_facts(state):
             item = state.session.item.item_hash if state.session.item else ""
-            painter, again = _jury_painter(state, keymap), state.scroll.again
+            painter = _jury_painter(state, keymap)
+            again = state.scroll.again
             screen.query_one("#jury", JuryPane).show(painter, item, keep=keep, again=again)
         if before is not None and before.seek != state.seek:
             self._seek(state.reading.find)
@@ -110,7 +117,8 @@ def _item_facts(state: ViewState) -> tuple[object, ...]:
 
 
 def _item_painter(state: ViewState, keymap: Keymap) -> ItemPainter:
-    session, figures = state.session, state.figures
+    session = state.session
+    figures = state.figures
 
     def painter(width: int, height: int) -> PaintedItem:
         if session.page is Page.READING:
@@ -149,7 +157,8 @@ def _jury_painter(state: ViewState, keymap: Keymap) -> Painter:
     def painter(width: int) -> Lines:
         if session.item is None or session.hidden:
             return []
-        key, room = keymap.first("rerun"), state.panes.height - FRAME
+        key = keymap.first("rerun")
+        room = state.panes.height - FRAME
         return jury_lines(session.item, state.reruns, key, state.reading, width, room)
 
     return painter
@@ -301,7 +310,8 @@ class ReviewScreen(PlacedScreen):
             focused = name == state.panes.current
             title = partial(one_line, title_line, name.upper(), note, focused=focused)
             self.bar(f"{name}-title").paint(title)
-        session, figures = state.session, state.figures
+        session = state.session
+        figures = state.figures
         key = self.front.keymap.first("blocker")
         figures_painter = partial(strip_lines, session, figures, key)
         strip = self.bar("strip")
@@ -309,7 +319,8 @@ class ReviewScreen(PlacedScreen):
         strip.styles.height = len(figures_painter(state.panes.width))
 
     def _draw_queue(self, state: ViewState, before: ViewState | None) -> None:
-        session, queue = state.session, self.queue
+        session = state.session
+        queue = self.queue
         queue.fill(session.keys, blind=session.view.blind)
         queue.choose(session.chosen)
         if before is not None and before.rows != state.rows:
@@ -356,7 +367,8 @@ def _place(state: ViewState) -> tuple[object, ...]:
 
 def _title_notes(state: ViewState) -> dict[str, str]:
     """Return what stands beside the names of the panes."""
-    session, panes = state.session, state.panes
+    session = state.session
+    panes = state.panes
     count = session.size
     none = session.index is None or session.item is None
     where = f"{count} shown" if none else f"{(session.index or 0) + 1:,} of {count}"

@@ -33,7 +33,8 @@ class BrowserDriver(GuardedDriver, WebDriver):
 
     def run_input_thread(self) -> None:
         """Read input until the app ends, or nobody is at the other end any more."""
-        reader, stream = TerminalInput(self._debug), ByteStream()
+        reader = TerminalInput(self._debug)
+        stream = ByteStream()
         with suppress(_ExitInput):
             for data in self._input_reader:
                 for kind, payload in stream.feed(data) if data else ():

@@ -86,7 +86,8 @@ def runs(drawing: str) -> list[CellRun] | None:
     The last run is empty where the drawing ends with a move of the cursor.
     """
     found: list[CellRun] = []
-    at, look = 0, PLAIN
+    at = 0
+    look = PLAIN
     while at < len(drawing):
         token = _TOKEN.match(drawing, at)
         if token is None:
@@ -129,7 +130,8 @@ def _single(character: str, look: Look) -> Cell:
 @lru_cache(4096)
 def _look(parameters: str) -> Look:
     """Return the look that the parameters of one sequence set on plain ground."""
-    attributes, colours = set(), {"3": "", "4": ""}
+    attributes = set()
+    colours = {"3": "", "4": ""}
     codes = iter(parameters.split(";"))
     for code in codes:
         if code in {"38", "48"}:
@@ -241,7 +243,9 @@ class Shown:
 
     def _draw(self, run: CellRun, writer: CellWriter) -> None:
         """Write what a run changes, and keep its cells."""
-        y, x, cells = run.row, run.column, run.cells
+        y = run.row
+        x = run.column
+        cells = run.cells
         end = x + len(cells)
         row = self._rows.setdefault(y, [])
         row += [None] * (end - len(row))
@@ -282,7 +286,8 @@ def _unknown_left(row: list[Cell | None], at: int) -> None:
     """Make the text unknown whose end was overwritten from ``at``."""
     while at:
         at -= 1
-        cell, row[at] = row[at], None
+        cell = row[at]
+        row[at] = None
         if cell is None or cell.text:
             return
 

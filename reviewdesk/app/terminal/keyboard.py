@@ -13,9 +13,11 @@ from textual.events import Key
 from textual.message import Message
 
 ESC = "\x1b"
-START, END = "\x1b[200~", "\x1b[201~"
+START = "\x1b[200~"
+END = "\x1b[201~"
 """What a terminal sends before and after a paste, once it is asked to."""
-STALLED, LONGEST = 0.125, 2.0
+STALLED = 0.125
+LONGEST = 2.0
 """Seconds between two looks for input, which are at most 0.1 where nothing holds the reader up:
 from ``STALLED`` on, keys that are read together may have been pressed one after the other, over at
 most ``LONGEST``."""
@@ -40,7 +42,8 @@ class PasteMarks:
     """
 
     def __init__(self) -> None:
-        self._held, self._inside = "", False
+        self._held = ""
+        self._inside = False
         self._given = False
         """Whether the parser has the first character of ``_held`` already."""
         self.awaited = False
@@ -52,8 +55,10 @@ class PasteMarks:
         The beginning of a mark is held back until the rest comes, but for a lone escape character,
         which is a key. All other escape characters inside a paste are left out.
         """
-        text, given = self._held + text, self._given
-        self._held, self._given = "", False
+        text = self._held + text
+        given = self._given
+        self._held = ""
+        self._given = False
         for part in filter(None, self._of(text)):
             if not given or (part == START and not self.awaited):
                 yield part
@@ -89,7 +94,8 @@ class TerminalInput:
 
     def __init__(self, debug: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         """Start between two keys; ``debug`` is Textual's."""
-        self._debug, self._clock = debug, clock
+        self._debug = debug
+        self._clock = clock
         self._decode = getincrementaldecoder("utf-8")("ignore").decode
         self._parser, self._marks = XTermParser(debug), PasteMarks()
         self._looked = clock()
@@ -101,7 +107,8 @@ class TerminalInput:
         as pressed one after the other, unless a hand could not press as many meanwhile.
         """
         now = self._clock()
-        waited, self._looked = now - self._looked, now
+        waited = now - self._looked
+        self._looked = now
         parts = self._marks.parts(self._decode(data))
         found = [one for part in parts for one in self._read(partial(self._parser.feed, part))]
         keys = [one for one in found if isinstance(one, Key)]

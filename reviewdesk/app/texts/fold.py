@@ -8,10 +8,13 @@ from functools import lru_cache
 
 from rich.cells import cell_len
 
-_ZWNJ, _ZWJ = "\u200c", "\u200d"
+_ZWNJ = "\u200c"
+_ZWJ = "\u200d"
 _VIRAMA = 9
 """Unicode's combining class of a sign that joins the next consonant to the one before."""
-_EXTENDS, _TIES, _REGIONAL = 1, 2, 4
+_EXTENDS = 1
+_TIES = 2
+_REGIONAL = 4
 """Bits: a character extends the one before, joins the one after, or is half of a flag."""
 
 
@@ -27,7 +30,8 @@ def clusters(text: str, start: int = 0) -> Iterator[tuple[int, int, int]]:
             cells += more
         else:
             yield start, at, cells
-            start, cells = at, more
+            start = at
+            cells = more
         nature = following
     yield start, len(text), cells
 
@@ -36,7 +40,8 @@ def joined(text: str, at: int) -> bool:
     """Return True if a cut at ``at`` would split a grapheme or a CR LF."""
     if not 0 < at < len(text):
         return False
-    before, char = text[at - 1], text[at]
+    before = text[at - 1]
+    char = text[at]
     if char == "\n":
         return before == "\r"
     if before == "\n":
@@ -85,7 +90,8 @@ def fitting(text: str, width: int, start: int = 0) -> int:
     """Return how many characters from ``start`` fit into ``width`` cells, in whole graphemes."""
     if text[start : start + width + 1].isascii():
         return min(width, len(text) - start)
-    used, end = 0, start
+    used = 0
+    end = start
     for _, stop, size in clusters(text, start):
         used += size
         if used > width:
@@ -96,7 +102,8 @@ def fitting(text: str, width: int, start: int = 0) -> int:
 
 def fitting_end(text: str, width: int) -> int:
     """Return how many characters at the end of a short text fit into ``width`` cells."""
-    used, kept = 0, len(text)
+    used = 0
+    kept = len(text)
     for start, _, size in reversed(list(clusters(text))):
         used += size
         if used > width:
@@ -125,9 +132,11 @@ def _skip_spaces(text: str, start: int) -> int:
 
 def _ascii_cuts(text: str, first: int, rest: int) -> list[Cut]:
     found: list[Cut] = []
-    start, room = 0, first
+    start = 0
+    room = first
     while len(text) - start > room:
-        end, lead = start + room, _skip_spaces(text, start)
+        end = start + room
+        lead = _skip_spaces(text, start)
         if lead >= end:
             start = lead
             continue
@@ -136,7 +145,8 @@ def _ascii_cuts(text: str, first: int, rest: int) -> list[Cut]:
         while text[stop - 1] == " ":
             stop -= 1
         found.append((start, stop))
-        start, room = after, rest
+        start = after
+        room = rest
     if start < len(text) or not found:
         found.append((start, len(text)))
     return found
@@ -154,7 +164,10 @@ def _pieces(text: str, start: int, room: int) -> Iterator[tuple[int, int, int]]:
 
     One pass over the graphemes remembers the last place to break.
     """
-    first, total, base, before = start, 0, 0, ""
+    first = start
+    total = 0
+    base = 0
+    before = ""
     place: tuple[int, int, int] | None = None
     solid = False
     for at, end, size in clusters(text, start):
@@ -169,9 +182,13 @@ def _pieces(text: str, start: int, room: int) -> Iterator[tuple[int, int, int]]:
             while solid and total + size - base > room:
                 stop, after, cells = place or (at, at, total)
                 yield start, stop, after
-                start, base, place, solid = after, cells, None, after < at
+                start = after
+                base = cells
+                place = None
+                solid = after < at
             if not solid and total + size - base > room:
-                start, base = at, total
+                start = at
+                base = total
             solid = True
         total += size
         before = char

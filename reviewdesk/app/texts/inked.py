@@ -38,7 +38,9 @@ class InkedLine(Struct, frozen=True):
 
 def rows(inked: InkedText) -> Iterator[InkedLine]:
     """Yield the lines of a text, each with its inks, in one pass."""
-    start, at, spans = 0, 0, inked.spans
+    start = 0
+    at = 0
+    spans = inked.spans
     for text in inked.text.split("\n"):
         end = start + len(text)
         mine = []
@@ -143,7 +145,8 @@ def code_spans(text: str, kind: TextKind) -> Iterator[Span]:
         for match in _MARKUP.finditer(text):
             yield *match.span(), _CODE_INKS[match.lastgroup or "name"]
         return
-    keywords, named = _KEYWORDS[kind], False
+    keywords = _KEYWORDS[kind]
+    named = False
     for match in _pattern(kind).finditer(text):
         if match.lastgroup != "word":
             yield *match.span(), _CODE_INKS[match.lastgroup or "comment"]
@@ -178,7 +181,8 @@ _INLINE = 40
 """An array or object of at most this many characters stays on one line."""
 _DEEPEST = 24
 """The deepest level that is indented further; deeper ones get the same indentation."""
-_OPEN, _SHUT = ("{", "["), ("}", "]")
+_OPEN = ("{", "[")
+_SHUT = ("}", "]")
 
 
 def json_inked(shown: str, before: str = "", *, lay: bool) -> InkedText:
@@ -196,7 +200,8 @@ def is_minified(text: str) -> bool:
 
 def _tokens(shown: str, before: str) -> tuple[int, list[str]]:
     """Return the depth where the page starts, and its tokens; the first may end a string."""
-    depth, last = 0, None
+    depth = 0
+    last = None
     for last in _TOKEN.finditer(before):
         depth += (last[0] in _OPEN) - (last[0] in _SHUT)
     tokens: list[str] = []
@@ -317,7 +322,8 @@ def diff_inked(shown: str, *, started: bool = False) -> InkedText:
 
 
 def _text_spans(text: str, before: str) -> Iterator[Span]:
-    at, opened = 0, _open_fence(before)
+    at = 0
+    opened = _open_fence(before)
     if opened:
         at = yield from _fence_spans(text, 0, *opened)
     while at < len(text):

@@ -199,7 +199,8 @@ class ItemLayout(Struct, frozen=True):
         part = self.part(passage.part)
         if part is None:
             return 0
-        first, below = part.line(passage.first), part.line(passage.end)
+        first = part.line(passage.first)
+        below = part.line(passage.end)
         if part.below - part.head <= height:
             return part.head
         if below - first < height:

@@ -111,7 +111,8 @@ def legible(ink: Color, grounds: Sequence[Color], least: float) -> Color:
 
 
 _GROUNDS = ("background", "surface", "panel", "desk-bar", "desk-cursor")
-TEXT_CONTRAST, RULE_CONTRAST = 4.5, 1.5
+TEXT_CONTRAST = 4.5
+RULE_CONTRAST = 1.5
 """The least contrast of an ink on every surface of its theme: for text, and for drawn rules."""
 
 OWN = (DESK, DESK_LIGHT, HIGH_CONTRAST, ANSI_DARK, ANSI_LIGHT, COLOURLESS)

@@ -38,7 +38,8 @@ class RuleDragged(Message):
 
     def __init__(self, pane: str, column: int) -> None:
         super().__init__()
-        self.pane, self.column = pane, column
+        self.pane = pane
+        self.column = column
 
 
 class PaintFailed(Message):
@@ -63,7 +64,8 @@ def harmless(strip: Strip) -> Strip:
     return Strip(clean, strip.cell_length)
 
 
-MORE_LEFT, MORE_RIGHT = "‹", "›"
+MORE_LEFT = "‹"
+MORE_RIGHT = "›"
 """Marks of a line that continues beyond the left or right edge of the pane."""
 
 
@@ -116,7 +118,8 @@ class Bar(Widget):
 
         A ``partial`` of the same function on equal facts is the same painter.
         """
-        before, self._painter = self._painter, painter
+        before = self._painter
+        self._painter = painter
         drawn = self._width >= 0
         if not (drawn and (_same(before, painter) or _alike(self._lines, painter(self._width)))):
             self.redraw()
@@ -137,7 +140,8 @@ class Bar(Widget):
         """Draw one line. The painter is called once per width."""
         width = self.size.width
         if width != self._width:
-            self._lines, self._width = self._painter(width), width
+            self._lines = self._painter(width)
+            self._width = width
         content = self._lines[y] if y < len(self._lines) else Content("")
         return to_strip(self, cut(content, width), width)
 
@@ -170,7 +174,8 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         """Show a text from ``top``, a line of so many, or if ``keep`` from the current position."""
         self._painter = painter
         if not keep:
-            self._anchor, self._left = top, 0
+            self._anchor = top
+            self._left = 0
             self.screen.clear_selection()
         self.repaint()
 
@@ -191,13 +196,16 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _hold(self, size: Size) -> None:
         """Take the size of the text; only a scrollbar that comes or goes lays the screen out."""
-        before, self.virtual_size = self.virtual_size, size
-        height, shown = self.container_size.height, self.show_vertical_scrollbar
+        before = self.virtual_size
+        self.virtual_size = size
+        height = self.container_size.height
+        shown = self.show_vertical_scrollbar
         if not height or before.width != size.width or shown is not (size.height > height):
             self.refresh(layout=True)
         elif shown:
             bar = self.vertical_scrollbar
-            bar.window_virtual_size, bar.window_size = size.height, height
+            bar.window_virtual_size = size.height
+            bar.window_size = height
 
     def _scroll_to_anchor(self) -> None:
         self.scroll_to(y=self._anchored_line(), animate=False)
@@ -280,13 +288,15 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """Draw one line with a margin of one column, and marks where it continues sideways."""
-        width, at = self.size.width, y + self.scroll_offset.y
+        width = self.size.width
+        at = y + self.scroll_offset.y
         if at >= len(self._lines):
             return Strip.blank(width, self.visual_style.rich_style)
         content = self._lines[at]
         # The column of a scroll bar that is not shown stays blank.
         room = max(0, min(width, self._width) - 1)
-        plain, cells = content.plain, content.cell_length
+        plain = content.plain
+        cells = content.cell_length
         # Section titles do not scroll sideways, so that readers know where in the text they are.
         left = 0 if _inked(content, Ink.HEAD) else self._left
         if (chosen := self.text_selection) and (span := chosen.get_span(at)):

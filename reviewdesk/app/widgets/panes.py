@@ -90,7 +90,8 @@ class ItemPane(Pane):
 
     def _note(self, rows: Iterable[int]) -> None:
         """Report the responses' characters in ``rows`` and all others drawn of this frame."""
-        layout, top = self.layout_of_item, round(self.scroll_offset.y)
+        layout = self.layout_of_item
+        top = round(self.scroll_offset.y)
         frame = self._paints, top, self._left, self.size
         if frame != self._frame:
             self._frame, self._drawn = frame, set()
@@ -114,7 +115,8 @@ class ItemPane(Pane):
         if part.wrapped or (not self._left and self._lines[at].cell_length <= room):
             return start, end
         content = self._lines[at]
-        plain, cells = content.plain, content.cell_length
+        plain = content.plain
+        cells = content.cell_length
         if 0 < cells <= self._left:
             return None
         # A line that is itself cut ends with a note, which is not of the text; an edge with a mark.

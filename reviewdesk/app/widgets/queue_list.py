@@ -42,7 +42,8 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
     ) -> None:
         """Start empty. ``fetch`` returns the rows of keys; ``drawn`` hears what was drawn."""
         super().__init__(id=id)
-        self._fetch, self._drawn = fetch, drawn
+        self._fetch = fetch
+        self._drawn = drawn
         self._keys: array[int] = array("q")
         self._cursor: int | None = None
         self._blind = False
@@ -55,7 +56,8 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         """Show another queue, or the same one in another mode."""
         if keys is self._keys and blind is self._blind:
             return
-        self._keys, self._blind = keys, blind
+        self._keys = keys
+        self._blind = blind
         self.virtual_size = Size(self.scrollable_content_region.width, len(keys))
         self.reload()
 
@@ -75,7 +77,8 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def point(self, cursor: int | None) -> None:
         """Put the cursor on a line and bring it into view; draw the lines that this changes."""
-        before, self._cursor = self._cursor, cursor
+        before = self._cursor
+        self._cursor = cursor
         self._follow()
         for line in (before, cursor):
             if line is not None:
@@ -86,7 +89,8 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
 
         It draws eighths of a line, which a step in a long queue is a small part of.
         """
-        height, bar = self.size.height, self.vertical_scrollbar
+        height = self.size.height
+        bar = self.vertical_scrollbar
         eighths = 8 * height / max(1, self.virtual_size.height - height)
         if int(bar.position * eighths) != int(new_value * eighths):
             bar.position = new_value
@@ -100,7 +104,8 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
     def _follow(self) -> None:
         if self._cursor is None or not self.size.height:
             return
-        top, height = self.scroll_offset.y, self.size.height
+        top = self.scroll_offset.y
+        height = self.size.height
         if self._cursor < top:
             self.scroll_to(y=self._cursor, animate=False)
         elif self._cursor >= top + height:
@@ -144,13 +149,15 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of the queue."""
-        width, index = self.size.width, y + self.scroll_offset.y
+        width = self.size.width
+        index = y + self.scroll_offset.y
         current = index == self._cursor
         if index >= len(self._keys):
             return Strip.blank(width, self.visual_style.rich_style)
         if (known := self._strips.get((index, width, current))) is not None:
             return known
-        row, room = self._row(index), self.scrollable_content_region.width
+        row = self._row(index)
+        room = self.scrollable_content_region.width
         under = self.visual_style
         if current:
             under = self.get_visual_style("queue--cursor")

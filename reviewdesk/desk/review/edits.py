@@ -179,7 +179,8 @@ def rest(
     batches = events.batches(desk.conn, desk.reviewer, done.target or 0)
     from reviewdesk.store.load.hidden_runs import LockPace
 
-    count, pace = done.detail["count"], LockPace()
+    count = done.detail["count"]
+    pace = LockPace()
     for place, action in enumerate(reversed(batches) if done.kind == "undo" else batches):
         if not progress(place / len(batches)):
             raise Cancelled(f"the {done.kind} was stopped")
@@ -211,7 +212,8 @@ def hurry(desk: OpenFile, seconds: float) -> None:
 
 def write_at(desk: OpenFile, act: Callable[[Any], Any], at: datetime) -> Any:
     """Carry out a write whose events say that they were made ``at`` this time."""
-    clock, desk.clock = desk.clock, lambda: at
+    clock = desk.clock
+    desk.clock = lambda: at
     try:
         return act(desk)
     finally:
@@ -226,7 +228,8 @@ def same_items(desk: OpenFile, item: Item) -> frozenset[int]:
     return frozenset(found.values())
 
 
-LONGEST_NAME, LONGEST_NOTE = 80, 4000
+LONGEST_NAME = 80
+LONGEST_NOTE = 4000
 """The most characters of an agent's name and of its note."""
 
 

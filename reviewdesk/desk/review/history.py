@@ -32,7 +32,8 @@ class PaceReader:
     """A reviewer's pace in one run, up to the last event of the log that was read."""
 
     def __init__(self) -> None:
-        self._pacing, self._seq = Pacing(), 0
+        self._pacing = Pacing()
+        self._seq = 0
 
     def pace(self, desk: Desk, run: Run) -> Pace:
         """Read the new events of the log and return the pace; imported labels do not count."""

@@ -60,7 +60,8 @@ def peek(path: Path | None, who: str | None) -> tuple[dict[str, Any], dict[str, 
 
     A desk that is not there or cannot be read keeps nothing.
     """
-    path, who = path or default_path(), who or default_reviewer()
+    path = path or default_path()
+    who = who or default_reviewer()
     try:
         with connect_read_only(path) as conn, explained(path):
             audit.refuse_harmful(conn, path)

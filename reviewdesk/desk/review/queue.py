@@ -158,7 +158,8 @@ def _from_the_start(desk: QueueFile, run: Run, kept: Filter, order: str) -> arra
         return None
     held = desk.columns.read(desk, run, names & LABELS)
     known = [name for name in names if name in held.columns]
-    missing, found = sorted(names.difference(known)), array("q")
+    missing = sorted(names.difference(known))
+    found = array("q")
     for start, end in pairwise(_STRETCHES if missing else ()):
         given = queue.first_keys(desk.conn, _place(held), order, end)[start:]
         read = queue.read_rows(desk.conn, run.key, given, missing)
@@ -184,7 +185,8 @@ class _Query:
         given = any(term.kind in _GIVEN for term in kept.terms())
         apart = withheld(desk) if given else NOTHING
         context = FilterContext(desk.conn, _place(held), desk.reviewer, apart, held.memo)
-        self._facts, self._order = RunFacts(held, partial(matching, context)), order
+        self._facts = RunFacts(held, partial(matching, context))
+        self._order = order
         self._mask = mask_of(self._facts, kept)
 
     def keys(self, most: int | None = None) -> array[int]:

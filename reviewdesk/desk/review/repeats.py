@@ -51,7 +51,9 @@ class WorkLog:
     """
 
     def __init__(self, desk: Desk, run: Run, share: float = 0) -> None:
-        self.run, self._desk, self._seq = run, desk, 0
+        self.run = run
+        self._desk = desk
+        self._seq = 0
         self._draw = RepeatDraw(_seed(desk, run), share)
         self._actions: dict[int, list[WorkEvent]] = {}
         self._of_item: dict[bytes, list[WorkEvent]] = {}
@@ -65,7 +67,8 @@ class WorkLog:
 
     def read(self) -> set[bytes]:
         """Read the new events; return the items whose repeats they may concern."""
-        desk, before = self._desk, self._seq
+        desk = self._desk
+        before = self._seq
         self._seq = last_seq(desk.conn, desk.reviewer)
         touched: set[bytes] = set()
         if self._seq > before:
@@ -108,7 +111,8 @@ class WorkLog:
 
         Each is its content's hash and its verdict's key; the one that waits longest comes first.
         """
-        count, last = len(self._labels), self._after[-1:]
+        count = len(self._labels)
+        last = self._after[-1:]
         rest = count - bisect_left(self._labels, last[0]) if last else count + 1
         for item in self._draw.due(rest):
             first = _newest_label(self._of_item[item])
@@ -120,8 +124,10 @@ class WorkLog:
         """Return an item as it came back, ``None`` if it did not."""
         if not (all_ := self._came.get(item)):
             return None
-        came, log = all_[-1], self._of_item.get(item, [])
-        first, keys = _newest_label(log, came.key), self._keys(item)
+        came = all_[-1]
+        log = self._of_item.get(item, [])
+        first = _newest_label(log, came.key)
+        keys = self._keys(item)
         if first is None or first.verdict not in keys:
             return None
         later = [event for event in log if event.key > came.key]

@@ -194,10 +194,8 @@ def read(desk: Desk, path: Path) -> UnsavedFile:
     try:
         given = _object(_text(path))
         edits = _edits(desk, given)
-        last, keys = (
-            str(given.get("last", "")),
-            frozenset(one["facts"][ONCE] for one in given["edits"]),
-        )
+        last = str(given.get("last", ""))
+        keys = frozenset(one["facts"][ONCE] for one in given["edits"])
     except OSError as error:
         raise DeskError(f"{path}: {(error.strerror or str(error)).lower()}", _HINT) from error
     except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
@@ -242,7 +240,9 @@ def _object(text: str) -> Any:
 
 
 def _edit(desk: Desk, given: Mapping[str, Any]) -> UnsavedEdit:
-    kind, facts, at = given["kind"], given["facts"], datetime.fromisoformat(given["at"])
+    kind = given["kind"]
+    facts = given["facts"]
+    at = datetime.fromisoformat(given["at"])
     kinds = {**_FACTS[kind], ONCE: str}
     if not {ONCE, *filter(None, [_NEEDED.get(kind)])} <= facts.keys() <= kinds.keys():
         raise ValueError(f"holds a {kind} with other facts than it has")
