@@ -122,6 +122,14 @@ def spent(conn: sqlite3.Connection, plans: Sequence[int]) -> float:
     return float(sum(row["usd"] for row in rows))
 
 
+def unbooked(conn: sqlite3.Connection, plan: int) -> list[dict[str, Any]]:
+    """Return the replies to a plan without a cost, as versions before ``add_reply_costs`` wrote."""
+    query = """SELECT call, attempt, nonce, at, ms, status, body, headers, problem FROM replies
+               WHERE plan = ? AND usd IS NULL ORDER BY key"""
+    rows = conn.execute(query, (plan,))
+    return [{**dict(row), "headers": json.loads(row["headers"])} for row in rows]
+
+
 def of_word(conn: sqlite3.Connection, word: str) -> list[Event]:
     """Return the events of the whole run whose events share a word, the oldest first."""
     rows = conn.execute(
