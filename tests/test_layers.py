@@ -49,7 +49,6 @@ NUMPY = {
     "domain/query/places.py",
     "domain/query/run_columns.py",
     "domain/run/columns.py",
-    "domain/run/counting.py",
     "domain/run/ids.py",
     "domain/run/stats_counter.py",
     "domain/run/tally.py",

@@ -90,7 +90,8 @@ def test_the_first_screen_of_the_app_loads_no_statistics_and_no_dialogs(path: Pa
     loaded, dataclasses, strip = json.loads(made.stdout.splitlines()[-1])
     loaded, dataclasses = set(loaded), set(dataclasses)
     assert strip == 1
-    assert not {"numpy", "pydantic", "httpx", "jinja2", "sqlite_utils"} & loaded
+    # Numpy is loaded: the item in front is assessed by the columns that whole runs are.
+    assert not {"pydantic", "httpx", "jinja2", "sqlite_utils"} & loaded
     screens = {name for name in loaded if name.startswith("reviewdesk.app.screens.")}
     assert screens == {f"reviewdesk.app.screens.{name}" for name in ("base", "review")}
     assert sum(name.startswith("reviewdesk.") for name in loaded) <= 245
