@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import dataclasses
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,8 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-
-from msgspec.structs import replace
 
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror
@@ -87,7 +86,7 @@ async def measured(url: str, cases: int, concurrency: int, latency: float) -> No
         f"{reached:.1f} calls a second, {reached * latency / concurrency:.1%} of what is possible"
     )
     one = [
-        await timed(calls_for(case, replace(spec, jurors=spec.jurors[:1])), asking)
+        await timed(calls_for(case, dataclasses.replace(spec, jurors=spec.jurors[:1])), asking)
         for case in invented(ITEMS)
     ]
     five = [await timed(calls_for(case, spec), asking) for case in invented(ITEMS)]

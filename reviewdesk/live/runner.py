@@ -47,106 +47,6 @@ MAX_HEADER: Final = 200
 """The most characters kept of a header's value."""
 
 
-@dataclass(slots=True, eq=False)
-class Attempts:
-    """One call, the attempts that were made of it, and what is left of its deadline."""
-
-    call: Call
-    state: JurorState
-    asking: CallSession
-    trying: Trying
-    count: int = 0
-    last: Exchange | None = None
-    _tokens: int = -1
-
-    @property
-    def tokens(self) -> int:
-        """Estimate a request's tokens, a third of its bytes and the most that may be answered.
-
-        The estimate is 0 for a juror without a rate of tokens.
-        """
-        juror = self.call.juror
-        if juror.tpm is None:
-            return 0
-        if self._tokens < 0:
-            size = len(encoded(payload(self.call, self.state.place)))
-            self._tokens = size // 3 + juror.max_tokens
-        return self._tokens
-
-    async def once(self, limit: ModelLimit, key: Key, turn: CallTurn) -> CanonicalBallot | Retry:
-        """Send one request; return the ballot, or after how long the call may be tried again."""
-        asking, state, call = self.asking, self.state, self.call
-        dropped = asking.dropped(state.place, call.juror.model)
-        sent = optional(call, state.place) - dropped
-        if self.last is None:
-            await asking.paced()
-        exchange = self.last = await self._exchange(key, dropped)
-        found = reply_or_fault(exchange, state.place.wire)
-        if pause := limit.note(turn, exchange, found):
-            asking.paused(state, pause)
-        step = self.trying.next_attempt(exchange, found, sent, asking.clock)
-        if step is not None and step.refused is not None:
-            asking.drop(state.place, call.juror.model, step.refused)
-        else:
-            self._note(exchange, found if isinstance(found, Fault) else None)
-        self.count += 1
-        return step or ballot_of(call, exchange, self._redactor)
-
-    def failed(self, fault: Fault) -> CanonicalBallot:
-        """Return the ballot of a call that is not tried again, with what its last attempt gave."""
-        hidden = self._redactor
-        fault = Fault(fault.status, fault.kind, hidden.text(fault.message))
-        if self.last is None:
-            return failed(self.call, fault, self.asking.at())
-        ballot = ballot_of(self.call, self.last, hidden)
-        return {**ballot, "error": {"type": fault.kind, "message": fault.message}}
-
-    @property
-    def _redactor(self) -> Redactor:
-        return self.asking.hiding(None)
-
-    def _note(self, exchange: Exchange, fault: Fault | None) -> None:
-        now = self.asking.clock.monotonic()
-        sent = now - exchange.ms / 1000
-        if stop := self.state.breaker.note(exchange.status, fault, sent, now):
-            self.asking.stop(self.state, stop)
-
-    async def _exchange(self, key: Key, dropped: frozenset[str]) -> Exchange:
-        clock, place = self.asking.clock, self.state.place
-        seconds = min(self.call.juror.timeout, self.trying.left)
-        started, least = clock.monotonic(), 0.0
-        response, problem = None, None
-        try:
-            async with asyncio.timeout(seconds):
-                sent = request(self.call, place, key, dropped)
-                response = await self.asking.transport.send(sent)
-        except TransportError as failure:
-            problem = f"{failure.kind}: {failure.message}"
-        except TimeoutError:
-            problem, least = f"timeout: no answer within {round(seconds, 1):g} s", seconds
-        self.trying.spent += max(clock.monotonic() - started, least)
-        if response is not None:
-            unsent = optional(self.call, place) & dropped & _SAID
-            problem = f"{LEFT_OUT}{' '.join(sorted(unsent))}" if unsent else None
-        return self._stored(started, response, problem)
-
-    def _stored(self, started: float, response: Response | None, problem: str | None) -> Exchange:
-        hidden = self._redactor
-        exchange = Exchange(
-            call=self.call.key,
-            attempt=self.count,
-            nonce=self.call.prompt.nonce,
-            at=self.asking.at(),
-            ms=1000 * (self.asking.clock.monotonic() - started),
-            status=response.status if response else None,
-            body=_body(response, hidden) if response else "",
-            headers=hidden.headers(response.headers, MAX_HEADER) if response else {},
-            problem=hidden.text(problem) if problem else None,
-        )
-        self.asking.keep(self.call, exchange)
-        return exchange
-
-
 def _body(response: Response, hidden: Redactor) -> str:
     """Return a successful reply in full, and only the beginning of any other body.
 
@@ -190,7 +90,7 @@ class _Queue(Generic[T]):
 
     def put(self, job: _Job[T], due: float | None = None) -> None:
         """Add a call, which is not tried before it is due."""
-        self.least = min(self.least, job.attempts.trying.left)
+        self.least = min(self.least, job.trying.left)
         if due is None:
             heapq.heappush(self.ready, (job.number, job))
         else:
@@ -206,23 +106,118 @@ class _Queue(Generic[T]):
         heapq.heapify(self.ready)
         heapq.heapify(self.later)
         rest = [job for _, job in self.ready] + [job for *_, job in self.later]
-        self.least = min((job.attempts.trying.left for job in rest), default=math.inf)
+        self.least = min((job.trying.left for job in rest), default=math.inf)
         return taken
 
 
 @dataclass(slots=True, eq=False)
 class _Job(Generic[T]):
-    """A call with what it is for; calls that were drawn first are made first."""
+    """A call with what it is for, the attempts made of it, and what is left of its deadline.
+
+    Calls that were drawn first are made first.
+    """
 
     number: int
     owner: T
-    attempts: Attempts
+    call: Call
     queue: _Queue[T]
+    asking: CallSession
+    trying: Trying
+    count: int = 0
+    last: Exchange | None = None
+    _tokens: int = -1
 
     @property
     def text(self) -> int:
         """The characters in its prompt."""
-        return len(self.attempts.call.prompt.user)
+        return len(self.call.prompt.user)
+
+    @property
+    def tokens(self) -> int:
+        """Estimate a request's tokens, a third of its bytes and the most that may be answered.
+
+        The estimate is 0 for a juror without a rate of tokens.
+        """
+        juror = self.call.juror
+        if juror.tpm is None:
+            return 0
+        if self._tokens < 0:
+            size = len(encoded(payload(self.call, self.queue.state.place)))
+            self._tokens = size // 3 + juror.max_tokens
+        return self._tokens
+
+    async def once(self, limit: ModelLimit, key: Key, turn: CallTurn) -> CanonicalBallot | Retry:
+        """Send one request; return the ballot, or after how long the call may be tried again."""
+        asking, state, call = self.asking, self.queue.state, self.call
+        dropped = asking.dropped(state.place, call.juror.model)
+        sent = optional(call, state.place) - dropped
+        if self.last is None:
+            await asking.paced()
+        exchange = self.last = await self._exchange(key, dropped)
+        found = reply_or_fault(exchange, state.place.wire)
+        if pause := limit.note(turn, exchange, found):
+            asking.paused(state, pause)
+        step = self.trying.next_attempt(exchange, found, sent, asking.clock)
+        if step is not None and step.refused is not None:
+            asking.drop(state.place, call.juror.model, step.refused)
+        else:
+            self._note(exchange, found if isinstance(found, Fault) else None)
+        self.count += 1
+        return step or ballot_of(call, exchange, self._redactor)
+
+    def failed(self, fault: Fault) -> CanonicalBallot:
+        """Return the ballot of a call that is not tried again, with what its last attempt gave."""
+        hidden = self._redactor
+        fault = Fault(fault.status, fault.kind, hidden.text(fault.message))
+        if self.last is None:
+            return failed(self.call, fault, self.asking.at())
+        ballot = ballot_of(self.call, self.last, hidden)
+        return {**ballot, "error": {"type": fault.kind, "message": fault.message}}
+
+    @property
+    def _redactor(self) -> Redactor:
+        return self.asking.hiding(None)
+
+    def _note(self, exchange: Exchange, fault: Fault | None) -> None:
+        now = self.asking.clock.monotonic()
+        sent = now - exchange.ms / 1000
+        if stop := self.queue.state.breaker.note(exchange.status, fault, sent, now):
+            self.asking.stop(self.queue.state, stop)
+
+    async def _exchange(self, key: Key, dropped: frozenset[str]) -> Exchange:
+        clock, place = self.asking.clock, self.queue.state.place
+        seconds = min(self.call.juror.timeout, self.trying.left)
+        started, least = clock.monotonic(), 0.0
+        response, problem = None, None
+        try:
+            async with asyncio.timeout(seconds):
+                sent = request(self.call, place, key, dropped)
+                response = await self.asking.transport.send(sent)
+        except TransportError as failure:
+            problem = f"{failure.kind}: {failure.message}"
+        except TimeoutError:
+            problem, least = f"timeout: no answer within {round(seconds, 1):g} s", seconds
+        self.trying.spent += max(clock.monotonic() - started, least)
+        if response is not None:
+            unsent = optional(self.call, place) & dropped & _SAID
+            problem = f"{LEFT_OUT}{' '.join(sorted(unsent))}" if unsent else None
+        return self._stored(started, response, problem)
+
+    def _stored(self, started: float, response: Response | None, problem: str | None) -> Exchange:
+        hidden = self._redactor
+        exchange = Exchange(
+            call=self.call.key,
+            attempt=self.count,
+            nonce=self.call.prompt.nonce,
+            at=self.asking.at(),
+            ms=1000 * (self.asking.clock.monotonic() - started),
+            status=response.status if response else None,
+            body=_body(response, hidden) if response else "",
+            headers=hidden.headers(response.headers, MAX_HEADER) if response else {},
+            problem=hidden.text(problem) if problem else None,
+        )
+        self.asking.keep(self.call, exchange)
+        return exchange
 
 
 class CallRunner(Generic[T]):
@@ -308,7 +303,7 @@ class CallRunner(Generic[T]):
 
     def _cast(self, job: _Job[T], ballot: CanonicalBallot) -> Cast[T]:
         self._text -= job.text
-        return job.owner, job.attempts.call, ballot
+        return job.owner, job.call, ballot
 
     def _count(self) -> int:
         return sum(map(len, self._queues.values()))
@@ -328,20 +323,20 @@ class CallRunner(Generic[T]):
                 self._asking.set_aside(state)
             if (why := state.stopped) is not None:
                 for job in queue.take(lambda _: True):
-                    yield self._cast(job, job.attempts.failed(why))
+                    yield self._cast(job, job.failed(why))
                 continue
             pause = state.limit.pause() if state.limit else None
             if pause is not None and pause.is_named and pause.left > queue.least + TICK:
                 yield from self._too_late(queue, pause)
 
     def _too_late(self, queue: _Queue[T], pause: ModelPause) -> Iterator[Cast[T]]:
-        for job in queue.take(lambda job: job.attempts.trying.left + TICK < pause.left):
-            left = job.attempts.trying.left
+        for job in queue.take(lambda job: job.trying.left + TICK < pause.left):
+            left = job.trying.left
             asked = f"{pause.model} at {queue.state.place.host} asks to wait"
             text = (
                 f"{asked} {math.ceil(pause.left)} s, and the ballot's deadline leaves {left:.0f} s"
             )
-            yield self._cast(job, job.attempts.failed(Fault(Status.ERROR, RATE_LIMITED, text)))
+            yield self._cast(job, job.failed(Fault(Status.ERROR, RATE_LIMITED, text)))
 
     # Calls that begin
 
@@ -374,8 +369,7 @@ class CallRunner(Generic[T]):
             return
         queue = self._queues.setdefault(state, _Queue(state))
         trying = Trying(self._asking.deadline(call.juror))
-        attempts = Attempts(call, state, self._asking, trying)
-        job = _Job(next(self._numbers), owner, attempts, queue)
+        job = _Job(next(self._numbers), owner, call, queue, self._asking, trying)
         self._text += job.text
         queue.put(job)
 
@@ -394,8 +388,7 @@ class CallRunner(Generic[T]):
                 continue
             if self._at_host[state.place.host] >= self._asking.per_host:
                 continue
-            attempts = job.attempts
-            found = state.limit.enter(attempts.call.juror, attempts.tokens, self._changed)
+            found = state.limit.enter(job.call.juror, job.tokens, self._changed)
             if isinstance(found, CallTurn):
                 heapq.heappop(queue.ready)
                 return job, found
@@ -409,14 +402,14 @@ class CallRunner(Generic[T]):
 
     async def _attempt(self, job: _Job[T], turn: CallTurn) -> CanonicalBallot | Retry | None:
         """Make one attempt of a call; return ``None`` if the ceiling forbids it."""
-        state, meter, call = job.queue.state, self._meter, job.attempts.call
+        state, meter, call = job.queue.state, self._meter, job.call
         if state.limit is None or state.key is None:
             raise RuntimeError(f"{state.juror.name} has no key yet")
         try:
             if not await meter.begin(call):
                 return None
             try:
-                found = await job.attempts.once(state.limit, state.key, turn)
+                found = await job.once(state.limit, state.key, turn)
             finally:
                 await meter.end(call)
         finally:
