@@ -39,11 +39,11 @@ SAMPLES = (
 MANY = 3000
 """The verdicts of a run that no session labels to its end."""
 LABELS = {
-    "p": ("pass", 0), "1": ("pass", 0), "P": ("pass", 1),
-    "f": ("fail", 0), "2": ("fail", 0), "F": ("fail", 1),
-    "i": ("unsure", 0), "3": ("unsure", 0), "I": ("unsure", 1),
+    "p": "pass", "1": "pass",
+    "f": "fail", "2": "fail",
+    "i": "unsure", "3": "unsure",
 }  # fmt: skip
-Pressed = list[tuple[str, int] | None]
+Pressed = list[str | None]
 """The label keys in their order; ``None`` is a key that may have given any label."""
 FUNCTION = ["\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~", "\x1b1", "\x1b2", "\x1b3", "\x1b4"]
 ARROWS = ["\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[5~", "\x1b[6~", "\x1b[H", "\x1b[F"]
@@ -165,21 +165,20 @@ class Session:
         return app.drain()
 
 
-def given(folder: Path) -> list[tuple[str, int]]:
+def given(folder: Path) -> list[str]:
     """The labels in the log, in their order."""
     conn = sqlite3.connect(folder / "desk.db")
     try:
         rows = conn.execute(
-            "SELECT label, tentative FROM label_events WHERE kind = 'label' AND reviewer = ?"
-            " ORDER BY key",
+            "SELECT label FROM label_events WHERE kind = 'label' AND reviewer = ? ORDER BY key",
             (REVIEWER,),
         )
-        return [(row[0], row[1]) for row in rows]
+        return [row[0] for row in rows]
     finally:
         conn.close()
 
 
-def strays(labels: list[tuple[str, int]], pressed: Pressed) -> int:
+def strays(labels: list[str], pressed: Pressed) -> int:
     """How many labels no key gave: those that do not follow, in order, from the keys."""
     keys, missing = iter(pressed), 0
     for label in labels:

@@ -286,6 +286,11 @@ def _checked_keys(
     places: _Places,
 ) -> tuple[str, ...]:
     """Return the keys that the settings give an action, each of them checked by itself."""
+    if action == "pace" or action.startswith("tentative."):
+        problem = (
+            f"{action} is gone: the header tells the time left, and tags mark what to come back to"
+        )
+        raise places.error(action, problem, "Take the line out.")
     if action not in defaults:
         hint = near(action, defaults, "reviewdesk config --example lists the actions.")
         raise places.error(action, f"there is no action {quoted(action)}", hint)

@@ -174,6 +174,11 @@ def test_an_action_keeps_the_dialog_key_that_is_its_own() -> None:
     assert keymap(copy=["ctrl+c"], quit_anywhere=["ctrl+q"]) == keymap()
 
 
+@pytest.mark.parametrize("name", ["tentative.pass", "pace"])
+def test_a_key_of_a_retired_action_says_what_to_do(name: str) -> None:
+    assert refusal({name: ["P"]}).endswith("Take the line out.")
+
+
 def test_the_line_of_the_file_is_told(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text('[keys]\nundo = "z"\n"defer" = "p"\n', encoding="utf-8")
