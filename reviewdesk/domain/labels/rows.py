@@ -1,15 +1,13 @@
-"""One labelled verdict of a run, and the calibration row that it gives; no numpy."""
+"""One labelled verdict of a run, and how sure the panel was of it; no numpy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from reviewdesk.domain.labels.sampling import NOT_STATED, Decided, LabelledVerdict
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.stats.counters import CalibrationRow
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 
@@ -110,22 +108,3 @@ def chosen_source(figures: RunFigures, source: str | None) -> str:
     if source not in SOURCES:
         raise UsageError(f"no confidence source {source!r}", f"One of {', '.join(SOURCES)}.")
     return source
-
-
-def rows_of(
-    verdicts: Sequence[LabelledRow], source: str, *, scores_stated: bool
-) -> tuple[CalibrationRow, ...]:
-    """Return the rows of the labelled verdicts on one content, each an equal share of its label."""
-    found = [row_of(one, source, scores_stated=scores_stated) for one in verdicts]
-    rows = [row for row in found if row is not None]
-    if len(rows) < 2:
-        return tuple(rows)
-    return tuple(replace(row, share=1 / len(rows)) for row in rows)
-
-
-def row_of(verdict: LabelledRow, source: str, *, scores_stated: bool) -> CalibrationRow | None:
-    """Return the row of a labelled verdict; ``None`` unless it is decided and has a confidence."""
-    sure = confidence(verdict, source, scores_stated=scores_stated) if verdict.decided else None
-    if sure is None:
-        return None
-    return CalibrationRow(sure, verdict.correct, verdict.decision is Decision.PASS)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, chosen_source, row_of
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, chosen_source, confidence
 from reviewdesk.domain.labels.sampling import Weighing, decided_strata, decided_verdicts, weigh
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows
@@ -17,6 +17,7 @@ from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import CELLS, RIGHT, WRONG, Cells
 from reviewdesk.domain.stats.figures import ALONE, Effect, LabelSpread, Part, Target
 from reviewdesk.domain.stats.stratified import Voted, pass_part, right_part
+from reviewdesk.domain.verdict import Decision
 
 
 @dataclass(frozen=True)
@@ -128,18 +129,21 @@ def make_rows(
     """Build the rows behind every figure; ``source`` replaces the run's own confidence mapping."""
     source = chosen_source(figures, source)
     weighing = weigh([verdict.place for verdict in labelled], figures.sizes, figures.decided)
-    found = [row_of(one, source, scores_stated=figures.scores_stated) for one in labelled]
-    rows = [row for row in found if row is not None]
-    kept = [place for place, row in enumerate(found) if row is not None]
+    sure = [
+        confidence(one, source, scores_stated=figures.scores_stated) if one.decided else None
+        for one in labelled
+    ]
+    kept = [place for place, value in enumerate(sure) if value is not None]
+    verdicts = [labelled[place] for place in kept]
     return LabelledRows(
         labelled=labelled,
         figures=figures,
-        verdicts=[labelled[place] for place in kept],
+        verdicts=verdicts,
         rows=Rows.of(
-            [row.confidence for row in rows],
-            [row.correct for row in rows],
-            passed=[row.passed for row in rows],
-            content=[labelled[place].place.content or labelled[place].place.unit for place in kept],
+            [value for value in sure if value is not None],
+            [one.correct for one in verdicts],
+            passed=[one.decision is Decision.PASS for one in verdicts],
+            content=[one.place.content or one.place.unit for one in verdicts],
         ),
         weights=[weighing.weights[place] for place in kept],
         weighing=weighing,

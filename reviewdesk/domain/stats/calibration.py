@@ -133,7 +133,7 @@ def _check_bounds(name: str, column: Floats, fine: Bools, hint: str) -> None:
 
 
 def bin_index(confidence: Floats) -> npt.NDArray[np.int64]:
-    """Return the bin of each confidence, see ``CalibrationRow.bin``."""
+    """Return the bin of each confidence, ten of equal width: ``min(floor(10c + 1e-9), 9)``."""
     return np.minimum(np.floor(confidence * BINS + EDGE), BINS - 1).astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Counts and sums over labelled rows, kept row by row without numpy, and figures from them."""
+"""Counts and sums over labelled rows, and figures from them; no numpy."""
 
 from __future__ import annotations
 
@@ -6,37 +6,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from msgspec import Struct
-
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import CELLS, Cells
 
 BINS, EDGE = 10, 1e-9
 """The bins of confidence, and the share of one by which a confidence may miss its lower edge."""
-
-
-class CalibrationRow(Struct, frozen=True):
-    """One labelled verdict: the judge's confidence, whether it was right, whether it passed.
-
-    ``share`` is how much of a label it is: the reciprocal of the rows on its content.
-    """
-
-    confidence: float
-    correct: bool
-    passed: bool
-    share: float = 1.0
-
-    @property
-    def cell(self) -> int:
-        """The row's cell of the confusion, as an index into ``CELLS``."""
-        return (0 if self.passed else 2) if self.correct else (3 if self.passed else 1)
-
-    @property
-    def bin(self) -> int:
-        """The row's bin of confidence: ten of equal width, ``min(floor(10c + 1e-9), 9)``."""
-        return min(math.floor(self.confidence * BINS + EDGE), BINS - 1)
-
-
 _MASS, _SQUARES, _OFF, _RIGHT, _LOSS, _CELLS = range(6)
 _BINS = _CELLS + len(CELLS)
 _PLACES = _BINS + BINS
@@ -46,10 +20,7 @@ _PLACES = _BINS + BINS
 class Counters:
     """Counts and weighted sums over labelled rows, and the figures that follow from them.
 
-    ``calibration.counters_of`` fills them from columns, ``move`` row by row, ``blend`` from strata.
-    Every sum carries its rounding error, so that removing a row undoes what adding it did. A
-    stratum is counted at weight 1 and weighted by ``blend``, so that a label that changes the
-    weight of its whole stratum needs no pass over the stratum.
+    ``calibration.counters_of`` fills them from columns, ``blend`` from strata.
     """
 
     decided: bool = True
@@ -64,7 +35,6 @@ class Counters:
 
     A cell's sum is its weight, a bin's that of confidence less right.
     """
-    errors: list[float] = field(default_factory=lambda: [0.0] * _PLACES)
 
     @staticmethod
     def blend(parts: Iterable[tuple[Counters, float]]) -> Counters:
@@ -72,34 +42,12 @@ class Counters:
         made, columns = Counters(), []
         for one, factor in parts:
             made.counts = [a + b for a, b in zip(made.counts, one.counts, strict=True)]
-            column = [(s + e) * factor for s, e in zip(one.sums, one.errors, strict=True)]
+            column = [total * factor for total in one.sums]
             column[_SQUARES] *= factor
             columns.append(column)
         if columns:
             made.sums = [math.fsum(places) for places in zip(*columns, strict=True)]
         return made
-
-    def move(self, row: CalibrationRow | None, sign: int = 1) -> None:
-        """Add a row at weight 1, or remove it with ``sign`` -1; ``None`` is no row."""
-        if row is None:
-            return
-        off, cell = row.confidence - row.correct, row.cell
-        self.counts[0] += sign * row.share
-        self.counts[1 + cell] += sign * row.share
-        for place, value in (
-            (_OFF, sign * off),
-            (_LOSS, sign * off * off),
-            (_BINS + row.bin, sign * off),
-        ):
-            # Source: Neumaier 1974.
-            before = self.sums[place]
-            self.sums[place] = after = before + value
-            large, small = (before, value) if abs(before) >= abs(value) else (value, before)
-            self.errors[place] += (large - after) + small
-        for place in (_MASS, _CELLS + cell):
-            self.sums[place] += sign
-        self.sums[_SQUARES] += sign / row.share
-        self.sums[_RIGHT] += sign * row.correct
 
     @property
     def n(self) -> int:
@@ -112,7 +60,7 @@ class Counters:
 
         The weight of a label is the sum of those of its rows.
         """
-        squares = self._total(_SQUARES)
+        squares = self.sums[_SQUARES]
         return self._mass**2 / squares if squares > 0 else None
 
     @property
@@ -121,8 +69,7 @@ class Counters:
 
         0.0 without rows. Source: the judge calibration document.
         """
-        bins = zip(self.sums[_BINS:], self.errors[_BINS:], strict=True)
-        off = math.fsum(abs(total + error) for total, error in bins)
+        off = math.fsum(map(abs, self.sums[_BINS:]))
         return off / self._mass if self._mass > 0 else 0.0
 
     @property
@@ -179,13 +126,10 @@ class Counters:
 
     @property
     def _mass(self) -> float:
-        return self._total(_MASS) if self.n else 0.0
-
-    def _total(self, place: int) -> float:
-        return self.sums[place] + self.errors[place]
+        return self.sums[_MASS] if self.n else 0.0
 
     def _mean(self, place: int) -> float | None:
-        return self._total(place) / self._mass if self._mass > 0 else None
+        return self.sums[place] / self._mass if self._mass > 0 else None
 
 
 def whole(count: float) -> float:
