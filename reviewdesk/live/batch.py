@@ -250,8 +250,12 @@ class Batch(Generic[Q]):
         ballot whose reply is stored. A call that ``is_final`` is not made again where its stored
         exchange is no answer. Answers in the ``cache`` are stored, and cost nothing.
         """
-        self._store, self._meter, self._asking = store, meter, asking
-        self._done, self._came, self._is_final = done, came, is_final
+        self._store = store
+        self._meter = meter
+        self._asking = asking
+        self._done = done
+        self._came = came
+        self._is_final = is_final
         self._cache = cache
         self._cases: Iterator[Q] = iter(())
         self._waiting: deque[tuple[tuple[Q, CaseCalls], Call]] = deque()
@@ -268,7 +272,8 @@ class Batch(Generic[Q]):
         self._cases = iter(cases)
 
         def look() -> None:
-            self.counts.idle, self.counts.pauses = runner.idle, runner.pauses()
+            self.counts.idle = runner.idle
+            self.counts.pauses = runner.pauses()
             report(self.counts)
 
         runner = CallRunner(self._asking, self._next, self._meter, look)
@@ -309,7 +314,8 @@ class Batch(Generic[Q]):
         self._done(question, found)
 
     def _stored(self, call: Call) -> CanonicalBallot | None:
-        hidden, stored = self._asking.hiding(None), self._store.reply(call.key)
+        hidden = self._asking.hiding(None)
+        stored = self._store.reply(call.key)
         ballot = answer_of(call, stored, hidden)
         if ballot is None and self._cache is not None:
             ballot = self._from_cache(call, self._cache, hidden)
@@ -355,7 +361,8 @@ async def ask_all(
         if cache is not None:
             cache.keep(call, exchange)
 
-    transport, clock = world.transport(), world.clock
+    transport = world.transport()
+    clock = world.clock
     asking = world.session(limits, transport, keep, noted)
     batch = Batch[Q](store, meter, asking, done, came, is_final=is_final, cache=cache)
     started = clock.monotonic()

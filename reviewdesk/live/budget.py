@@ -107,7 +107,8 @@ class Meter:
 
     def __init__(self, store: ReplyStore, budget: Budget) -> None:
         """Store exchanges in ``store`` and count them against ``budget``."""
-        self._store, self._budget = store, budget
+        self._store = store
+        self._budget = budget
         self._held: dict[str, float] = {}
 
     async def begin(self, call: Call) -> bool:

@@ -55,14 +55,17 @@ class KeyEnvironment(Mapping[str, str]):
         seconds: float = SECONDS,
     ) -> None:
         """Store where keys are; nothing is run or read yet."""
-        self._variables, self._keyring, self._seconds = variables, keyring, seconds
+        self._variables = variables
+        self._keyring = keyring
+        self._seconds = seconds
         self._found: dict[str, str] = {}
         self._reading = Lock()
         self.refer(commands or {}, entries or {})
 
     def refer(self, commands: Mapping[str, Sequence[str]], entries: Mapping[str, str]) -> None:
         """Set the commands and keyring entries that references name."""
-        self._commands, self._entries = commands, entries
+        self._commands = commands
+        self._entries = entries
 
     def __repr__(self) -> str:
         """Return a text without any key."""

@@ -88,7 +88,8 @@ class _Host:
 
     def changed(self) -> None:
         """Let everybody that is held back look again."""
-        held, self.held = self.held, set()
+        held = self.held
+        self.held = set()
         for look in held:
             with suppress(RuntimeError):  # its event loop may have ended
                 look()
@@ -108,8 +109,10 @@ class ModelLimit:
 
     def __init__(self, host: str, model: str, shared: _Host, clock: Clock) -> None:
         """Start without a pause and without a limit."""
-        self.host, self.model = host, model
-        self._shared, self._clock = shared, clock
+        self.host = host
+        self.model = model
+        self._shared = shared
+        self._clock = clock
         self._rates: dict[tuple[str, str], _Rates] = {}
         self._open = 0
         self._limit = math.inf
@@ -161,7 +164,8 @@ class ModelLimit:
             self._shared.changed()
             if now + wait <= max(now, self._until):
                 return 0.0
-            self._until, self._is_named = now + wait, named == wait
+            self._until = now + wait
+            self._is_named = named == wait
             self._reason = REFUSED if is_refusal else SPENT
             self.told = found.message if isinstance(found, Fault) else "its budget is spent"
             return wait
@@ -189,7 +193,8 @@ class ModelLimit:
         """Count an answer, and return the seconds until a budget that it spent is filled again."""
         if exchange.status is None:
             return 0.0
-        self.refusing_since, self._row = None, 0
+        self.refusing_since = None
+        self._row = 0
         self._shared.refused.clear()
         if self._open + 1 > self._limit:
             self._limit += 1 / self._limit
@@ -204,7 +209,8 @@ class ModelLimit:
 
     def _rates_of(self, juror: Juror) -> _Rates:
         rates = self._rates.setdefault((juror.name, juror.model), _Rates(juror.rpm, juror.tpm))
-        rates.rpm, rates.tpm = juror.rpm, juror.tpm
+        rates.rpm = juror.rpm
+        rates.tpm = juror.tpm
         return rates
 
 
@@ -220,7 +226,8 @@ class ModelLimits:
 
     def of(self, host: str, key: str | None, model: str) -> ModelLimit:
         """Return the limit of a model at a host under a key."""
-        name, hashed = host.lower(), hashlib.sha256((key or "").encode()).digest()
+        name = host.lower()
+        hashed = hashlib.sha256((key or "").encode()).digest()
         with self._lock:
             if (name, hashed, model) not in self._models:
                 shared = self._hosts.setdefault((name, hashed), _Host())

@@ -80,8 +80,11 @@ class Survey:
         held: Collection[str] = (),
     ) -> None:
         """Count nothing yet; calls whose key is in ``held`` wait at a vendor if ``in_batch``."""
-        self._environment, self._store, self._cache = environment, store, cache
-        self._in_batch, self._held = in_batch, held
+        self._environment = environment
+        self._store = store
+        self._cache = cache
+        self._in_batch = in_batch
+        self._held = held
         self._jurors: Counter[Juror] = Counter()
         self._digest = hashlib.sha256()
         # A reference's command runs for stored replies alone: their texts may repeat the key.

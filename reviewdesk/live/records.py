@@ -163,7 +163,8 @@ def calls_for(case: Case, panel: PanelSpec, nonce: Callable[[], str] = chance) -
     A juror has a call for every sample, in both orders if the panel swaps a pair.
     """
     complete = case.under(panel.rubric)
-    slots, about = complete.slots(panel.rubric), case_key(complete)
+    slots = complete.slots(panel.rubric)
+    about = case_key(complete)
     labels = panel.counting_for(case.tags) if panel.wants_labels(case.tags) else None
     found = []
     for seat, juror in enumerate(panel.jurors):

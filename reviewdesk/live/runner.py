@@ -148,7 +148,9 @@ class _Job(Generic[T]):
 
     async def once(self, limit: ModelLimit, key: Key, turn: CallTurn) -> CanonicalBallot | Retry:
         """Send one request; return the ballot, or after how long the call may be tried again."""
-        asking, state, call = self.asking, self.queue.state, self.call
+        asking = self.asking
+        state = self.queue.state
+        call = self.call
         dropped = asking.dropped(state.place, call.juror.model)
         sent = optional(call, state.place) - dropped
         if self.last is None:
@@ -185,10 +187,13 @@ class _Job(Generic[T]):
             self.asking.stop(self.queue.state, stop)
 
     async def _exchange(self, key: Key, dropped: frozenset[str]) -> Exchange:
-        clock, place = self.asking.clock, self.queue.state.place
+        clock = self.asking.clock
+        place = self.queue.state.place
         seconds = min(self.call.juror.timeout, self.trying.left)
-        started, least = clock.monotonic(), 0.0
-        response, problem = None, None
+        started = clock.monotonic()
+        least = 0.0
+        response = None
+        problem = None
         try:
             async with asyncio.timeout(seconds):
                 sent = request(self.call, place, key, dropped)
@@ -196,7 +201,8 @@ class _Job(Generic[T]):
         except TransportError as failure:
             problem = f"{failure.kind}: {failure.message}"
         except TimeoutError:
-            problem, least = f"timeout: no answer within {round(seconds, 1):g} s", seconds
+            problem = f"timeout: no answer within {round(seconds, 1):g} s"
+            least = seconds
         self.trying.spent += max(clock.monotonic() - started, least)
         if response is not None:
             unsent = optional(self.call, place) & dropped & _SAID
@@ -236,7 +242,10 @@ class CallRunner(Generic[T]):
         for, and ``None`` if there are none, at least until another ballot was taken. ``look`` is
         called about once a second while all that is left to do is to wait.
         """
-        self._asking, self._draw, self._meter, self._look = asking, draw, meter, look
+        self._asking = asking
+        self._draw = draw
+        self._meter = meter
+        self._look = look
         self._queues: dict[JurorState, _Queue[T]] = {}
         self._running: dict[_Job[T], asyncio.Task[CanonicalBallot | Retry | None]] = {}
         self._at_host: Counter[str] = Counter()
@@ -312,12 +321,14 @@ class CallRunner(Generic[T]):
 
     def _given_up(self) -> Iterator[Cast[T]]:
         """Yield the waiting calls that will not be made, each with a ballot that says why."""
-        unasked, self._unasked = self._unasked, []
+        unasked = self._unasked
+        self._unasked = []
         yield from unasked
         for queue in list(self._queues.values()):
             if self._is_stopped or not len(queue):
                 continue
-            state, now = queue.state, self._asking.clock.monotonic()
+            state = queue.state
+            now = self._asking.clock.monotonic()
             ends = self._asking.set_aside_at(state)
             if ends is not None and ends <= now + TICK:
                 self._asking.set_aside(state)
@@ -375,14 +386,16 @@ class CallRunner(Generic[T]):
 
     def _startable(self) -> tuple[_Job[T], CallTurn] | None:
         """Take the first call that its limits let go; note when the others may be tried again."""
-        self._due, now = math.inf, self._asking.clock.monotonic()
+        self._due = math.inf
+        now = self._asking.clock.monotonic()
         for queue in self._queues.values():
             while queue.later and queue.later[0][0] <= now + TICK:
                 _, number, job = heapq.heappop(queue.later)
                 heapq.heappush(queue.ready, (number, job))
         queues = [queue for queue in self._queues.values() if queue.ready]
         for queue in sorted(queues, key=lambda queue: queue.ready[0][0]):
-            state, job = queue.state, queue.ready[0][1]
+            state = queue.state
+            job = queue.ready[0][1]
             # While many calls to a juror wait for their next attempt, no further ones begin.
             if state.limit is None or len(queue.later) >= self._asking.concurrency:
                 continue
@@ -402,7 +415,9 @@ class CallRunner(Generic[T]):
 
     async def _attempt(self, job: _Job[T], turn: CallTurn) -> CanonicalBallot | Retry | None:
         """Make one attempt of a call; return ``None`` if the ceiling forbids it."""
-        state, meter, call = job.queue.state, self._meter, job.call
+        state = job.queue.state
+        meter = self._meter
+        call = job.call
         if state.limit is None or state.key is None:
             raise RuntimeError(f"{state.juror.name} has no key yet")
         try:
@@ -423,7 +438,8 @@ class CallRunner(Generic[T]):
     async def _next(self) -> _Job[T] | None:
         """Wait for the end of an attempt, and return its call, or ``None`` at another change."""
         clock = self._asking.clock
-        began, is_idle = clock.monotonic(), not self._running
+        began = clock.monotonic()
+        is_idle = not self._running
         due = self._next_due()
         if self._look is not None and due < math.inf:
             due = min(due, began + LOOK)
@@ -452,7 +468,8 @@ class CallRunner(Generic[T]):
 
     def _ring(self, alarm: asyncio.Task[None]) -> None:
         if not alarm.cancelled() and alarm is self._alarm:
-            self._alarm, self._alarm_at = None, math.inf
+            self._alarm = None
+            self._alarm_at = math.inf
             self._news.put_nowait(None)
 
     def _changed(self) -> None:

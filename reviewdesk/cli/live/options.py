@@ -91,14 +91,17 @@ class LiveLine:
 
     def __init__(self, things: str) -> None:
         """Start without a drawn line; ``things`` says what is counted."""
-        self._things, self._next, self._drawn = things, 0.0, False
+        self._things = things
+        self._next = 0.0
+        self._drawn = False
 
     def __call__(self, progress: LiveProgress) -> None:
         """Draw the progress of the batch."""
         if progress.seconds >= self._next and sys.stderr.isatty():
             from reviewdesk.views.progress import live_text
 
-            self._next, self._drawn = progress.seconds + 0.1, True
+            self._next = progress.seconds + 0.1
+            self._drawn = True
             text = f"{self._things} {live_text(progress)}"
             click.echo(f"\r\x1b[2K{text}", nl=False, err=True)
 

@@ -146,5 +146,6 @@ def _ballot_line(ballot: CanonicalBallot) -> str:
     from reviewdesk.cli.live.rerun import plain_ballot
 
     line = plain_ballot(ballot)
-    cost, seconds = ballot.get("cost_usd"), (ballot.get("latency_ms") or 0) / 1000
+    cost = ballot.get("cost_usd")
+    seconds = (ballot.get("latency_ms") or 0) / 1000
     return f"{line} · {seconds:.1f} s" + ("" if cost is None else f" · ${cost:.2g}")

@@ -189,7 +189,8 @@ def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
     if not _agreed(ready):
         say("nothing was sent")
         click.get_current_context().exit(ExitCode.INTERRUPTED)
-    many, line = len(ready.keys) > 1, LiveLine("verdicts")
+    many = len(ready.keys) > 1
+    line = LiveLine("verdicts")
     ends: list[RerunSummary] = []
     listener = RerunListener(_say_ballot, ended=ends.append, noted=line.note)
     if many:

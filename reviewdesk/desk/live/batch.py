@@ -137,7 +137,8 @@ def preview(
     Raises:
         PanelError: the panel or a case cannot be used.
     """
-    spec, source = read_panel(panel), open_cases(cases, stdin)
+    spec = read_panel(panel)
+    source = open_cases(cases, stdin)
     failed = {one.place for one in check_cases(read_cases(source), spec) if one.failed}
     rows = (
         row
@@ -198,7 +199,8 @@ class BatchRun:
             Cancelled: the user refused.
             JournalError: another process is at work on the run.
         """
-        order, panel = self.order, self.panel
+        order = self.order
+        panel = self.panel
         places = _panel_hosts(panel, self.world.environment)
         unpriced = [juror.name for juror in panel.jurors if juror.price is None]
         if order.max_cost is not None and unpriced:
@@ -231,7 +233,9 @@ class BatchRun:
         return Path(self.order.report).expanduser()
 
     def _survey(self, places: ConsentPlan) -> None:
-        order, panel, journal = self.order, self.panel, self._journal
+        order = self.order
+        panel = self.panel
+        journal = self._journal
         waiting = {} if journal is None else journal.batches
         self._in_batches = order.in_batches or bool(waiting)
         found = Survey(
@@ -274,7 +278,9 @@ class BatchRun:
             CeilingError: the next call might exceed the ceiling; the replies so far are stored.
             CallsPendingError: calls wait at vendors, so that there is no report yet.
         """
-        order, panel, journal = self.order, self.panel, self._journal
+        order = self.order
+        panel = self.panel
+        journal = self._journal
         held = self._commit()
         if self._in_batches and journal is not None:
             await self._exchange_batches(journal)
@@ -334,7 +340,9 @@ class BatchRun:
             yield PendingCase(place, case, self.panel, self._checked.get(place, passed))
 
     def _commit(self) -> CommitTimes:
-        panel, journal, plan = self.panel, self._journal, self._plan
+        panel = self.panel
+        journal = self._journal
+        plan = self._plan
         if journal is None:
             return CommitTimes(None, "", self.world.clock.now().isoformat(timespec="milliseconds"))
         consent = {} if plan is None or not plan.calls else {

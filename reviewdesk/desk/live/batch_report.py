@@ -60,13 +60,18 @@ class Results:
         report: str,
     ) -> None:
         """Start with all counts at 0; ``put`` receives each verdict with the place of its case."""
-        self._panel, self._held, self._put = panel, held, put
+        self._panel = panel
+        self._held = held
+        self._put = put
         self._unverified = self._unsettled = 0
         self.summary = BatchSummary(report)
 
     def take(self, pending: PendingCase, found: CaseCalls) -> None:
         """Make the verdict of a finished case, pass it on and count it."""
-        case, checks, held, figures = pending.case, pending.checks, self._held, self.summary
+        case = pending.case
+        checks = pending.checks
+        held = self._held
+        figures = self.summary
         if pending.failed:
             figures.failed_checks += 1
             body = failed_check_body(case, self._panel, checks)
@@ -103,7 +108,8 @@ class Results:
         if self._unsettled:
             return f"{self._unsettled} verdicts stopped early, and their decision could still turn"
         turnouts = self.summary.turnouts
-        lost, ballots = turnouts.failed, turnouts.ballots
+        lost = turnouts.failed
+        ballots = turnouts.ballots
         if not allowed.is_passed(lost, ballots):
             return None
         if lost == ballots:
@@ -118,7 +124,8 @@ class Results:
 
 def header(name: str, panel: PanelSpec, held: CommitTimes, cases: str) -> dict[str, Any]:
     """Return the report without its verdicts."""
-    rule, strategy = panel.rule, panel.strategy_for(())
+    rule = panel.rule
+    strategy = panel.strategy_for(())
     defaults = shape(rule, "threshold quorum", strategy=strategy)
     defaults |= shape(rule, "trim_fraction=trim", weights=dict(rule.weights) or None)
     return {

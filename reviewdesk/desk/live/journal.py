@@ -236,7 +236,8 @@ class ReportJournal(DeskJournal):
         Raises:
             JournalError: it is damaged.
         """
-        desk, batches = self.desk, dict[str, VendorBatch]()
+        desk = self.desk
+        batches = dict[str, VendorBatch]()
         with writing(desk.conn, desk.path), old.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 if not line.endswith(b"\n"):

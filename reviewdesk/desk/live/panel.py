@@ -243,7 +243,8 @@ class Panel(PanelSpec):
         )
         text = "\n".join(map(case_key, cases))
         found = Cases("cases", lambda: iter(cases), sha256(text.encode()).hexdigest)
-        listener, store = BatchListener(told=told), Unstored(keep)
+        listener = BatchListener(told=told)
+        store = Unstored(keep)
         run = BatchRun(self, found, order, listener, world, store, kept)
         with run.begun():
             await run.ask()

@@ -140,12 +140,14 @@ def report_jurors(
     A juror whose vendor has no key, or no address here, is asked through OpenRouter if its key is
     set. A report never says where a key is sent: its words only choose among known vendors.
     """
-    jurors, notes = [], []
+    jurors = []
+    notes = []
     for ballot in ballots:
         try:
             juror, note = _reported(ballot, environment)
         except ReviewDeskError as error:
-            juror, note = None, error.message
+            juror = None
+            note = error.message
         if juror is not None:
             jurors.append(juror)
         if note:
@@ -169,12 +171,14 @@ def reachable_panel(verdict: Verdict, environment: Mapping[str, str] | None = No
     name = "the report's jurors"
     if not asked:
         try:
-            asked, lacking = from_environment(environment).spec.jurors, []
+            asked = from_environment(environment).spec.jurors
+            lacking = []
         except UsageError as error:
             keys = dict.fromkeys(key for one in named if (key := endpoint(one).key_env))
             hint = f"Set {' or '.join(keys)}." if keys else error.hint
             raise UsageError("no juror of the report can be asked", hint) from error
-        name, notes = "current models", ("no key of the report's jurors is set",)
+        name = "current models"
+        notes = ("no key of the report's jurors is set",)
     panel = PanelSpec(name, asked, rule_of(verdict, PLAIN_RULE))
     return PanelDraft(priced(panel), (*notes, *lacking))
 
@@ -234,7 +238,8 @@ def _juror(vendor: str, model: str) -> Juror:
 def _distinct(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
     made: dict[str, Juror] = {}
     for one in jurors:
-        name, count = one.name, 2
+        name = one.name
+        count = 2
         while name in made:
             name, count = f"{one.name} {count}", count + 1
         made[name] = dataclasses.replace(one, name=name)

@@ -238,7 +238,8 @@ class ReadyRerun:
     @property
     def consent_facts(self) -> dict[str, Any]:
         """What the person is shown and agrees to, as events keep it."""
-        planned, first = self.plan, self.first
+        planned = self.plan
+        first = self.first
         return {
             "rule": first.seats.panel.rule_body(first.case.rubric, first.case.tags),
             "hosts": [host.name for host in planned.hosts],

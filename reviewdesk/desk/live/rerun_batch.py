@@ -95,7 +95,8 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
 
     A re-run that is continued has its plans, so that the consent alone is added.
     """
-    desk, consent = journal.desk, _consent(journal, ready)
+    desk = journal.desk
+    consent = _consent(journal, ready)
     if ready.resumes is not None:
         with writing(desk.conn, desk.path):
             events.append(desk.conn, desk.reviewer, [consent])
@@ -114,7 +115,8 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
 
 
 def _plan(journal: DeskJournal, ready: ReadyRerun, key: int) -> NewEvent:
-    one, desk = ready.prepared(journal.desk, key), journal.desk
+    one = ready.prepared(journal.desk, key)
+    desk = journal.desk
     told = dict(journal.about)
     if len(ready.keys) == 1:
         jurors = [seat_body(juror) for juror in one.seats.asked.values()]
@@ -124,7 +126,8 @@ def _plan(journal: DeskJournal, ready: ReadyRerun, key: int) -> NewEvent:
 
 
 def _consent(journal: DeskJournal, ready: ReadyRerun) -> NewEvent:
-    order, resumes = ready.order, ready.resumes
+    order = ready.order
+    resumes = ready.resumes
     about: dict[str, Any] = {
         **journal.about,
         "left": len(ready.keys),
@@ -155,7 +158,8 @@ def _finish(
     It is stopped if fewer jurors ``answered`` than were asked.
     """
     journal.draw(one.calls, None)
-    stopped, key = answered < len(one.calls), one.item.row.key
+    stopped = answered < len(one.calls)
+    key = one.item.row.key
     facts: dict[str, Any] = {**journal.about, "plan": plan, "stopped": stopped}
     if body is not None:
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
@@ -190,7 +194,8 @@ class _Run:
 
     async def ask(self, world: World) -> RerunSummary:
         """Make the calls that no stored reply answers, and store the verdicts as they come."""
-        budget, summary = self.budget, self.summary
+        budget = self.budget
+        summary = self.summary
         try:
             await ask_all(
                 self._drawn(), self.journal, budget, self.ready.order, world,
@@ -238,7 +243,8 @@ class _Run:
         self.summary.done[key] = RerunDecision(plan, one.item.assessment.decision, made)
 
     def _end(self) -> None:
-        summary, ceiling = self.summary, self.budget.closed
+        summary = self.summary
+        ceiling = self.budget.closed
         if summary.verdicts == 1 and not summary.done and not ceiling:
             one = self.ready.prepared(self.journal.desk, self.ready.keys[0])
             if self.ballots:
@@ -247,7 +253,8 @@ class _Run:
                 _finish(self.journal, one, self.plans[one.item.row.key], None, 0)
         is_over = summary.verdicts == 1 and not ceiling
         summary.left = left = 0 if is_over else summary.verdicts - len(summary.done)
-        done, flips = len(summary.done), dict(summary.flips)
+        done = len(summary.done)
+        flips = dict(summary.flips)
         facts = {"left": left, "done": done, "flips": flips, "stopped": left > 0}
         self.journal.append("rerun_ended", facts, self.ready.first.item.run.hash)
         self.listener.ended(summary)

@@ -63,7 +63,8 @@ def _rerun(verdict: Verdict, about: Mapping[str, Any], truth: str | None, *, fil
     # Imported here because it loads numpy.
     from reviewdesk.domain.assessment.assess import assess
 
-    found, provenance = assess(verdict), verdict.body.get("provenance") or {}
+    found = assess(verdict)
+    provenance = verdict.body.get("provenance") or {}
     scope = about.get("scope")
     return Rerun(
         at=about.get("at") or provenance.get("committed_at"),

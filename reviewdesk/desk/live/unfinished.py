@@ -90,7 +90,8 @@ class UnfinishedRerun(Struct, frozen=True):
     @property
     def facts(self) -> RerunExtent:
         """Who was asked about what, and how much of it is left since when."""
-        wish, panel = self.wish, str(self.event.detail["panel"])
+        wish = self.wish
+        panel = str(self.event.detail["panel"])
         return RerunExtent(
             wish.scope, wish.juror, panel, self.of, self.shown,
             left=self.left, at=self.event.at,
@@ -115,7 +116,8 @@ def unfinished(desk: Desk) -> list[UnfinishedRerun]:
             end = ends.get(batch)
             if end is not None and not end.detail["left"]:
                 continue
-            first, newest = agreed[0], agreed[-1]
+            first = agreed[0]
+            newest = agreed[-1]
             left = sum(not one.done for one in reruns.planned(desk.conn, first))
             stopped = end is not None and end.seq > newest.seq
             if left and not is_held(newest, is_ended=stopped):

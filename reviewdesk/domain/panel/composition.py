@@ -135,7 +135,8 @@ def composition(spec: PanelSpec, generator: Generator | None = None) -> Composit
         )
         for juror in spec.jurors
     )
-    rule, count = spec.rule, len(seats)
+    rule = spec.rule
+    count = len(seats)
     stated = spec.strategy_for(())
     strategy = stated or (BY_REGIME.get(rule.regime) if rule.regime else None)
     borne = breakdown(count, rule.trim, rule.rounding)
@@ -159,7 +160,8 @@ def _weight(juror: Juror) -> float:
 
 
 def _cost(jurors: Sequence[Juror], breaking: int) -> Cost | None:
-    worst, typical = [], []
+    worst = []
+    typical = []
     for juror in jurors:
         if juror.price is None:
             return None

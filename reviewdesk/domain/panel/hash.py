@@ -61,7 +61,8 @@ def verdict_panel_hash(verdict: Verdict, *, without: Sequence[str] = ()) -> str:
 
     The keys ``without`` are left out as if they were not set.
     """
-    policy, own = verdict.policy, verdict.set_by_you
+    policy = verdict.policy
+    own = verdict.set_by_you
     fraction = verdict.trim.fraction
     rule = {
         "strategy": _value_from_report("strategy", policy, own),

@@ -253,7 +253,8 @@ def swapped_template(template: str | None) -> str | None:
             for slot in ("{output}", "{alternative}")
         ]
         if all(len(found) == 1 for found in places) and places[0] != places[1]:
-            one, two = places[0][0], places[1][0]
+            one = places[0][0]
+            two = places[1][0]
             blocks[one], blocks[two] = blocks[two], blocks[one]
             return joint.join(blocks)
     return None

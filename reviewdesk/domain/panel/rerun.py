@@ -231,7 +231,8 @@ def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRa
 
     A juror counts only where it was asked again and voted both times.
     """
-    asked, flips = Counter[str](), Counter[str]()
+    asked = Counter[str]()
+    flips = Counter[str]()
     for verdict, reruns in pairs:
         for change in (one for rerun in reruns for one in changes(verdict, rerun)):
             if change.asked and change.voted:
@@ -242,7 +243,8 @@ def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRa
 
 def summed_rates(found: Iterable[FlipRate]) -> tuple[FlipRate, ...]:
     """Add up the rates of the same jurors, in the order in which these first come."""
-    asked, flips = Counter[str](), Counter[str]()
+    asked = Counter[str]()
+    flips = Counter[str]()
     for one in found:
         asked[one.juror] += one.asked
         flips[one.juror] += one.flipped

@@ -156,7 +156,8 @@ def outcome(item: Item, made: Rerun) -> RerunResult:
     missing_names = set(missing(made.verdict))
     failed = sum(name in missing_names and name not in stopped_names for name in asked)
     answered = sum(name not in missing_names for name in asked)
-    before, after = item.assessment.decision, made.assessment.decision
+    before = item.assessment.decision
+    after = made.assessment.decision
     return RerunResult(before, after, len(asked), answered, failed, made.stopped)
 
 

@@ -153,7 +153,8 @@ def counts_labels(strategy: Strategy) -> bool:
 
 def rule_of(verdict: Verdict, other: PanelRule) -> PanelRule:
     """Return the rule of a verdict; ``other`` fills in what its report leaves unknown."""
-    policy, trim = verdict.policy, verdict.trim
+    policy = verdict.policy
+    trim = verdict.trim
     # A panel file's labels are for verdicts whose jurors answered by labels.
     rules = other.counting if labelled(verdict.ballots) else LabelRules()
     counting = policy.counting or rules
@@ -367,7 +368,8 @@ def _as_ballot(one: Cast) -> Ballot:
     if not isinstance(one, Mapping) or not isinstance(one.get("id"), str):
         raise UsageError(f"a ballot is {type(one).__name__}", 'Give a ballot, or {"id": ...}')
     # What a caller's mapping says is read as a report's; an error may be its words alone.
-    said, error = {**one}, one.get("error")
+    said = {**one}
+    error = one.get("error")
     if error:
         message = error.get("message") if isinstance(error, Mapping) else error
         said["error"] = {"message": str(message)}
@@ -421,7 +423,8 @@ def _juror(
 ) -> Juror:
     if not cast.model:
         raise UsageError(f"the report does not say which model {cast.id!r} is", _HINT)
-    vendor, host = _vendor(cast, vendors), settings.get("host")
+    vendor = _vendor(cast, vendors)
+    host = settings.get("host")
     if host is not None and host != vendors[vendor]:
         raise UsageError(f"{cast.id!r} was asked at another address than {vendor}'s own", _HINT)
     own = body.get("meta") or {}

@@ -67,7 +67,8 @@ class Turnouts(Struct):
             differing, pairs = flips(ballot, threshold)
             one.flips = one.flips[0] + differing, one.flips[1] + pairs
             if status.failed:
-                kind, error = kind_of_loss(ballot), ballot.get("error")
+                kind = kind_of_loss(ballot)
+                error = ballot.get("error")
                 one.why[kind] += 1
                 self.why[kind] += 1
                 message = error["message"] if error else ""

@@ -103,7 +103,8 @@ def _base_body(
     jurors: Sequence[CanonicalBallot],
     checks: Sequence[CanonicalCheck],
 ) -> CanonicalVerdict:
-    rule, strategy = panel.rule, panel.strategy_for(case.tags)
+    rule = panel.rule
+    strategy = panel.strategy_for(case.tags)
     reference = list(case.reference) if isinstance(case.reference, tuple) else case.reference
     writer = case.generator
     generator: CanonicalGenerator = {"model": writer.model, "vendor": writer.vendor}

@@ -146,7 +146,8 @@ def _encoded_forms(key: str) -> list[str]:
     for before in range(3):
         raw = b"\0" * before + key.encode()
         # Characters that also encode a neighbour of the key are left out.
-        first, last = -(-before * 8 // 6), len(raw) * 8 // 6
+        first = -(-before * 8 // 6)
+        last = len(raw) * 8 // 6
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             forms += [encode(raw).decode()[first:last]]
     return list(dict.fromkeys(forms))

@@ -40,7 +40,8 @@ _CLOSING = {"{": "}", "[": "]"}
 _ANSWERING = re.compile(r"\b(?:pass|score|verdict|kind|label)\b", re.IGNORECASE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BLANK = " \t\r\n\ufeff"
-_OPEN, _CLOSE = "<think>", "</think>"
+_OPEN = "<think>"
+_CLOSE = "</think>"
 _THOUGHTS = re.compile(rf"\A[{_BLANK}]*+(?:{_OPEN}.*?{_CLOSE}[{_BLANK}]*+)*+", re.DOTALL)
 
 
@@ -180,7 +181,8 @@ def spans(reply: str) -> Iterator[str]:
 
 
 def _end(reply: str, start: int) -> int:
-    opening, depth = reply[start], 0
+    opening = reply[start]
+    depth = 0
     for token in _TOKEN.finditer(reply, start):
         if token[0] == opening:
             depth += 1
@@ -247,7 +249,8 @@ def _answer(
     broken = breach(verdict, labels) if strict else None
     if broken is not None:
         raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"the verdict {broken}")
-    score, label = _score(verdict), _label(verdict)
+    score = _score(verdict)
+    label = _label(verdict)
     notes: list[str] = []
     if labels is not None and labels.labels:
         label, passed, withheld = _declared(verdict, label, labels)
@@ -337,7 +340,8 @@ def _declared(
         if folded(word) in DECLINING:
             return None, None, True
         raise _UnfitError(ReplyProblem.NOT_A_LABEL, labels.refusal(word))
-    meant, stated = labels.decision(label), verdict.get("pass")
+    meant = labels.decision(label)
+    stated = verdict.get("pass")
     voted = None if meant is None else meant is Decision.PASS
     if stated is not None and stated is not voted:
         shown = json.dumps(stated, default=str)[:40]

@@ -58,7 +58,9 @@ class BatchAnswer(Struct, frozen=True):
 class FileBatches:
     """OpenAI's interface: a file of requests goes up, and a file of answers comes down."""
 
-    create_path, jobs_path, place = "/batches", "/batches", "/batches/{}"
+    create_path = "/batches"
+    jobs_path = "/batches"
+    place = "/batches/{}"
     headers: Mapping[str, str] = {}
     key_header = "authorization"
     takes_file = True
@@ -93,7 +95,8 @@ class FileBatches:
 
     def job(self, found: Mapping[str, Any]) -> VendorJob:
         """Read a batch."""
-        state, errors = found.get("status"), _mapping(found.get("errors")).get("data")
+        state = found.get("status")
+        errors = _mapping(found.get("errors")).get("data")
         files = [found.get("output_file_id"), found.get("error_file_id")]
         return VendorJob(
             id=text_of(found.get("id")),
@@ -122,7 +125,8 @@ class FileBatches:
         return {"custom_id": call_id, "method": "POST", "url": "/v1/chat/completions", "body": body}
 
     def _answer(self, found: Mapping[str, Any]) -> BatchAnswer:
-        call_id, response = text_of(found.get("custom_id")), found.get("response")
+        call_id = text_of(found.get("custom_id"))
+        response = found.get("response")
         if isinstance(response, Mapping) and response.get("body"):
             status = response.get("status_code")
             return BatchAnswer(
@@ -134,7 +138,9 @@ class FileBatches:
 class MistralBatches(FileBatches):
     """Mistral's interface: files as OpenAI's, and jobs under a path of their own."""
 
-    create_path, jobs_path, place = "/batch/jobs", "/batch/jobs", "/batch/jobs/{}"
+    create_path = "/batch/jobs"
+    jobs_path = "/batch/jobs"
+    place = "/batch/jobs/{}"
     first_page = "page=0&page_size=100"
 
     def create(self, name: str, calls: Sequence[Named], file: str) -> Upload:
@@ -190,7 +196,8 @@ class AnthropicBatches(FileBatches):
 
     def job(self, found: Mapping[str, Any]) -> VendorJob:
         """Read a batch; its own address for the results is not used, as the key goes there."""
-        state, ident = found.get("processing_status"), text_of(found.get("id"))
+        state = found.get("processing_status")
+        ident = text_of(found.get("id"))
         counts = _mapping(found.get("request_counts"))
         return VendorJob(
             id=ident,
@@ -202,7 +209,8 @@ class AnthropicBatches(FileBatches):
         )
 
     def _answer(self, found: Mapping[str, Any]) -> BatchAnswer:
-        call_id, result = text_of(found.get("custom_id")), _mapping(found.get("result"))
+        call_id = text_of(found.get("custom_id"))
+        result = _mapping(found.get("result"))
         if result.get("type") == "succeeded":
             return BatchAnswer(call_id, _text(result.get("message")), 200)
         error = _mapping(result.get("error"))
@@ -212,7 +220,8 @@ class AnthropicBatches(FileBatches):
 class GeminiBatches(FileBatches):
     """Gemini's own interface: requests in the body, of its own form, and answers in the batch."""
 
-    jobs_path, place = "/batches", "/{}"
+    jobs_path = "/batches"
+    place = "/{}"
     key_header = "x-goog-api-key"
     takes_file = False
     first_page = "pageSize=100"
@@ -233,7 +242,8 @@ class GeminiBatches(FileBatches):
 
     def job(self, found: Mapping[str, Any]) -> VendorJob:
         """Read a batch, in which the answers are once it has succeeded."""
-        about, ident = _mapping(found.get("metadata")), text_of(found.get("name"))
+        about = _mapping(found.get("metadata"))
+        ident = text_of(found.get("name"))
         state = text_of(about.get("state")).rpartition("STATE_")[2]
         has_answers = state in {"SUCCEEDED", "PARTIALLY_SUCCEEDED"}
         error = _mapping(found.get("error")).get("message")

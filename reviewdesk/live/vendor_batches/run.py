@@ -68,7 +68,9 @@ class BatchClient:
 
     def __init__(self, juror: Juror, interface: FileBatches, asking: CallSession) -> None:
         """Store the parts; the key is read with each request."""
-        self._juror, self._interface, self._asking = juror, interface, asking
+        self._juror = juror
+        self._interface = interface
+        self._asking = asking
 
     async def begin(self, name: str, calls: Sequence[Named]) -> VendorJob:
         """Submit a batch, and return it as the vendor states it.
@@ -136,17 +138,21 @@ class BatchClient:
         A refusal that names a longer wait than attempts have between them is not tried again, so
         that the batches of other jurors do not wait for it.
         """
-        request, clock = await self._request(sent, limit), self._asking.clock
+        request = await self._request(sent, limit)
+        clock = self._asking.clock
         for attempt in range(1, TRIES + 1):
             try:
                 response = await self._once(request)
             except TransportError as problem:
-                kind, message, asked = problem.kind, problem.message, 0.0
+                kind = problem.kind
+                message = problem.message
+                asked = 0.0
             else:
                 if 200 <= response.status < 300:
                     return response.body.decode("utf-8", "replace")
                 asked = self._asked_wait(response)
-                kind, message = f"http_{response.status}", self._told(response)
+                kind = f"http_{response.status}"
+                message = self._told(response)
             refused = kind.startswith("http_4") and kind != "http_408"
             if is_paid and not refused and kind not in _NEVER_SENT:
                 raise TransportError(UNSURE, message)
@@ -180,7 +186,8 @@ class BatchClient:
         return f"HTTP {response.status}" + (f", {hidden}" if hidden else "")
 
     async def _request(self, sent: Upload | str, limit: int) -> Request:
-        interface, juror = self._interface, self._juror
+        interface = self._interface
+        juror = self._juror
         key = await read_key(endpoint(juror), self._asking.environment)
         if key.problem is not None:
             raise TransportError("missing_key", key.problem)
@@ -273,7 +280,9 @@ class VendorBatches:
         self, store: BatchStore, asking: CallSession, noted: Callable[[str], None] = lambda _: None
     ) -> None:
         """Send nothing yet; ``noted`` is told what becomes of each batch."""
-        self._store, self._asking, self._noted = store, asking, noted
+        self._store = store
+        self._asking = asking
+        self._noted = noted
         self._chunks: dict[int, _Chunk] = {}
         self._answers: dict[str, dict[str, BatchAnswer] | str | None] = {}
         self._ids: dict[str, str] = {}
@@ -287,7 +296,8 @@ class VendorBatches:
         Raises:
             DeskError: a batch or an answer cannot be stored.
         """
-        known, hidden = tuple(self._store.batches.values()), self._asking.hiding(None)
+        known = tuple(self._store.batches.values())
+        hidden = self._asking.hiding(None)
         self._held = {key: batch for batch in known for key in batch.nonces}
         for question in cases:
             for call in question.begin().next():
@@ -315,7 +325,8 @@ class VendorBatches:
             return
         if batch.name not in self._answers:
             self._answers[batch.name] = await self._fetch(batch, call)
-        found, nonce = self._answers[batch.name], batch.nonces[call.key]
+        found = self._answers[batch.name]
+        nonce = batch.nonces[call.key]
         if found is None:
             self.counts.waiting += 1
         elif found == _NEVER_TAKEN:
@@ -412,7 +423,8 @@ class VendorBatches:
     async def _submit(self, seat: int) -> None:
         """Submit the calls of a seat, whose batch is on disk before and after."""
         calls = list(self._chunks.pop(seat).calls.values())
-        juror, count = calls[0].juror, len(calls)
+        juror = calls[0].juror
+        count = len(calls)
         nonces = {call.key: call.prompt.nonce for call in calls}
         batch = VendorBatch(f"reviewdesk-{chance()}", juror.name, self._asking.at(), nonces)
         self._store.put_batch(batch)

@@ -197,7 +197,8 @@ def _candidate(found: Mapping[str, Any]) -> Envelope:
     said = [one for one in parts if not _mapping(one).get("thought")] if _is_list(parts) else []
     blocked = _mapping(found.get("promptFeedback")).get("blockReason")
     usage = _mapping(found.get("usageMetadata"))
-    read, thoughts = _count(usage, "promptTokenCount"), _count(usage, "thoughtsTokenCount") or 0
+    read = _count(usage, "promptTokenCount")
+    thoughts = _count(usage, "thoughtsTokenCount") or 0
     written = _count(usage, "candidatesTokenCount")
     counts = Envelope(
         tokens_in=read,
@@ -224,7 +225,8 @@ def _chat_usage(usage: Mapping[str, Any]) -> Envelope:
 
     Some endpoints leave thoughts out of ``completion_tokens``, and count them in the total alone.
     """
-    read, said = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    read = _count(usage, "prompt_tokens")
+    said = _count(usage, "completion_tokens")
     total = _count(usage, "total_tokens")
     if read is not None and said is not None and total is not None:
         said = max(said, total - read)
@@ -245,7 +247,8 @@ def _chat_usage(usage: Mapping[str, Any]) -> Envelope:
 
 
 def _message_usage(usage: Mapping[str, Any]) -> Envelope:
-    read, said = _count(usage, "input_tokens"), _count(usage, "output_tokens")
+    read = _count(usage, "input_tokens")
+    said = _count(usage, "output_tokens")
     written = _count(usage, "cache_creation_input_tokens") or 0
     cached = _count(usage, "cache_read_input_tokens") or 0
     thoughts = _count(_mapping(usage.get("output_tokens_details")), "thinking_tokens") or 0

@@ -61,7 +61,8 @@ def encoded(body: dict[str, Any]) -> bytes:
 
 def hashed(call: Call) -> bytes:
     """Return the bytes that a payload's hash is made of: address and body, without the nonce."""
-    place, nonce = endpoint(call.juror), json.dumps(call.prompt.nonce, ensure_ascii=False)[1:-1]
+    place = endpoint(call.juror)
+    nonce = json.dumps(call.prompt.nonce, ensure_ascii=False)[1:-1]
     body = encoded(payload(call, place)).replace(nonce.encode(), NONCE.encode())
     return place.url.encode() + b" " + body + b"\n"
 

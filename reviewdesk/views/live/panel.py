@@ -78,7 +78,8 @@ def _seats(seats: Sequence[PanelPlace]) -> Block:
         ]
         for one in seats
     ]
-    family, model = Column("family", right=False), Column("model", right=False)
+    family = Column("family", right=False)
+    model = Column("model", right=False)
     return table(("juror", family, "weight", "share", model), rows, "The jurors of the panel")
 
 

@@ -73,7 +73,8 @@ def running(found: OpenRerun | None) -> tuple[Section, ...]:
     if not found.alone:
         text = f"this item is among {found.verdict} that are asked about again"
         return (Section("Asking again", (Paragraph(text, Tone.NOTE),)),)
-    came, rows = list(found.came), []
+    came = list(found.came)
+    rows = []
     for name in found.asked:
         answer = next((one for one in came if one.juror == name), None)
         if answer is not None:
@@ -114,7 +115,8 @@ def reruns(item: Item, found: RerunHistory, *, whole: bool = True) -> tuple[Sect
 
 def turned(item: Item, made: Rerun) -> str:
     """Return a line about a verdict that turned over, else ""."""
-    before, after = item.assessment, made.assessment
+    before = item.assessment
+    after = made.assessment
     if not (before.decision and after.decision and flipped(before.decision, after.decision)):
         return ""
     name = outside(item.verdict.id, 200).text
@@ -167,7 +169,8 @@ def rerun(item: Item, made: Rerun, *, whole: bool = True) -> tuple[Block, ...]:
 
 
 def _outcome(item: Item, made: Rerun) -> Iterator[Words]:
-    before, after = item.assessment, made.assessment
+    before = item.assessment
+    after = made.assessment
     came = outcome(item, made)
     lead = Text("decision ", Tone.MUTED)
     if made.stopped:
