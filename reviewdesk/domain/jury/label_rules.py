@@ -170,7 +170,8 @@ def count_labels(
         seat = np.where(kinds == 1, _first(first), NOTHING)
     seat = np.where(kinds == 0, NOTHING, seat)
     given = np.take_along_axis(code, np.maximum(seat, 0)[None], axis=0)[0] if len(code) else seat
-    label = np.where(seat == NOTHING, words.code(fallback), given)
+    missed = np.where(kinds == 0, words.code(rules.fallback), words.code(fallback))
+    label = np.where(seat == NOTHING, missed, given)
     fell_back = (seat == NOTHING) & (bool(rules.labels) | (strategy is Strategy.SUPERMAJORITY))
     decision = np.where(fell_back, _INCONCLUSIVE, _outcomes(words, rules)[label])
     return LabelCount(

@@ -169,8 +169,6 @@ class Sheet(Struct, frozen=True):
     claims: Claims
     contradicts: Bools
     """The seats, ``[s, n]``, whose stated pass differs from what their score gives."""
-    own_line: Bools
-    """The seats that state a threshold of their own."""
     unscaled: Bools
     """The seats that gave only a raw number, whose scale is not known."""
     worded: Bools
@@ -247,7 +245,7 @@ def read_sheet(
     )
     return Sheet(
         bodies, facts, place, columns, labels, claims,
-        spread(ballots.contradicts, False), spread(~np.isnan(ballots.line), False),
+        spread(ballots.contradicts, False),
         spread(ballots.unscaled, False), spread(ballots.worded, False),
         _kin(bodies, keys, generator), ballots.flat,
     )  # fmt: skip
