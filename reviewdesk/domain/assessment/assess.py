@@ -19,7 +19,7 @@ from reviewdesk.domain.jury.band import BANDS
 from reviewdesk.domain.jury.label_rules import firsts, sums, vote_record
 from reviewdesk.domain.jury.panels import votes_of
 from reviewdesk.domain.jury.quorum import least_answered
-from reviewdesk.domain.jury.records import R_WG, STOPPED_EARLY, AgreementPair, LabelVote
+from reviewdesk.domain.jury.records import R_WG, STOPPED_EARLY, AgreementPair, LabelVote, Spread
 from reviewdesk.domain.jury.scores import only, trim_of
 from reviewdesk.domain.jury.stopping import sentence
 from reviewdesk.domain.jury.strategies import Rule, Votes, rule_for
@@ -55,7 +55,7 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         rule=rule,
         decision=decided(int(found.decision[0])),
         score=only(found.score),
-        pair=_pair(verdict, found),
+        pair=pair_of(verdict, found),
         same_family=shared,
         bias_warning=verdict.bias_warning
         or family.bias_warning(
@@ -126,7 +126,8 @@ def _absent(verdict: Verdict, found: Verdicts, votes: Votes) -> str | None:
     return sentence(votes.seated, int(silent[0]), int(unasked[0])) if open_[0] else None
 
 
-def _pair(verdict: Verdict, found: Verdicts) -> AgreementPair:
+def pair_of(verdict: Verdict, found: Verdicts) -> AgreementPair:
+    """Return the agreement and the band that are shown together, of a column of length one."""
     value, band, reported = found.shown
     source = AgreementSource.OURS
     metric: str | None = R_WG
@@ -141,17 +142,24 @@ def band_of(code: int) -> Band | None:
     return None if code == NOTHING else BANDS[code]
 
 
-def _closeness(verdict: Verdict, found: Verdicts) -> Closeness:
+def spread_in(found: Verdicts) -> Spread:
+    """Return our agreement of a verdict, which is a column of length one."""
     stopped = bool(found.stopped[0])
     scored, answered = int(found.panels.scores.count[0]), int(found.panels.cast.answered[0])
+    said = int(found.said[:, 0].sum())
+    n = scored if scored >= 2 or answered < 2 else answered
+    n = scored if stopped else said or n
+    return spread_of(only(found.agreement), n, STOPPED_EARLY if stopped else "single_juror")
+
+
+def _closeness(verdict: Verdict, found: Verdicts) -> Closeness:
+    stopped = bool(found.stopped[0])
     said = [folded(verdict.ballots[seat].label) for seat in np.flatnonzero(found.said[:, 0])]
     votes = [ballot.vote for ballot in verdict.ballots if ballot.vote is not None]
-    n = scored if scored >= 2 or answered < 2 else answered
-    n = scored if stopped else len(said) or n
     variance = only(found.variance)
     close = None if variance is None else max(0.0, 1 - min(variance / ADR_NULL, 1.0))
     return Closeness(
-        spread=spread_of(only(found.agreement), n, STOPPED_EARLY if stopped else "single_juror"),
+        spread=spread_in(found),
         alpha=None if stopped else unit_alpha(said or votes),
         closeness=None if stopped else close,
         sd=None if variance is None else math.sqrt(variance),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.gates.expect import Origin, Span, TargetValue, is_number
@@ -82,18 +83,29 @@ class JuryReadings:
 
         return assess(self._verdict)
 
-    @property
+    @cached_property
+    def _columns(self) -> Any:
+        # Imported here because it loads numpy.
+        from reviewdesk.domain.jury.verdicts import verdicts_of
+
+        return verdicts_of([self._verdict])
+
+    @cached_property
     def _own_spread(self) -> Spread:
-        return self._assessment.agreement.spread
+        from reviewdesk.domain.assessment.assess import spread_in
+
+        return spread_in(self._columns)
 
     @property
     def _stopped(self) -> bool:
         """Whether the panel stopped early, and its report states no agreement."""
         return not self._pair.reported and self._own_spread.reason == STOPPED_EARLY
 
-    @property
+    @cached_property
     def _pair(self) -> AgreementPair:
-        return self._assessment.pair
+        from reviewdesk.domain.assessment.assess import pair_of
+
+        return pair_of(self._verdict, self._columns)
 
     @property
     def _lacks_agreement(self) -> bool:
