@@ -16,9 +16,11 @@ from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import (
+    UNCLEAN,
     Fail,
     ImportTally,
     NonStandardJsonError,
+    decode_clean,
     decode_whole,
     failing,
     syntax_problem,
@@ -45,6 +47,8 @@ PANEL_KEYS = (
     *("jurors", "votes", "verdicts", "judges", "critics"),
     *("ballots", "judgements", "judgments", "ratings"),
 )
+_PANELS = frozenset(PANEL_KEYS)
+_HOLDER = frozenset({dict, list})
 ESCALATE = "escalate_for_review"
 _ANSWERS = frozenset(
     {"score", "pass", "passed", "verdict", "reason", "reasoning", "rationale"}
@@ -109,13 +113,13 @@ class _Search:
     def holds(self, value: Any) -> bool:
         """Return True if there is a jury in the value, at any depth."""
         if isinstance(value, list):
-            return any(self.holds(child) for child in value if isinstance(child, dict | list))
+            return any(self.holds(child) for child in value if type(child) in _HOLDER)
         if not isinstance(value, dict):
             return False
         if (known := self._held.get(id(value))) is None:
             known = (
                 ESCALATE in value
-                or any(self.holds(child) for child in value.values())
+                or any(self.holds(child) for child in value.values() if type(child) in _HOLDER)
                 or self.panel_key(value) is not None
             )
             self._held[id(value)] = known
@@ -127,7 +131,7 @@ class _Search:
         A list of models without any answer is a panel's configuration, and a list of objects that
         hold juries themselves is a list of tests.
         """
-        for key in PANEL_KEYS:
+        for key in PANEL_KEYS if not _PANELS.isdisjoint(node) else ():
             panel = node.get(key)
             if not isinstance(panel, list) or not panel:
                 continue
@@ -150,7 +154,7 @@ class _Search:
         """Yield the juries of a value; ``shell`` has the facts of an object around the panel."""
         if isinstance(node, list):
             for index, child in enumerate(node):
-                if isinstance(child, dict | list):
+                if type(child) in _HOLDER:
                     yield from self.walk(child, above, f"{pointer}/{index}", {}, listed=True)
             return
         if not isinstance(node, dict):
@@ -158,7 +162,7 @@ class _Search:
         if key := self.panel_key(node):
             yield FoundJury(node, {**shell, **node}, node[key], key, pointer, above, listed)
             return
-        children = [(key, child) for key, child in node.items() if isinstance(child, dict | list)]
+        children = [(key, child) for key, child in node.items() if type(child) in _HOLDER]
         if ESCALATE in node:
             inner = {key for key, child in children if self.holds(child)}
             if not inner:
@@ -529,6 +533,10 @@ def documents(
     data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         raise fail("", "is over 64 MiB in one JSON document", "Write it as NDJSON.")
+    value = decode_clean(data)
+    if value is not UNCLEAN:
+        yield 0, value
+        return
     text = decode_utf8(data, 0, fail)
     try:
         yield 0, decode_whole(text, tally)

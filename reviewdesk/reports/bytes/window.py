@@ -294,6 +294,17 @@ class Window(Scroll):
             where = spell_path((*path, index))
             raise self._fail(where, error.problem, error.hint) from error
 
+    def clean_run(self) -> Iterator[Any]:
+        """Step over the elements after this one, up to one that is not standard JSON."""
+        while following := self._following()[0]:
+            for one in following:
+                data = bytes(one)
+                if (value := decode_clean(data)) is UNCLEAN:
+                    return
+                gap = _GAP.match(self._text, self._at)
+                self._at = (gap.end() if gap else self._at) + len(data.decode())
+                yield value
+
     def leap(self) -> int:
         """Step over the elements after this one that are held whole, and return how many."""
         found, self._at = self._following()

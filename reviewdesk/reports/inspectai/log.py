@@ -26,6 +26,7 @@ from reviewdesk.reports.inspectai.transcript import (
     pick,
     read_events,
     read_sample,
+    read_samples,
 )
 from reviewdesk.reports.inspectai.verdicts import SampleMapper
 from reviewdesk.reports.mapping import values
@@ -140,8 +141,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         window = Window(stream, fail, tally)
         for key in window.members():
             if key == "samples" and window.peek() == "[":
-                for index in window.elements():
-                    yield read_sample(window, f"$.samples[{index}]", fail)
+                yield from read_samples(window, fail)
             else:
                 window.skip(spell_path((key,)))
 

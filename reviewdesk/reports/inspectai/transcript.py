@@ -417,6 +417,42 @@ def read_sample(window: Window, where: str, fail: Fail) -> Sample | None:
     return sample
 
 
+def read_samples(window: Window, fail: Fail) -> Iterator[Sample | None]:
+    """Yield the samples of the list at the window; most are decoded whole, and then picked from."""
+    index = 0
+    for _ in window.elements():
+        yield read_sample(window, f"$.samples[{index}]", fail)
+        index += 1
+        for value in window.clean_run():
+            index += 1
+            if not isinstance(value, dict):
+                yield None
+                continue
+            sample = Sample(_kept({key: value[key] for key in _SAMPLE if key in value}, _SAMPLE))
+            for name, text in record(value.get("attachments")).items():
+                sample.attach(name, text)
+            for event in listed(value.get("events")):
+                sample.transcript.take(_kept(event, EVENT))
+            yield sample
+
+
+def _kept(value: Any, shape: Shape) -> Any:
+    """Return the parts of a value that the shape names, as ``pick`` does."""
+    if type(shape) is dict and type(value) is dict:
+        every = shape.get(ANY)
+        found: dict[str, Any] = {}
+        for key, one in value.items():
+            wanted = None if key == OTHERS else shape.get(key, every)
+            if wanted is not None:
+                found[key] = one if wanted is KEEP else _kept(one, wanted)
+        if OTHERS in shape and (others := [key for key in value if key not in found]):
+            found[OTHERS] = others[:_MOST_OTHERS]
+        return found
+    if type(shape) is list and type(value) is list:
+        return [_kept(one, shape[0]) for one in value]
+    return value
+
+
 def read_events(window: Window, path: str, sample: Sample) -> None:
     """Read the list of events at the window into the sample's transcript."""
     for index in window.elements():

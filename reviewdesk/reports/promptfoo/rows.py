@@ -137,7 +137,7 @@ class ResultRow(Struct, frozen=True):
 def record(holder: dict[str, Any], key: str) -> dict[str, Any]:
     """Return the object under a key, or an empty one."""
     found = holder.get(key)
-    return found if isinstance(found, dict) else {}
+    return found if type(found) is dict else {}
 
 
 def is_judged(kind: str) -> bool:
@@ -244,9 +244,11 @@ def _declared_assertions(asserts: Any) -> list[dict[str, Any]]:
 
 
 def _panels(scope: AssertScope) -> list[AssertionJury]:
-    found: dict[tuple[str, str], AssertionJury] = {}
+    found: dict[tuple[str, bool, str], AssertionJury] = {}
     for part in scope.parts:
         if is_judged(part.kind):
-            key = (part.kind, json.dumps(part.value, sort_keys=True))
+            value = part.value
+            is_text = type(value) is str
+            key = (part.kind, is_text, value if is_text else json.dumps(value, sort_keys=True))
             found.setdefault(key, AssertionJury(part.kind, part.value, scope)).ballots.append(part)
     return list(found.values())

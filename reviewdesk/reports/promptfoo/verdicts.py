@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -92,22 +92,23 @@ class Provider(Struct, frozen=True):
             # A grader may be an object with one provider for texts and one for embeddings.
             stated = stated["text"]
         if isinstance(stated, str):
-            stated = {"id": stated}
+            return _provider(stated, None, False)
         if not isinstance(stated, dict):
             return Provider()
-        provider_id = stated.get("id")
-        shown = (
-            shown_address(provider_id)
-            if isinstance(provider_id, str) and provider_id.strip()
-            else None
-        )
-        label = stated.get("label")
-        label = label if isinstance(label, str) and label.strip() else None
-        model, vendor = _model(shown) if shown else (None, None)
-        if any(record(stated, "config").get(key) for key in _OWN_ADDRESS):
-            # Another host speaks the vendor's protocol, so the vendor is unknown.
-            vendor = None
-        return Provider(label or shown, model, vendor)
+        config = record(stated, "config")
+        # Another host that speaks the vendor's protocol leaves the vendor unknown.
+        elsewhere = bool(config) and any(config.get(key) for key in _OWN_ADDRESS)
+        texts = (values.filled(stated.get(key)) for key in ("id", "label"))
+        return _provider(*texts, elsewhere)
+
+
+@lru_cache(maxsize=4096)
+def _provider(provider_id: str | None, label: str | None, elsewhere: bool) -> Provider:
+    if provider_id is None or not provider_id.strip():
+        return Provider(label)
+    shown = shown_address(provider_id)
+    model, vendor = _model(shown)
+    return Provider(label or shown, model, None if elsewhere else vendor)
 
 
 def shown_address(provider_id: str) -> str:
