@@ -146,15 +146,15 @@ def number(value: Any, column: str) -> float | int | None:
     NaN, N/A and the like mean that there is no number, as an empty cell does. A text of up to 15
     digits becomes an ``int``. Booleans do not count as numbers.
     """
-    if is_missing(value):
-        return None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
+    if value is None or type(value) in {int, float}:
+        return value  # type: ignore[no-any-return]
     text = value.strip() if isinstance(value, str) else ""
-    if text.lower() in _NOT_FINITE:
-        raise CellError(column, must_be("a finite number or empty", text))
     if not _NUMBER.match(text):
-        raise CellError(column, must_be("a number or empty", value))
+        if is_missing(value):
+            return None
+        kind = "a finite number" if text.lower() in _NOT_FINITE else "a number"
+        shown = text if kind == "a finite number" else value
+        raise CellError(column, must_be(f"{kind} or empty", shown))
     if _DIGITS.match(text):
         return int(text)
     found = float(text)
@@ -165,11 +165,16 @@ def number(value: Any, column: str) -> float | int | None:
 
 def is_missing(value: Any) -> bool:
     """Return True if a cell is empty, or holds what tools write for a number that is missing."""
-    return blank(value) or (isinstance(value, str) and value.strip().lower() in _NO_VALUE)
+    if isinstance(value, str):
+        text = value.strip()
+        return not text or text.lower() in _NO_VALUE
+    return value is None
 
 
 def likely_number(value: Any) -> float | int | None:
     """Return the number in a cell, or None if there is none."""
+    if value is None:
+        return None
     try:
         return number(value, "")
     except CellError:

@@ -38,7 +38,7 @@ _SLACK = 1e-9
 _STATUSES = frozenset(Status)
 _NO_ERROR = frozenset({"false", "no", "none", "null", "0"})
 _AMOUNTS = ("latency_ms", "cost_usd")
-_COUNTS = ("tokens_in", "tokens_out")
+_NUMBERS = frozenset({*_AMOUNTS, "tokens_in", "tokens_out"})
 
 
 _LABELS = (
@@ -229,8 +229,8 @@ class BallotMaker:
         body["weight"] = weight if weight and weight > 0 else None
         if body["weight"] is None and not blank(cells.get("weight")):
             self._notes.count("a weight that is not above 0 is left out")
-        for key in _AMOUNTS + _COUNTS:
-            amount = likely_number(cells.get(key))
+        for key in cells.keys() & _NUMBERS:
+            amount = likely_number(cells[key])
             if amount is not None and amount >= 0 and (key in _AMOUNTS or amount == int(amount)):
                 body[key] = amount
         body["at"] = values.time(cells.get("at"))
