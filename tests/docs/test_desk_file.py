@@ -17,9 +17,9 @@ from reviewdesk.desk import Desk
 from reviewdesk.domain.assessment.flags import Flag, names
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Truth
-from reviewdesk.store import schema
+from reviewdesk.store import audit, runs, schema
 from tests.docs.pages import DOCS
-from tests.helpers import hide_public_views, load, open_desk, report, verdict
+from tests.helpers import load, open_desk, report, undraw_contents, verdict
 
 PAGE = (DOCS / "reference" / "desk-file.md").read_text(encoding="utf-8")
 VIEWS = ("labels", "verdicts_flat", "ballots")
@@ -79,8 +79,8 @@ def test_the_views_say_what_the_queue_says(desk: Desk) -> None:
 
 def test_a_desk_of_the_schema_before_gets_the_views_when_it_is_opened(desk: Desk) -> None:
     made = {view: columns(desk, view) for view in VIEWS}
-    hide_public_views(desk.conn)
-    desk.conn.execute(f"PRAGMA user_version = {schema.MIGRATIONS.index(schema.add_public_views)}")
+    undraw_contents(desk.conn)
+    desk.conn.execute(f"PRAGMA user_version = {schema.MIGRATIONS.index(runs.draw_contents)}")
     with closing(open_desk(desk.path)) as again:
         assert {view: columns(again, view) for view in VIEWS} == made
-        assert again.verify().ok
+        assert audit.layout_problems(again.conn) == ([], [])
