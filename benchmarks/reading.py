@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
+from reviewdesk.app.controllers.exposure import DrawnItem, SeenItems
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.seen import DrawnItem, SeenItems
 from reviewdesk.app.controllers.state import Panes
 from reviewdesk.app.keys.keymap import checked
 from reviewdesk.app.paint.item import pages, painted_item

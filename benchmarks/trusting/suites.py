@@ -61,13 +61,13 @@ WRONG = (
         "tests/store/test_log_audit.py::test_an_attack_is_detected",
     ),
     WrongProgram(
-        "the outbox is removed", "app/controllers/work/outbox.py",
+        "the outbox is removed", "app/controllers/saving.py",
         "            except BusyError:\n                pass\n",
         "            except BusyError:\n                raise\n",
         "tests/app/controllers/test_outbox.py::test_twenty_labels_wait_in_order_and_all_are_saved",
     ),
     WrongProgram(
-        "what is unsaved at the end is not kept", "app/controllers/work/unsaved.py",
+        "what is unsaved at the end is not kept", "app/controllers/undo.py",
         "            self._keep()\n", "            pass\n",
         "tests/app/controllers/test_unsaved.py",
     ),

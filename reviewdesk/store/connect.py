@@ -63,8 +63,6 @@ class ExplainedConnection(sqlite3.Connection):
     way_out = "Make file and folder writable, or use a copy: reviewdesk desk backup FILE."
     stamp: tuple[int, int] | None = None
     """Time and size of a file that is read without its log, and so may not change meanwhile."""
-    desk_id = ""
-    """The id of the desk, once it was read."""
     counted = False
     """Whether the events are known to have counters."""
     appended = 0

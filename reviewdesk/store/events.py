@@ -40,11 +40,7 @@ class NewEvent(Struct, frozen=True):
 
 def desk_id(conn: sqlite3.Connection) -> str:
     """Return the id of this desk, which is part of every chain's key."""
-    if not (found := getattr(conn, "desk_id", "")):
-        found = str(value(conn, "SELECT value FROM meta WHERE key = 'desk_id'"))
-        if isinstance(conn, ExplainedConnection):
-            conn.desk_id = found
-    return found
+    return str(value(conn, "SELECT value FROM meta WHERE key = 'desk_id'"))
 
 
 def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> list[Event]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reviewdesk.app.controllers.seen import DrawnItem
+from reviewdesk.app.controllers.exposure import DrawnItem
 from reviewdesk.app.controllers.state import ViewState
 from reviewdesk.app.paint.item import painted_item
 from reviewdesk.app.texts.layout import ItemLayout, Place, TextPassage

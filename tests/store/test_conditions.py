@@ -104,7 +104,7 @@ def kept(desk: Desk, text: str, run: str = "week 37") -> str:
         ('flip:"week 36"', "b"), ('!flip:"week 36"', "acde"), ("flip:else", ""),
         # What reviewers did: marks and deferrals are one's own, notes and labels anybody's.
         ("mark", "a"), ("!mark", "bcde"), ("note", "cd"), ("!note", "abe"),
-        ("tentative", "a"), ("!tentative", "bcde"), ("deferred", "d"), ("!deferred", "abce"),
+        ("deferred", "d"), ("!deferred", "abce"),
         # Words: a's input, c's rubric, ben's note on d.
         ("text~wheel", "acd"), ("!text~wheel", "be"), ('text~"wheel again"', "d"),
         ('text~wheel"wheels turn"', "c"), ("text~beware", "e"), ("text~nothing", ""),

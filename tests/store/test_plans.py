@@ -56,7 +56,7 @@ def run_queries(desk: Desk) -> list[str]:
 
 def test_nothing_is_read_whole_for_each_row(desk: Desk) -> None:
     queries = run_queries(desk)
-    views = ("item_marks", "item_tags", "truths", "replayed_events", "standing_events")
+    views = ("item_tags", "truths", "replayed_events", "standing_events")
     assert all(any(view in query for query in queries) for view in views)
     assert [(query, found) for query in queries if (found := scans(desk, query))] == []
 

@@ -202,7 +202,7 @@ def test_a_writer_that_waits_in_vain_says_so(path: Path) -> None:
 WAIT = """
 import sys
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review.attempts import hurry
+from reviewdesk.desk.review.edits import hurry
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import BusyError
 desk = Desk.open()

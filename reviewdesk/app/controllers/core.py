@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.claims import ItemClaims
+from reviewdesk.app.controllers.exposure import LabelGuard, SeenItems
 from reviewdesk.app.controllers.jobs import (
     BACKUP,
     FIGURES,
@@ -22,7 +23,6 @@ from reviewdesk.app.controllers.jobs import (
 )
 from reviewdesk.app.controllers.requests import Ask, Form, Request
 from reviewdesk.app.controllers.saving import Outbox
-from reviewdesk.app.controllers.seen import LabelGuard, SeenItems
 from reviewdesk.app.controllers.session import resumed
 from reviewdesk.app.controllers.state import (
     CalibrationState,

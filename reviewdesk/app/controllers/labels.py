@@ -13,9 +13,9 @@ from functools import partial
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import READ_ONLY, Core, item_to_change
+from reviewdesk.app.controllers.exposure import Unseen
 from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.controllers.saving import Write
-from reviewdesk.app.controllers.seen import Unseen
 from reviewdesk.app.controllers.state import Session
 from reviewdesk.desk.review import kept, repeats
 from reviewdesk.desk.review.edits import Edit, closing, may_close

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.seen import LabelGuard
+from reviewdesk.app.controllers.exposure import LabelGuard
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun
 from reviewdesk.desk.live.rerun import JURORS, RerunOrder

@@ -9,9 +9,9 @@ from functools import partial
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.claims import ItemClaims
+from reviewdesk.app.controllers.exposure import Exposure
 from reviewdesk.app.controllers.repeats import Repeats
 from reviewdesk.app.controllers.saving import Outbox, with_waiting
-from reviewdesk.app.controllers.seen import Exposure
 from reviewdesk.app.controllers.state import Page, SearchHits, Session, effective_order
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import kept, queue

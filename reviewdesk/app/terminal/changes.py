@@ -6,10 +6,10 @@ import os
 import re
 import selectors
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from msgspec import Struct
 from rich.cells import cell_len
 from textual import events
 from textual.app import App
@@ -66,13 +66,12 @@ class Cell(NamedTuple):
     """Whether all terminals agree where the cell is."""
 
 
-@dataclass(slots=True)
-class CellRun:
+class CellRun(Struct):
     """A row, the column where a piece of it starts, and the cells from there."""
 
     row: int
     column: int
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[Cell] = []
     plain: bool = True
     """Whether every cell is a character by itself."""
 

@@ -17,7 +17,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
-from reviewdesk.app.controllers.seen import DrawnItem
+from reviewdesk.app.controllers.exposure import DrawnItem
 from reviewdesk.app.paint.styled import Lines, Painter, cut, line
 from reviewdesk.app.texts.fold import fitting
 from reviewdesk.app.theme.inks import STOP, Ink

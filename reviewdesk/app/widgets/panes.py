@@ -8,7 +8,7 @@ from typing import TypeAlias
 from textual.geometry import Region
 from textual.strip import Strip
 
-from reviewdesk.app.controllers.seen import DrawnItem
+from reviewdesk.app.controllers.exposure import DrawnItem
 from reviewdesk.app.paint.item import PaintedItem
 from reviewdesk.app.paint.long_text import LONGEST_LINE
 from reviewdesk.app.paint.styled import Lines, Painter

@@ -11,7 +11,7 @@ from reviewdesk.domain.assessment.reasons import flag_notes, unscaled
 from reviewdesk.domain.assessment.result import Assessment, Closeness, Decisions, Values
 from reviewdesk.domain.assessment.seats import Seat, State
 from reviewdesk.domain.audit.mismatches import mismatches
-from reviewdesk.domain.audit.stated_rule import Row
+from reviewdesk.domain.audit.stated_rule import AuditedVerdict
 from reviewdesk.domain.enums import AgreementSource, Band
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.agreement import ADR_NULL, spread_of, unit_alpha
@@ -65,7 +65,7 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         degraded=_degraded_reasons(verdict, rule),
         absent=absent,
         escalation=_escalation_reasons(found, rule, absent),
-        breaches=mismatches(Row(verdict, found, 0)),
+        breaches=mismatches(AuditedVerdict(verdict, found, 0)),
         derived=(),
         label_vote=_label_vote(verdict, found, rule),
         labels=_labels(verdict, found),

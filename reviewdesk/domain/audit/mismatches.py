@@ -9,7 +9,7 @@ import numpy as np
 from reviewdesk.domain.assessment.flag_words import Breach, Mismatch
 from reviewdesk.domain.audit.stated_band import band_mismatch, escalation_mismatch
 from reviewdesk.domain.audit.stated_rule import (
-    Row,
+    AuditedVerdict,
     against_all,
     contradictions,
     decision_mismatch,
@@ -30,7 +30,7 @@ from reviewdesk.domain.run.columns import NOTHING, Bools, Ints
 from reviewdesk.domain.verdict import Strategy, Verdict
 
 
-def mismatches(row: Row) -> tuple[Mismatch, ...]:
+def mismatches(row: AuditedVerdict) -> tuple[Mismatch, ...]:
     """Return every place where the report of a verdict disagrees with its own rule."""
     verdict = row.verdict
     found = [
@@ -57,7 +57,7 @@ def breaches(found: Verdicts, read: Callable[[CanonicalVerdict], Verdict]) -> In
     """
     bits = np.where(found.rounded, int(Breach.ROUNDING), 0)
     for at in np.flatnonzero(doubtful(found)).tolist():
-        for one in mismatches(Row(read(found.sheet.bodies[at]), found, at)):
+        for one in mismatches(AuditedVerdict(read(found.sheet.bodies[at]), found, at)):
             bits[at] |= int(one.kind)
     return bits
 

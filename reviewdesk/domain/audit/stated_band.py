@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 
-from reviewdesk.domain.audit.stated_rule import Row
+from reviewdesk.domain.audit.stated_rule import AuditedVerdict
 from reviewdesk.domain.jury.agreement import (
     ADR_NULL,
     UNIFORM_NULL,
@@ -57,7 +57,7 @@ def restated(verdict: Verdict, *, labels: bool) -> float | None:
     return None
 
 
-def band_mismatch(row: Row) -> str | None:
+def band_mismatch(row: AuditedVerdict) -> str | None:
     """Return a text if the stated band is not that of the stated value, or of the ballots' r_WG."""
     verdict = row.verdict
     own = _expected_band(verdict)
@@ -71,7 +71,7 @@ def band_mismatch(row: Row) -> str | None:
     return f"band: reported {own} for {_stated_text(verdict)}, but the ballots give {given[0]}"
 
 
-def escalation_mismatch(row: Row) -> str | None:
+def escalation_mismatch(row: AuditedVerdict) -> str | None:
     """Return a text if the stated agreement contradicts the stated escalation.
 
     A low agreement must escalate. Otherwise alpha allows no escalation, and r_WG allows one on a
@@ -109,7 +109,7 @@ def _stated_text(verdict: Verdict) -> str:
     return "" if stated is None else f"{stated.metric} {stated.value:g}"
 
 
-def _ballot_bands(row: Row) -> tuple[Band, ...]:
+def _ballot_bands(row: AuditedVerdict) -> tuple[Band, ...]:
     """Return the bands that the ballots give under a stated r_WG, that of the uniform null first.
 
     The bands under other nulls are added if those nulls give the stated figure.

@@ -38,7 +38,7 @@ from reviewdesk.domain.verdict import (
 _ON_LABELS = frozenset({Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.SUPERMAJORITY})
 
 
-class Row(Struct, frozen=True):
+class AuditedVerdict(Struct, frozen=True):
     """One verdict, and its place in the columns of many."""
 
     verdict: Verdict
@@ -72,7 +72,7 @@ class Row(Struct, frozen=True):
         return [folded(self.verdict.ballots[seat].label) for seat in seats]
 
 
-def quorum_mismatch(row: Row) -> str | None:
+def quorum_mismatch(row: AuditedVerdict) -> str | None:
     """Return a text if neither all seats nor the jurors that answered give the quorum decision.
 
     Inconclusive is allowed if neither passes nor fails reach the quorum, or if the votes are even.
@@ -95,7 +95,7 @@ def quorum_mismatch(row: Row) -> str | None:
     )
 
 
-def decision_mismatch(row: Row) -> str | None:
+def decision_mismatch(row: AuditedVerdict) -> str | None:
     """Return a text if the stated rule, or the median in its place, does not give the decision.
 
     A majority may be one of the jurors that answered, and a rule on votes may count their labels.
@@ -122,14 +122,14 @@ def decision_mismatch(row: Row) -> str | None:
     return f"decision: reported {stated}, but {strategy} gives {given[0]}"
 
 
-def _own_rules(row: Row) -> list[Strategy | None]:
+def _own_rules(row: AuditedVerdict) -> list[Strategy | None]:
     """Return the rule as set and as used, and the median that an irreversible case may take."""
     asked = int(row.found.sheet.columns.strategy[row.at])
     rules = [None if asked == NOTHING else STRATEGIES[asked], row.used]
     return [*rules, Strategy.MEDIAN] if row.verdict.regime == Regime.IRREVERSIBLE else rules
 
 
-def _declared_mismatch(row: Row, counting: LabelRules) -> str | None:
+def _declared_mismatch(row: AuditedVerdict, counting: LabelRules) -> str | None:
     """Return a text if neither the counted label nor a tied one gives the decision."""
     words, sheet = row.found.words, row.found.sheet
     spelled = sheet.labels.words.spelled
@@ -142,7 +142,9 @@ def _declared_mismatch(row: Row, counting: LabelRules) -> str | None:
     return f"decision: reported {stated}, but {made.rule} gives {made.label}"
 
 
-def _vote(row: Row, strategy: Strategy | None, rules: LabelRules | None = None) -> LabelVote:
+def _vote(
+    row: AuditedVerdict, strategy: Strategy | None, rules: LabelRules | None = None
+) -> LabelVote:
     """Return the vote of the labels of one verdict under a strategy."""
     fact = row.found.sheet.facts[int(row.found.sheet.place[row.at])]
     rules = rules or fact.rules
@@ -191,7 +193,7 @@ def _label_decisions(verdict: Verdict) -> list[Decision]:
     return [Decision.PASS if vote else Decision.FAIL for vote in votes if vote is not None]
 
 
-def label_mismatch(row: Row) -> str | None:
+def label_mismatch(row: AuditedVerdict) -> str | None:
     """Return a text if the reported consensus label is not what the stated strategy gives.
 
     Any of the tied labels may have been picked, a panel that differs may have fallen back to a word
@@ -221,7 +223,7 @@ def label_mismatch(row: Row) -> str | None:
     return f"label: reported {stated}, but {found.rule} gives {found.label}"
 
 
-def same_family_mismatch(row: Row) -> str | None:
+def same_family_mismatch(row: AuditedVerdict) -> str | None:
     """Return a text if the models contradict the stated ``same_family``.
 
     A stated no is checked against the four families of the jury document, because a producer need
@@ -238,7 +240,7 @@ def same_family_mismatch(row: Row) -> str | None:
     return f"same family: reported {_yes_or_no(reported)}, but the models say {_yes_or_no(ours)}"
 
 
-def against_all(row: Row) -> str | None:
+def against_all(row: AuditedVerdict) -> str | None:
     """Return a text if a stated pass or fail has no vote, and no known rule gives it either.
 
     Votes that rest on a threshold of the user's say nothing of the report.
@@ -268,7 +270,7 @@ def contradictions(body: CanonicalVerdict) -> tuple[str, ...]:
     return tuple(show_line(one, 200) for one in listed if isinstance(one, str))[:5]
 
 
-def pass_mismatches(row: Row) -> tuple[str, ...]:
+def pass_mismatches(row: AuditedVerdict) -> tuple[str, ...]:
     """Return a text for each ballot whose pass contradicts its score.
 
     It does so at a threshold that the report states, and where it passes a score of 0 or fails a
@@ -294,7 +296,7 @@ def _yes_or_no(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def stop_mismatch(row: Row) -> str | None:
+def stop_mismatch(row: AuditedVerdict) -> str | None:
     """Return a text if a panel stopped because it had decided, and the decision could turn yet."""
     stops = own_facts(row.verdict.body).get("stop_when_decided") is True
     if not stops or not can_turn(row.verdict):

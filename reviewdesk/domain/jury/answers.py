@@ -10,7 +10,7 @@ import numpy as np
 from reviewdesk.domain.enums import Regime
 from reviewdesk.domain.jury.label_rules import (
     DISAGREE,
-    LabelColumns,
+    LabelBallots,
     LabelCount,
     count_labels,
     firsts,
@@ -108,7 +108,7 @@ class Answers:
         return found
 
     def recounted(
-        self, strategy: Strategy | None, labels: LabelColumns
+        self, strategy: Strategy | None, labels: LabelBallots
     ) -> tuple[Bools, LabelCount]:
         """Return for which verdicts a strategy counts labels, and the counts.
 

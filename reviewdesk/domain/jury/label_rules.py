@@ -62,7 +62,7 @@ class Words:
         return NOTHING if folded(label) in {"", *FAILED_LABELS} else self.code(label)
 
 
-class LabelColumns(Struct, frozen=True):
+class LabelBallots(Struct, frozen=True):
     """The labels of n panels of at most s seats, ``[s, n]``."""
 
     words: Words
@@ -75,10 +75,10 @@ class LabelColumns(Struct, frozen=True):
     ballots: tuple[tuple[Ballot, ...], ...] = ()
     """The ballots of each panel, in seat order; only for a caller's own rule."""
 
-    def at(self, rows: Ints) -> LabelColumns:
+    def at(self, rows: Ints) -> LabelBallots:
         """Return the labels of some panels."""
         ballots = tuple(self.ballots[row] for row in rows.tolist()) if self.ballots else ()
-        return LabelColumns(
+        return LabelBallots(
             self.words, self.code[:, rows], self.sure[:, rows], self.weights[:, rows], ballots
         )
 
@@ -138,7 +138,7 @@ def sums(code: Ints, weights: Floats) -> Floats:
 
 
 def count_labels(
-    columns: LabelColumns, strategy: Strategy | Aggregate, rules: LabelRules
+    columns: LabelBallots, strategy: Strategy | Aggregate, rules: LabelRules
 ) -> LabelCount:
     """Count the labels of every panel by one rule; a caller's own runs once for each panel."""
     if not isinstance(strategy, Strategy):
@@ -209,7 +209,7 @@ def _leader(code: Ints, level: Bools, rules: LabelRules, words: Words) -> tuple[
     return seat, tie
 
 
-def _vote_weights(columns: LabelColumns, rules: LabelRules) -> Floats:
+def _vote_weights(columns: LabelBallots, rules: LabelRules) -> Floats:
     """Return weight times confidence; a ballot without a confidence counts 0 beside others.
 
     The source reads a missing confidence as 0. If no ballot gave one, the label seen first would
@@ -226,7 +226,7 @@ def _vote_weights(columns: LabelColumns, rules: LabelRules) -> Floats:
     return np.where(known, weights * np.nan_to_num(columns.sure), weights)
 
 
-def _custom(columns: LabelColumns, how: Aggregate, rules: LabelRules) -> LabelCount:
+def _custom(columns: LabelBallots, how: Aggregate, rules: LabelRules) -> LabelCount:
     """Count by a caller's function, which takes the ballots of one panel that gave a label."""
     code, words = columns.code, columns.words
     counted = (code != NOTHING).sum(axis=0)
@@ -266,7 +266,7 @@ def rule_name(how: Strategy | Aggregate) -> str:
     return how.value if isinstance(how, Strategy) else getattr(how, "__name__", "custom")
 
 
-def columns_of(ballots: Sequence[Ballot]) -> LabelColumns:
+def columns_of(ballots: Sequence[Ballot]) -> LabelBallots:
     """Return the labels of one panel as columns of length one."""
     words, counted = Words(), {one.seat for one in labelled(ballots)}
     codes = [words.code(one.label) if one.seat in counted else NOTHING for one in ballots]
@@ -274,7 +274,7 @@ def columns_of(ballots: Sequence[Ballot]) -> LabelColumns:
     def column(values: Sequence[float | None]) -> Floats:
         return np.array(values, np.float64).reshape(-1, 1)
 
-    return LabelColumns(
+    return LabelBallots(
         words,
         np.array(codes, np.int64).reshape(-1, 1),
         column([one.confidence for one in ballots]),
@@ -314,7 +314,7 @@ def label_vote(
 
 def vote_record(
     ballots: Sequence[Ballot],
-    columns: LabelColumns,
+    columns: LabelBallots,
     found: LabelCount,
     at: int,
     rule: Strategy | Aggregate,
@@ -374,7 +374,7 @@ def _why_none(
 
 
 def turning_labels(
-    columns: LabelColumns, strategy: Strategy | Aggregate, rules: LabelRules, decision: Ints
+    columns: LabelBallots, strategy: Strategy | Aggregate, rules: LabelRules, decision: Ints
 ) -> Bools:
     """Return the seats, ``[s, n]``, whose label, turned alone, would change the decision.
 

@@ -16,7 +16,7 @@ from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, own_f
 from reviewdesk.domain.enums import Status
 from reviewdesk.domain.jury.band import BANDS
 from reviewdesk.domain.jury.family import shares_family
-from reviewdesk.domain.jury.label_rules import LabelColumns, Words
+from reviewdesk.domain.jury.label_rules import LabelBallots, Words
 from reviewdesk.domain.jury.label_words import LABEL_FACTS, LabelRules
 from reviewdesk.domain.jury.records import LINED
 from reviewdesk.domain.jury.scores import ROUNDINGS
@@ -165,7 +165,7 @@ class Sheet(Struct, frozen=True):
     place: Ints
     """The place of each verdict's policy among ``facts``."""
     columns: Columns
-    labels: LabelColumns
+    labels: LabelBallots
     claims: Claims
     contradicts: Bools
     """The seats, ``[s, n]``, whose stated pass differs from what their score gives."""
@@ -237,7 +237,7 @@ def read_sheet(
     trims = _stated_trims(bodies, keys, "trimmed" in ballots.keys)
     columns = _columns(ballots, facts, place, seated, trims)
     claims = _claims(bodies, keys, ballots.words, trims, columns.scores.shape)
-    labels = LabelColumns(
+    labels = LabelBallots(
         ballots.words,
         spread(ballots.label, NOTHING),
         spread(ballots.sure, np.nan),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reviewdesk.app.controllers.seen import LabelGuard
+from reviewdesk.app.controllers.exposure import LabelGuard
 from tests.app.appkit import Clock
 
 

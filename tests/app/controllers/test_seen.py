@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.seen import DrawnItem, SeenItems
+from reviewdesk.app.controllers.exposure import DrawnItem, SeenItems
 from reviewdesk.app.texts.layout import ItemLayout, PartLines, Place
 from reviewdesk.desk.labels import transfer
 from reviewdesk.domain.records import Truth, View

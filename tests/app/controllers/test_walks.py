@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from reviewdesk.app.controllers.exposure import DrawnItem
 from reviewdesk.app.controllers.requests import QuestionForm
-from reviewdesk.app.controllers.seen import DrawnItem
 from reviewdesk.app.controllers.state import Notice
 from reviewdesk.app.keys.actions import ACTIONS as KNOWN
 from reviewdesk.app.keys.actions import GIVES_LABEL

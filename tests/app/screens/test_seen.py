@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.seen import SeenItems
+from reviewdesk.app.controllers.exposure import SeenItems
 from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, Stage, key_event, open_run, report, staged, verdict
 

@@ -129,7 +129,7 @@ CHANGED = {
         "is not the run that a desk wrote of",
     ),
     "policy": (changed(0, options={"quorum": "9/0"}), "$.defaults.quorum must be"),
-    "option": (changed(0, options={"x": 1}), "$.options.x is no key"),
+    "option": (changed(0, options={"x": 1}), "$.options.x is not a key"),
     "hash": (changed(0, hash="ab" * 32), "is named after another run"),
     "newer": (changed(0, schema="reviewdesk.run/2"), "was written by a newer reviewdesk"),
     "other": (changed(0, schema=None), "does not begin as reviewdesk.run/1 does"),

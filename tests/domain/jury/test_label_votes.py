@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.assessment.seats import State
-from reviewdesk.domain.audit.stated_rule import Row, label_mismatch
+from reviewdesk.domain.audit.stated_rule import AuditedVerdict, label_mismatch
 from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.jury.label_rules import TIES, label_vote
 from reviewdesk.domain.jury.label_words import LabelRules, label_decision
@@ -269,7 +269,7 @@ def test_why_a_label_decides_nothing() -> None:
 
 def mismatch(value: Any) -> str | None:
     verdict = read(value)
-    return label_mismatch(Row(verdict, verdicts_of([verdict]), 0))
+    return label_mismatch(AuditedVerdict(verdict, verdicts_of([verdict]), 0))
 
 
 @pytest.mark.parametrize(
