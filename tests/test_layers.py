@@ -78,7 +78,7 @@ ALLOWED = {
         "yaml", "jsonschema", "referencing", "regex", "zstandard",
     },
     "store": {"domain", "errors", "file_output", "store", "sqlite_utils", "system"},
-    "live": {"domain", "errors", "live", "file_output", "system", "httpx", "httpcore"},
+    "live": {"domain", "errors", "live", "file_output", "system", "httpx", "httpcore", "h11"},
     "views": {"domain", "errors", "views"},
     "pages": {"domain", "errors", "pages", "views", "jinja2", "markupsafe"},
     "scale": {

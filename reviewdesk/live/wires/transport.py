@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
+import h11
 import httpcore
 import httpx
 
@@ -98,16 +99,18 @@ class HttpTransport:
 
 
 class _Connection:
-    """A connection for one request at a time.
+    """A connection for one request at a time, which records the bytes of its last response.
 
     It has no timeouts, because a ballot has one deadline, which the caller keeps.
     """
 
     def __init__(self, url: httpcore.URL, tls: ssl.SSLContext, proxy: str | None) -> None:
+        self._received = bytearray()
         self.http = httpcore.AsyncConnectionPool(
             ssl_context=tls,
             proxy=_proxy(proxy) if proxy else None,
             keepalive_expiry=IDLE,
+            network_backend=_RecordingBackend(self._received),
         ).create_connection(url.origin)
 
     async def exchange(self, request: Request) -> Response:
@@ -131,14 +134,54 @@ class _Connection:
         """Return True if the next request may use this connection.
 
         Bytes that follow a response would be read as the next one's. httpcore does not tell of
-        them, so the state of its parser is looked at, below the connections to a proxy.
+        them, so its parser reads the recorded bytes once more.
         """
-        inner: Any = self.http
-        state: Any = None
-        while inner is not None and state is None:
-            state = getattr(inner, "_h11_state", None)
-            inner = getattr(inner, "_connection", None)
-        return self.http.is_idle() and state is not None and not state.trailing_data[0]
+        if not self.http.is_idle():
+            return False
+        reader = h11.Connection(h11.CLIENT)
+        reader.send(h11.Request(method="POST", target="/", headers=[("Host", "")]))
+        reader.send(h11.EndOfMessage())
+        reader.receive_data(bytes(self._received))
+        self._received.clear()
+        while reader.next_event() not in (h11.NEED_DATA, h11.PAUSED):
+            pass
+        return reader.their_state is h11.DONE and not reader.trailing_data[0]
+
+
+class _RecordingBackend(httpcore.AsyncNetworkBackend):
+    """Opens connections whose streams add what they read to ``received``."""
+
+    def __init__(self, received: bytearray) -> None:
+        self._received = received
+
+    async def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore.AsyncNetworkStream:
+        stream = await httpcore.AnyIOBackend().connect_tcp(*args, **kwargs)
+        return _RecordingStream(stream, self._received)
+
+
+class _RecordingStream(httpcore.AsyncNetworkStream):
+    def __init__(self, stream: httpcore.AsyncNetworkStream, received: bytearray) -> None:
+        self._stream, self._received = stream, received
+
+    async def read(self, *args: Any, **kwargs: Any) -> bytes:
+        data = await self._stream.read(*args, **kwargs)
+        self._received += data
+        return data
+
+    async def write(self, *args: Any, **kwargs: Any) -> None:
+        await self._stream.write(*args, **kwargs)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+    async def start_tls(self, *args: Any, **kwargs: Any) -> httpcore.AsyncNetworkStream:
+        stream = await self._stream.start_tls(*args, **kwargs)
+        # What a proxy answered before the secure connection is no part of the response.
+        self._received.clear()
+        return _RecordingStream(stream, self._received)
 
 
 def _tls() -> ssl.SSLContext:
