@@ -24,6 +24,7 @@ from reviewdesk.domain.stats.alpha import (
     interval_ci,
 )
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
+from reviewdesk.domain.whatif.bulk import under
 
 SEATS, THRESHOLD, QUORUM, FRACTION, MISSING = 5, 0.6, 0.6, 0.2, 0.03
 
@@ -37,7 +38,7 @@ def panels(n: int, seed: int, missing: float = MISSING) -> Columns:
         key=np.arange(n),
         scores=scores,
         votes=np.where(np.isnan(scores), NOTHING, scores >= THRESHOLD).astype(np.int8),
-        stated=np.zeros(scores.shape, np.bool_),
+        withheld=np.zeros(scores.shape, np.bool_),
         failed=np.isnan(scores),
         missing=np.isnan(scores),
         not_asked=np.zeros(scores.shape, np.bool_),
@@ -88,8 +89,10 @@ def figures(found: Columns) -> dict[str, Callable[[], object]]:
         "alpha, interval, 95%": lambda: interval_ci(scores),
         "alpha, nominal, votes": lambda: alpha_nominal(votes),
         "alpha, ordinal": lambda: alpha_ordinal(scores),
-        "quorum": lambda: Panels(found).decide(Variant(strategy=Strategy.QUORUM)),
-        "trimmed mean": lambda: Panels(found).decide(Variant(strategy=Strategy.TRIMMED_MEAN)),
+        "quorum": lambda: under(Panels(found), Variant(strategy=Strategy.QUORUM)).decision,
+        "trimmed mean": lambda: (
+            under(Panels(found), Variant(strategy=Strategy.TRIMMED_MEAN)).decision
+        ),
         "offsets and drift": lambda: drifts(offsets(found)),
     }
 

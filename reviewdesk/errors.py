@@ -120,7 +120,10 @@ class ChainError(DeskError):
 
     def __init__(self, desk: str, reviewer: str, seq: int, problem: str, hint: str = "") -> None:
         """Build the one-line form ``chain of REVIEWER on desk ID: event N: problem. hint``."""
-        self.desk, self.reviewer, self.seq, self.problem = desk, reviewer, seq, problem
+        self.desk = desk
+        self.reviewer = reviewer
+        self.seq = seq
+        self.problem = problem
         event = f"event {seq}: " if seq else ""
         super().__init__(f"chain of {reviewer} on desk {desk}: {event}{problem}", hint)
 

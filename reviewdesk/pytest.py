@@ -70,7 +70,8 @@ class Gate:
 
     def _placed(self, path: str | Path) -> Path:
         """Return the path of a file, relative to the folder where pytest was started if in it."""
-        whole, here = self.folder / path, Path.cwd()
+        whole = self.folder / path
+        here = Path.cwd()
         return whole.relative_to(here) if whole.is_relative_to(here) else whole
 
 

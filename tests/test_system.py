@@ -27,7 +27,7 @@ WINDOWS_ALONE = {"_winapi", "msvcrt", "nt", "winreg", "winsound"}
 PLACES = {
     "desk/access.py",  # groups of users
     "file_output.py",  # names and modes of files
-    "desk/team/shared_folder.py",  # modes of a shared folder
+    "desk/team/sync.py",  # modes of a shared folder
     "system/disk.py",
     "system/locks.py",
     "system/signals.py",

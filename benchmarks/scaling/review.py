@@ -23,7 +23,7 @@ from reviewdesk.desk.review import queue, search
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.stats.alpha import AlphaState
 from reviewdesk.domain.verdict import Strategy
-from reviewdesk.domain.whatif.bulk import Panels
+from reviewdesk.domain.whatif.bulk import Panels, under
 from reviewdesk.domain.whatif.policies import Variant
 from reviewdesk.store import events, verdicts
 from reviewdesk.store.connect import writing
@@ -113,8 +113,8 @@ def kernel_row(count: int, rounds: int) -> Row:
     target = np.empty_like(found.scores)
     works: dict[str, Callable[[], object]] = {
         "copy": lambda: np.copyto(target, found.scores),
-        "trimmed": lambda: Panels(found).decide(Variant(Strategy.TRIMMED_MEAN)),
-        "quorum": lambda: Panels(found).decide(Variant(Strategy.QUORUM)),
+        "trimmed": lambda: under(Panels(found), Variant(Strategy.TRIMMED_MEAN)).decision,
+        "quorum": lambda: under(Panels(found), Variant(Strategy.QUORUM)).decision,
         "alpha": lambda: AlphaState.of(found.scores.T).alpha,
     }
     taken = interleaved({name: cpu_of(work) for name, work in works.items()}, max(9, rounds))

@@ -123,7 +123,8 @@ class TypeAhead:
         ``top`` returns the screen in view, ``None`` while a dialog is open.
         """
         self._app = app
-        self._top, self._bursts = top, Bursts()
+        self._top = top
+        self._bursts = Bursts()
         self._looks = False
         self._held: list[events.Key | events.Paste] | None = []
         self._opens = {

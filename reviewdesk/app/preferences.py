@@ -117,7 +117,8 @@ class PreferenceController:
 
         def ended(_found: object, error: ReviewDeskError | None) -> None:
             # After an error too: a choice that cannot be stored is told once, not every second.
-            self._busy, self._stored = False, self._stored | changed
+            self._busy = False
+            self._stored = self._stored | changed
             if error is not None:
                 self._core.complain(error)
 

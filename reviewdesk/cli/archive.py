@@ -57,7 +57,8 @@ def archive(
     from reviewdesk.views import queue as views
     from reviewdesk.views.json import archive as shapes
 
-    options, limit = load_options(given), given["max_size"]
+    options = load_options(given)
+    limit = given["max_size"]
     size = invocation.bytes_of(limit) if limit else None
     bar = ProgressLine(f"archiving {', '.join(patterns)}")
     # The target first: what cannot be written is refused before any worker starts.

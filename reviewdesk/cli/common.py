@@ -82,7 +82,8 @@ def open_desk(
     """
     from reviewdesk.desk import Desk
 
-    named, settings = path or desk_path(), current_settings()
+    named = path or desk_path()
+    settings = current_settings()
     asked = path is None and settings.source("desk") == "--desk"
     if asked and not new and named is not None and not named.exists():
         raise UsageError(
@@ -133,7 +134,8 @@ def put_json(value: object) -> None:
 
 def put_json_list(values: Iterable[object]) -> None:
     """Print a JSON array on stdout, a few hundred entries at a time."""
-    left, mark = iter(values), "["
+    left = iter(values)
+    mark = "["
     while texts := [dump(value) for value in islice(left, 500)]:
         click.echo(mark + ", ".join(texts), nl=False)
         mark = ", "
@@ -157,8 +159,11 @@ class ProgressLine:
 
         from reviewdesk.domain.safetext import show_line
 
-        self._title, self._clock, self._next = show_line(title, 200), monotonic, 0.0
-        self._shown, self._unit = False, unit
+        self._title = show_line(title, 200)
+        self._clock = monotonic
+        self._next = 0.0
+        self._shown = False
+        self._unit = unit
 
     def __call__(self, share: float, count: int) -> bool:
         """Draw the line and return True, because only ctrl+c stops the work."""

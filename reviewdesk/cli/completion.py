@@ -85,7 +85,8 @@ def filter_words(ctx: click.Context, _param: click.Parameter, incomplete: str) -
     if len(options) == 1 and options[0].text.endswith(":"):
         # A shell would take a single option as the complete word.
         options += complete(options[0].text, len(options[0].text), known).options
-    head, tail = incomplete[: found.start], incomplete[found.end :]
+    head = incomplete[: found.start]
+    tail = incomplete[found.end :]
     return _items(options, head, tail)
 
 

@@ -81,7 +81,9 @@ def _facts(settings: Settings) -> dict[str, Any]:
     from reviewdesk.desk.core import default_path, default_reviewer
     from reviewdesk.settings import KEPT, SETTINGS, settings_path
 
-    path, keymap, kept = settings_path(), checked(settings), _kept()
+    path = settings_path()
+    keymap = checked(settings)
+    kept = _kept()
     settings = settings.with_kept(kept)
     stand_ins = {"desk": default_path, "reviewer": default_reviewer}
     values = {setting.name: getattr(settings, setting.name) for setting in SETTINGS}
@@ -170,7 +172,8 @@ def _example_keys() -> Iterator[str]:
     from reviewdesk.app.keys.actions import ACTIONS
     from reviewdesk.app.keys.keymap import Keymap, shown_key
 
-    own, group = Keymap.of(ACTIONS), ""
+    own = Keymap.of(ACTIONS)
+    group = ""
     for name, action in ACTIONS.items():
         if action.group != group:
             group = action.group

@@ -84,7 +84,8 @@ def gate(
     from reviewdesk.views.gates import doubt_lines, text
     from reviewdesk.views.json import gates
 
-    options, limit = load_options(given), size_limit(given)
+    options = load_options(given)
+    limit = size_limit(given)
     with ExitStack() as stack:
         found = run_suite(
             suite,

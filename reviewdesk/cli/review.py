@@ -166,7 +166,8 @@ def open_(
     so that it can be piped; on one that cannot move its cursor (TERM=dumb) too.
     """
     _one_stdin(files)
-    twice, second = invocation.share_of("repeat", repeat), invocation.share_of("double", double)
+    twice = invocation.share_of("repeat", repeat)
+    second = invocation.share_of("double", double)
     on_screen = is_on_screen()
     with open_desk(on_screen=on_screen, new=True) as desk:
         loaded = [_load(desk, file, given) for file in files]
@@ -310,7 +311,8 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
     from reviewdesk.views.json import review as shapes
 
     _one_stdin(files)
-    lines, bad = [], False
+    lines = []
+    bad = False
     with open_desk(new=True) as desk:
         for file in files:
             try:

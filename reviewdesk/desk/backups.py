@@ -57,7 +57,8 @@ def folder(desk: Path) -> Path:
 
 def _dated(desk: Path) -> list[tuple[str, Path]]:
     """Return day and path of each backup after a day with labels, the oldest first."""
-    stem, suffix = re.escape(desk.stem), re.escape(desk.suffix)
+    stem = re.escape(desk.stem)
+    suffix = re.escape(desk.suffix)
     pattern = re.compile(rf"{stem}-(\d{{4}}-\d\d-\d\d)(-labels)?{suffix}")
     try:
         found = [(pattern.fullmatch(one.name), one) for one in folder(desk).iterdir()]
@@ -93,7 +94,8 @@ def after_labels(desk: Desk, report: Report, keep: int, small: int = SMALL) -> P
         Cancelled: ``report`` returned False.
         DeskError: the backup cannot be written, or is damaged.
     """
-    today, made = desk.at()[:10], _dated(desk.path)
+    today = desk.at()[:10]
+    made = _dated(desk.path)
     if not keep or desk.read_only or (made and made[-1][0] >= today):
         return None
     if not events.any_before(desk.conn, _head_of(desk, made), today):
@@ -193,7 +195,8 @@ def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
                 raise DeskError(
                     f"{desk}: another process has it open", "Close reviewdesk everywhere, then try."
                 )
-            before, kept = _head(desk), None
+            before = _head(desk)
+            kept = None
             if desk.exists():
                 part.chmod(desk.stat().st_mode & 0o777)
                 kept = _set_aside(desk, clock)
@@ -205,7 +208,8 @@ def _checked(backup: Path, part: Path, clock: Clock, *, force: bool) -> tuple[st
     with explained(backup), closing(connect(part)) as conn:
         migrate(conn, part, clock().isoformat(timespec="milliseconds"), copies=False)
         bad = _problems(conn)
-        count, head = len(runs.all_runs(conn)), audit.head(conn)
+        count = len(runs.all_runs(conn))
+        head = audit.head(conn)
         fold(conn)
     if force or not bad:
         return head, count

@@ -114,7 +114,8 @@ class Desk:
         self._seen = self._state()
         self._idle: list[Desk] = []
         """Second connections that no worker uses at the moment."""
-        self.columns, self.apart = queues.HeldColumns(), WithheldLabels(self)
+        self.apart = WithheldLabels(self)
+        self.columns = queues.HeldColumns()
         self._labels: tuple[tuple[int, int], RunLabels] | None = None
 
     @staticmethod

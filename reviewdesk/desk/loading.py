@@ -222,11 +222,13 @@ def _wait(desk: OpenFile, run_hash: str, progress: ProgressCall | None) -> None:
     Raises:
         DeskError: it comes no further, as a process that the desk names and that loads nothing.
     """
-    last, since = None, monotonic()
+    last = None
+    since = monotonic()
     while (other := hidden_runs.of_hash(desk.conn, run_hash)) is not None and other.held:
         _told(progress, other.share, other.bodies)
         if (now := (other.bodies, other.rows)) != last:
-            last, since = now, monotonic()
+            last = now
+            since = monotonic()
         if monotonic() - since > _STILL:
             raise DeskError(
                 f"{other.file}: process {other.pid} is loading it and comes no further",

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 _FIRST = "support-bot.jsonl"
 _SECOND = "support-bot-second-panel.jsonl"
-_LABELLED, _TRUTH = "library-desk.jsonl", "library-desk-truth.jsonl"
+_LABELLED = "library-desk.jsonl"
+_TRUTH = "library-desk-truth.jsonl"
 
 
 def folder() -> Path:

@@ -43,7 +43,8 @@ class MaskedKeys:
         low = text.lower() if self._keys else ""
         if len(low) != len(text):
             return text
-        parts, done = [], 0
+        parts = []
+        done = 0
         for mask in _MASK.finditer(low):
             first, last = self._around(low, mask.start(), mask.end())
             if last > max(first, done):
@@ -57,15 +58,18 @@ class MaskedKeys:
         A character of the key can be one of the mask's too, so an end may reach into the mask.
         """
         keys: set[int] = set()
-        first, last = start, end
+        first = start
+        last = end
         for at in range(start, end):
             for place, size in self._starts.get(text[max(0, at - SHOWN) : at], ()):
                 if text.startswith(self._keys[place][:size], max(0, at - size)) and size <= at:
-                    first, keys = min(first, at - size), keys | {place}
+                    first = min(first, at - size)
+                    keys = keys | {place}
         for at in range(start + 1, end + 1):
             for place, size in self._tails.get(text[at : at + SHOWN], ()):
                 if text.startswith(self._keys[place][-size:], at):
-                    last, keys = max(last, at + size), keys | {place}
+                    last = max(last, at + size)
+                    keys = keys | {place}
         if not keys:
             return 0, 0
         # One end gives the key away; what is shown of the other is hidden however short it is.

@@ -160,7 +160,8 @@ class TagCount(Struct, frozen=True):
     count: int
 
 
-STEADY, WORKED = 5, 120.0
+STEADY = 5
+WORKED = 120.0
 """The timed labels, and the seconds that they took in all, from which a pace means something."""
 TELLING = 20
 """The pass and fail labels from which figures such as Brier are shown.

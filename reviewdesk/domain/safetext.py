@@ -40,8 +40,10 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Characters that Unicode assigns as letters or marks but that fonts draw as nothing."""
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
-_ZWNJ, _ZWJ = "\u200c", "\u200d"
-_TEXT_STYLE, _EMOJI_STYLE = "\ufe0e", "\ufe0f"
+_ZWNJ = "\u200c"
+_ZWJ = "\u200d"
+_TEXT_STYLE = "\ufe0e"
+_EMOJI_STYLE = "\ufe0f"
 _VIRAMA = 9
 """Unicode's combining class of the virama, after which a joiner changes how letters are drawn."""
 
@@ -89,7 +91,8 @@ def cap_marks(text: str, instead: Callable[[str], str]) -> str:
 
 def _cap_run(run: str, instead: Callable[[str], str]) -> str:
     kept: list[str] = []
-    count, beyond = 0, ""
+    count = 0
+    beyond = ""
     for char in run:
         count = count + 1 if _is_mark(char) else 0
         if count > MOST_MARKS:
@@ -203,7 +206,8 @@ def _joins(text: str, at: int) -> bool:
 
 def _selects(text: str, at: int) -> bool:
     """Return True if a variation selector follows a character that has variants."""
-    char, before = text[at], text[at - 1] if at else ""
+    char = text[at]
+    before = text[at - 1] if at else ""
     if not before:
         return False
     if char in (_TEXT_STYLE, _EMOJI_STYLE):

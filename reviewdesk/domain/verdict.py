@@ -234,7 +234,9 @@ def verdict_from_body(
     stated_policy = _stated_policy(body, defaults)
     policy = stated_policy if filled is None else stated_policy.over(filled)
     stated = body.get("generator") or {}
-    decision, band, agreement = body.get("decision"), body.get("band"), body.get("agreement")
+    decision = body.get("decision")
+    band = body.get("band")
+    agreement = body.get("agreement")
     return Verdict(
         id=body["id"],
         test=body["case"]["test"],
@@ -317,7 +319,8 @@ def status_of(juror: CanonicalBallot, has_answer: bool) -> Status:
 
 def answer(juror: CanonicalBallot, threshold: float | None) -> Answer:
     """Read what one juror of a canonical body answered."""
-    score, stated = number(juror.get("score")), juror.get("pass")
+    score = number(juror.get("score"))
+    stated = juror.get("pass")
     status = status_of(juror, score is not None or stated is not None)
     if status is not Status.OK:
         return Answer(status, None, None, None)
@@ -331,7 +334,8 @@ def answer(juror: CanonicalBallot, threshold: float | None) -> Answer:
 def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
     """Read the ballot of one juror of a canonical body, under the policy of its verdict."""
     status, score, vote, _ = answer(juror, policy.threshold)
-    stated, label = juror.get("pass"), juror.get("label")
+    stated = juror.get("pass")
+    label = juror.get("label")
     line = number((juror.get("meta") or {}).get("threshold"))
     error = juror.get("error")
     message = error["message"] if error else None
@@ -369,7 +373,8 @@ def declared_label(
     A word outside the declared labels is a failed ballot. A stated vote stands; else the label
     votes, and one that is neither passing nor failing casts no vote, whatever the score.
     """
-    label, word = rules.spelled(juror.get("label")), juror.get("label")
+    label = rules.spelled(juror.get("label"))
+    word = juror.get("label")
     if label is None:
         message = rules.refusal(word)
         return word, Status.PARSE_FAIL, None, message
@@ -387,7 +392,8 @@ def stated_trim(body: CanonicalVerdict) -> StatedTrim:
     high = _trimmed_ids(trim.get("dropped_high"), jurors, "high")
     # "none" trims nobody, and a median leaves out no juror by name.
     if low is not None or high is not None or trim.get("method") in {"none", "median"}:
-        low, high = low or (), high or ()
+        low = low or ()
+        high = high or ()
     rounding = trim.get("rounding")
     return StatedTrim(
         method=trim.get("method"),

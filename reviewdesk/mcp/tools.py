@@ -52,7 +52,8 @@ class DeskTools:
         from reviewdesk.views.json.review import run_line
 
         with self._desk() as desk:
-            lines, counted = overview(desk), tallies(desk)
+            lines = overview(desk)
+            counted = tallies(desk)
         rows = [run_line(line, counted.get(line.run.key)) for line in lines[offset:][:limit]]
         return _rows(rows, offset, len(lines))
 

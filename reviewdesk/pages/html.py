@@ -171,8 +171,10 @@ class PagePart(Struct, frozen=True):
 
 def parts(found: RunPage) -> tuple[PagePart, ...]:
     """Return all that is said of a run. What a key switches on the screen stands side by side."""
-    page, every = found.calibration, jurors(found.jurors).every
-    measured, seated = page.calibration.labelled.n > 0, bool(found.jurors.jurors)
+    page = found.calibration
+    every = jurors(found.jurors).every
+    measured = page.calibration.labelled.n > 0
+    seated = bool(found.jurors.jurors)
     metrics, *figures = calibration(page).every
     such: tuple[Section, ...] = ()
     # Without a population line both targets have the intervals of the labels alone.

@@ -149,7 +149,9 @@ class OpenQuestions:
 
     def __init__(self, expected: Counter[bytes], fail: Fail, most: int = _MOST_HELD) -> None:
         """Start with the number of ratings that each question will have."""
-        self._expected, self._fail, self._most = expected, fail, most
+        self._expected = expected
+        self._fail = fail
+        self._most = most
         self._open: dict[RatedPair, list[Rating]] = {}
         self._held = 0
 
@@ -184,7 +186,8 @@ def _cost(rating: Rating) -> int:
 
 class _Mapper:
     def __init__(self, scale: Scale, expected: Counter[bytes], fail: Fail) -> None:
-        self._scale, self._expected = scale, expected
+        self._scale = scale
+        self._expected = expected
         self._gathering = OpenQuestions(expected, fail)
         self.remarks = Remarks()
         self._names = foreign.VerdictNames()
@@ -246,7 +249,8 @@ def _generator_fields(rated: RatedPair, whole: list[Rating]) -> dict[str, Any]:
     if rated.rival is None:
         return generator
     judges = {found for rating in whole if (found := _family(rating.judge))}
-    first, second = _family(rated.model), _family(rated.rival)
+    first = _family(rated.model)
+    second = _family(rated.rival)
     if first in judges:
         return generator
     if second in judges:

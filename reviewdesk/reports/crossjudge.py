@@ -169,7 +169,8 @@ class _Mapper:
         return understood(found, unread_keys(critic, _LABELS, _ABOUT))
 
     def _failure(self, critic: dict[str, Any], word: str | None) -> dict[str, Any] | None:
-        stated, status = critic.get("error"), _FAILED.get((word or "").strip().upper())
+        stated = critic.get("error")
+        status = _FAILED.get((word or "").strip().upper())
         if not stated and status is None:
             return None
         message = values.text(stated) if stated and stated is not True else None

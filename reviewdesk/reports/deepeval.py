@@ -182,7 +182,8 @@ class _Mapper:
         self.remarks = Remarks()
         self.remarks.unmapped(values.beyond(run, _RUN_KEYS))
         self._names = foreign.VerdictNames()
-        self._scale, self._scales = options.scale, scales
+        self._scale = options.scale
+        self._scales = scales
         self._models = foreign.Models(options)
         self._cases_read = 0
 
@@ -319,7 +320,8 @@ def _problem(case: Any) -> FieldProblem | None:
 
 
 def _fits(look: FirstLook) -> bool:
-    keys, outline = look.outline.keys, look.outline
+    keys = look.outline.keys
+    outline = look.outline
     if _WRAPPED in keys or "metricsScores" in keys:
         return True
     for name in _CASES:
@@ -343,7 +345,8 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         "title": values.filled(keys.get("identifier")),
         "generator": {"model": model} if model else None,
     }
-    scales, run = Scales(), keys if any(name in keys for name in _CASES) else {}
+    scales = Scales()
+    run = keys if any(name in keys for name in _CASES) else {}
 
     def count(record: Record) -> int:
         """Count the verdicts of a record, and note its scores."""

@@ -83,7 +83,8 @@ class QueueMapper:
 
 def _jurors(entry: dict[str, Any], decision: str | None, word: str | None) -> list[dict[str, Any]]:
     """Return the judge's ballot on a queued response; empty if the judge gave no verdict."""
-    model, reason = values.filled(entry.get("model")), values.filled(entry.get("reason"))
+    model = values.filled(entry.get("model"))
+    reason = values.filled(entry.get("reason"))
     if model == BY_CHECKS or (decision is None and reason is None and word is None):
         return []
     passed = {"pass": True, "fail": False}.get(decision or "")
@@ -131,7 +132,8 @@ def checks_of(listed: Any) -> list[dict[str, Any]]:
     for check in values.listed(listed):
         if not isinstance(check, dict):
             continue
-        passed, value = check.get("passed"), values.text(check.get("value"))
+        passed = check.get("passed")
+        value = values.text(check.get("value"))
         kind = values.filled(check.get("kind")) or "check"
         body = {
             "name": kind if value is None else f"{kind}: {value}",
@@ -245,7 +247,8 @@ class _Attempts:
         error = attempt.get("judge_error")
         juror_names = [values.label(vote.get("model")) or self._judge or "judge" for vote in votes]
         if not votes and error:
-            juror_names, votes = [self._judge or "judge"], [{"judge_error": error}]
+            juror_names = [self._judge or "judge"]
+            votes = [{"judge_error": error}]
         ids = foreign.VerdictNames.jurors(juror_names)
         return [self._juror(*seat) for seat in zip(ids, votes, strict=True)]
 

@@ -170,7 +170,8 @@ class _Search:
                 return
             shell = {key: value for key, value in node.items() if key not in inner}
         for key, child in children:
-            step, place = PathStep(node, key), f"{pointer}/{_escape_key(key)}"
+            step = PathStep(node, key)
+            place = f"{pointer}/{_escape_key(key)}"
             yield from self.walk(child, (step, *above), place, shell, listed=False)
 
 
@@ -392,7 +393,8 @@ class JuryMapper:
 
     def _result_fields(self, facts: dict[str, Any]) -> dict[str, Any]:
         warning = facts.get("bias_warning")
-        family, escalate = facts.get("same_family"), facts.get(ESCALATE)
+        family = facts.get("same_family")
+        escalate = facts.get(ESCALATE)
         score = values.unit(facts.get("score"))
         if facts.get("score") is not None and score is None:
             self.remarks.count("a jury's score outside 0..1 is kept under meta.raw only")
@@ -445,7 +447,6 @@ class JuryMapper:
 
 
 def _case_name(jury: FoundJury) -> str | None:
-    """Return the nearest ``name``, else the nearest ``test``, else the nearest ``id``."""
     records = [step.node for step in jury.above]
     records = [jury.facts, *records] if jury.listed else [*records, jury.facts]
     for key in _NAMES:
@@ -551,9 +552,11 @@ _NOTE = "shape not verified: read by structure, because the format is not publis
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    outline, skip_bad = look.outline, options.skip_bad
+    outline = look.outline
+    skip_bad = options.skip_bad
     fail = failing(source)
-    total, scales = 0, Scales()
+    total = 0
+    scales = Scales()
     header: dict[str, Any] = {"schema": FORMAT_NAME}
     producer = {"name": "mcptest", "format": "mcptest"}
     with source.open() as stream:

@@ -71,7 +71,8 @@ class Report:
         self.skipped = 0
         self.position = 0
         self.total = total
-        self._items, self._source = items, source
+        self._items = items
+        self._source = source
         self._open = source.open_raw if raw else source.open
         self._tally = ImportTally(lenient=lenient)
         self._skip_bad = skip_bad
@@ -83,7 +84,8 @@ class Report:
 
     def guard(self) -> Report:
         """Remove what looks like an API key from the header and the verdicts; return the report."""
-        self._foreign, self.header = True, changed(self.header, without_likely)
+        self.header = changed(self.header, without_likely)
+        self._foreign = True
         return self
 
     def verdicts(self) -> Iterator[CanonicalVerdict]:
@@ -143,9 +145,11 @@ class Report:
 
     def _taken(self, item: ReportVerdict) -> Written:
         """Return a verdict without problems, with its JSON if that is stored as it is."""
-        body, text = item.value, item.text
+        body = item.value
+        text = item.text
         if text is None or b"null" in text:
-            body, text = verdict_body(guarded(body) if self._foreign else body), None
+            body = verdict_body(guarded(body) if self._foreign else body)
+            text = None
         self._unread.add(body["jurors"])
         return body, text if text and _is_compact(text) else None
 
@@ -175,7 +179,8 @@ class Report:
         )
 
     def _no_answer_error(self) -> ReportError:
-        count, keys = self._unread.ballots, self._unread.keys
+        count = self._unread.ballots
+        keys = self._unread.keys
         message = f"has {count} ballot{'s' * (count > 1)}, and no answer in them was understood"
         seen = f" (seen in them: {keys})" if keys else ""
         seen += f"; {self._tally.unreadable}" if self._tally.unreadable else ""

@@ -151,7 +151,8 @@ def nearest(word: str, known: Sequence[str]) -> str:
 
 
 def _expected(model: type[Strict], path: Path, details: ErrorDetails) -> tuple[str, str]:
-    kind, context = details["type"], details.get("ctx", {})
+    kind = details["type"]
+    context = details.get("ctx", {})
     if kind == "wanted":
         known = context["known"].split()
         return details["msg"], nearest(str(details["input"]), known) if known else MEND

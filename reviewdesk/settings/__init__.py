@@ -52,9 +52,11 @@ def load_settings(
     values, sources = from_file(path, text) if text and text.strip() else ({}, {})
     for setting in SETTINGS:
         if value := environ.get(setting.variable):
-            values[setting.name], sources[setting.name] = value, setting.variable
+            values[setting.name] = value
+            sources[setting.name] = setting.variable
         if value := (options or {}).get(setting.name):
-            values[setting.name], sources[setting.name] = value, f"--{setting.name}"
+            values[setting.name] = value
+            sources[setting.name] = f"--{setting.name}"
     return Settings(**values, sources=sources)
 
 

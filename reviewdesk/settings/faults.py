@@ -30,7 +30,8 @@ def problem_of(table: Mapping[str, Any]) -> tuple[str, str, str]:
         paths = [one["loc"] for one in error.errors()]
     names = [*_FIELDS, "keys"]
     name, *inner = min(paths, key=lambda path: [*table].index(str(path[0])))
-    name, value = str(name), table[str(name)]
+    value = table[str(name)]
+    name = str(name)
     if name not in names:
         if name == "hundreds":
             return name, "the page after each hundred labels is gone", "Take the line out."

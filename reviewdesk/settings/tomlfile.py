@@ -21,7 +21,10 @@ _PIECE = re.compile(
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
     """Yield each statement of a valid document: its line, and a table's header or ``KEY = 0``."""
-    line, start, depth, equals = 1, 0, 0, -1
+    line = 1
+    start = 0
+    depth = 0
+    equals = -1
     for piece in _PIECE.finditer(f"{text}\n"):
         mark = piece[0]
         if mark in "[{":
@@ -34,7 +37,8 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
             head = text[start : piece.start()] if equals < 0 else f"{text[start:equals]}= 0"
             yield line, head
             line += text.count("\n", start, piece.end())
-            start, equals = piece.end(), -1
+            start = piece.end()
+            equals = -1
 
 
 def lines_of(text: str) -> dict[str, int]:
@@ -49,7 +53,8 @@ def lines_of(text: str) -> dict[str, int]:
     for line, head in _statements(text):
         path = _names(tomllib.loads(head))
         if head.lstrip().startswith("["):
-            above, path = path, []
+            above = path
+            path = []
         elif not path:
             continue
         whole = [*above, *path]

@@ -103,7 +103,8 @@ def verify(
     # Imported here because it is long, and every start loads this module.
     from reviewdesk.store.load import hidden_runs
 
-    problems, older = list(other), list[str]()
+    problems = list(other)
+    older = list[str]()
     checks: list[Check] = [
         _file_problems, _place_problems, _chain_problems, _desk_problems, label_state.problems,
         _run_problems, _rerun_problems, _migration_problems, _kind_problems, hidden_runs.problems,
@@ -119,9 +120,12 @@ def verify(
     for check in checks:
         with _reading_damage(problems):
             problems.extend(check(conn))
-    events, newest, loading = 0, "", tuple[str, ...]()
+    events = 0
+    newest = ""
+    loading = tuple[str, ...]()
     with _reading_damage(problems):
-        events, newest = value(conn, _EVENTS), head(conn)
+        events = value(conn, _EVENTS)
+        newest = head(conn)
         # What a planted load says of itself may be no number at all.
         if next(hidden_runs.problems(conn), None) is None:
             loading = tuple(one.sentence for one in hidden_runs.hidden_runs(conn))
@@ -336,10 +340,12 @@ def _content_problems(
     conn: sqlite3.Connection, key: int, content: str, found: Sequence[Event]
 ) -> Iterator[str]:
     """Compare a run with its newest event: rows, tags, places and what is known of the whole."""
-    said, first = found[-1].detail, first_key(conn, key)
+    said = found[-1].detail
+    first = first_key(conn, key)
     try:
         digest = runs.digest(conn, key)
-        facts, tags = runs.facts(conn, key), runs.tag_hash(conn, key)
+        facts = runs.facts(conn, key)
+        tags = runs.tag_hash(conn, key)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         yield f"holds a value of a wrong kind: {error}"
         return
@@ -388,7 +394,8 @@ def _rerun_problems(conn: sqlite3.Connection) -> Iterator[str]:
     covers = {event.detail["plan"]: event for event in of_desk(conn, "rerun")}
     for plan in reruns.plans(conn):
         run, verdict, held = reruns.hashes(conn, plan)
-        place, said = f"re-run {plan} of verdict {verdict}", covers.pop(plan, None)
+        place = f"re-run {plan} of verdict {verdict}"
+        said = covers.pop(plan, None)
         if said is None:
             yield f"{place}: is in no event of the log"
             continue

@@ -35,7 +35,8 @@ PutAll = Callable[[str, Iterable[tuple[Any, ...]]], object]
 
 _TEMPORARY = Path("the temporary folder")
 """The place that errors name while rows wait, as SQLite keeps such tables outside the desk file."""
-_PAGE_SIZE, _HEADER_SIZE = 16384, 100
+_PAGE_SIZE = 16384
+_HEADER_SIZE = 100
 
 _known_desks: set[tuple[int, int]] = set()
 """Files (device, inode) that this process has already recognized as desks.
@@ -74,7 +75,8 @@ class ExplainedConnection(sqlite3.Connection):
         self.set_progress_handler(self._too_long, _STEPS)
 
     def _too_long(self) -> bool:
-        last, self._last = self._last, monotonic()
+        last = self._last
+        self._last = monotonic()
         self._busy += min(self._last - last, _LONGEST_STEP)
         return self.ran_long()
 
@@ -94,7 +96,8 @@ class ExplainedConnection(sqlite3.Connection):
 
     def execute(self, *args: Any) -> sqlite3.Cursor:
         """Run one statement; raise DeskError or UsageError if it fails."""
-        self._busy, self._last = 0.0, monotonic()
+        self._busy = 0.0
+        self._last = monotonic()
         with explained(self.path, self.ran_long):
             if self.stamp is not None:
                 _refuse_changed(self.path, self.stamp)
@@ -103,7 +106,8 @@ class ExplainedConnection(sqlite3.Connection):
 
     def executemany(self, *args: Any) -> sqlite3.Cursor:
         """Run one statement for many rows; raise DeskError or UsageError if it fails."""
-        self._busy, self._last = 0.0, monotonic()
+        self._busy = 0.0
+        self._last = monotonic()
         with explained(self.path, self.ran_long):
             return super().executemany(*args)
 
@@ -125,7 +129,8 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
             # SQLite gives the files beside it the same mode.
             create_private(path)
         conn = _open(path, read_only=unwritten, factory=ExplainedConnection)
-        conn.path, conn.read_only = path, unwritten
+        conn.path = path
+        conn.read_only = unwritten
         if read_only:
             conn.way_out = "Other commands open it for writing: reviewdesk runs."
         conn.row_factory = sqlite3.Row
@@ -154,10 +159,12 @@ def connect_read_only(
     """
     with explained(path):
         _refuse_other(path, missing=True)
-        before, alone = _stamp(path), _is_alone(path)
+        before = _stamp(path)
+        alone = _is_alone(path)
         conn = _open(path, read_only=True, factory=factory)
         if isinstance(conn, ExplainedConnection):
-            conn.path, conn.row_factory = path, sqlite3.Row
+            conn.path = path
+            conn.row_factory = sqlite3.Row
             conn.watch()
     try:
         yield conn
@@ -195,7 +202,8 @@ def _is_alone(path: Path) -> bool:
 
 def _is_writable(path: Path) -> bool:
     """Return True if the user may write the file, and its folder, where SQLite keeps the log."""
-    both, effective = (path, path.absolute().parent), os.access in os.supports_effective_ids
+    both = (path, path.absolute().parent)
+    effective = os.access in os.supports_effective_ids
     return all(os.access(one, os.W_OK, effective_ids=effective) for one in both)
 
 

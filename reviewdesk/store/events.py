@@ -56,10 +56,12 @@ def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> 
         (desk, reviewer),
     ).fetchone()
     seq, previous = (last["seq"], last["hash"]) if last else (0, "")
-    action, counter = seq + 1, label_state.highest(conn)
+    action = seq + 1
+    counter = label_state.highest(conn)
     written = []
     for entry in entries:
-        seq, detail = seq + 1, dict(entry.detail)
+        seq = seq + 1
+        detail = dict(entry.detail)
         if counter is not None:
             counter = detail["counter"] = counter + 1
         row = {

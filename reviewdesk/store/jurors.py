@@ -142,7 +142,8 @@ def ids(conn: sqlite3.Connection, keys: list[int]) -> dict[int, str]:
 
 def names(conn: sqlite3.Connection, run: int) -> list[str | None]:
     """Return the ids and models of jurors from a sample of a run's panels."""
-    first, count = first_key(conn, run), reach(conn, run)[1]
+    first = first_key(conn, run)
+    count = reach(conn, run)[1]
     step = max(1, count // _PANELS)
     rows = conn.execute(
         """WITH RECURSIVE sample(key) AS

@@ -299,7 +299,8 @@ def marks(conn: sqlite3.Connection, first: int, size: int) -> bytearray:
     query = "SELECT window, marks FROM label_marks WHERE window BETWEEN ? AND ?"
     for window, held in conn.execute(query, (first // WINDOW, (first + size) // WINDOW)):
         start = window * WINDOW - first
-        low, high = max(start, 0), min(start + WINDOW, size)
+        low = max(start, 0)
+        high = min(start + WINDOW, size)
         found[low:high] = held[low - start : high - start]
     return found
 

@@ -167,7 +167,8 @@ class _StoredColumns(Mapping[str, bytearray]):
     """The packed columns of a run by name, in the file: two whole ones are never in memory."""
 
     def __init__(self, conn: sqlite3.Connection, run: int) -> None:
-        self._conn, self._run = conn, run
+        self._conn = conn
+        self._run = run
 
     def __getitem__(self, name: str) -> bytearray:
         return _read(self._conn, "packed WHERE run = ?", (name,), self._run)[name]

@@ -44,14 +44,16 @@ class RunLabels:
 
     def __init__(self, conn: sqlite3.Connection, run: Run, reviewer: str) -> None:
         """Read all labels of a run."""
-        self.run, self._reviewer = run, reviewer
+        self.run = run
+        self._reviewer = reviewer
         self._first = first_key(conn, run.key)
         self._held: dict[int, bytes] = {}
         self._marks = bytearray(run.verdicts)
         self._counts: Counter[int] = Counter()
         """The number of labelled verdicts by their bytes."""
         self._queue: Sequence[int] | None = None
-        self._members, self._left = bytearray(), 0
+        self._members = bytearray()
+        self._left = 0
         """Which verdicts stand for the contents of the queue that was asked for last, and how many
         of these have no label."""
         self._contents = _contents(conn, run)
@@ -74,18 +76,21 @@ class RunLabels:
                 self._follow(window, rows[window])
         self._held = rows
         deferred = _deferred(conn, self.run, self._reviewer)
-        self.put_off, self._deferred = [key for key, _ in deferred], len({c for _, c in deferred})
+        self.put_off = [key for key, _ in deferred]
+        self._deferred = len({c for _, c in deferred})
         return self
 
     def _put(self, window: int, marks: bytes) -> None:
         """Replace the bytes of a window, which may begin or end in another run."""
         start = window * WINDOW - self._first
-        low, high = max(start, 0), min(start + WINDOW, self.run.verdicts)
+        low = max(start, 0)
+        high = min(start + WINDOW, self.run.verdicts)
         self._marks[low:high] = marks[low - start : high - start]
 
     def _follow(self, window: int, marks: bytes) -> None:
         start = window * WINDOW - self._first
-        low, high = max(start, 0), min(start + WINDOW, self.run.verdicts)
+        low = max(start, 0)
+        high = min(start + WINDOW, self.run.verdicts)
         old = self._marks[low:high]
         self._put(window, marks)
         for place, (was, now) in enumerate(zip(old, self._marks[low:high], strict=True), low):
@@ -110,7 +115,8 @@ class RunLabels:
         held = Counter(self._marks[key - self._first] for key in waiting)
         # Of the verdicts on one content, one is counted.
         counts = (self._counts - held).items()
-        run, found = self.run, {byte: n for byte, n in counts if byte and not byte & COPY}
+        run = self.run
+        found = {byte: n for byte, n in counts if byte and not byte & COPY}
         truths = {truth: sum(n for b, n in found.items() if TRUTHS[b & TRUTH] is truth)
                   for truth in (Truth.UNSURE, Truth.DISPUTED)}  # fmt: skip
         labelled = sum(found.values())
@@ -169,7 +175,9 @@ class RunLabels:
         label; the value says whether they are deferred. Those with ``None`` are left out.
         """
         put_off = [*self.put_off, *(key for key, late in again.items() if late)]
-        waiting, marks, first = set(put_off), self._marks, self._first
+        waiting = set(put_off)
+        marks = self._marks
+        first = self._first
         skip = {key for key, late in again.items() if late is None}
         for place in chain(range(after + 1, len(keys)), range(min(after + 1, len(keys)))):
             key = keys[place]

@@ -107,9 +107,11 @@ def rows(
 def _queue_row(
     row: sqlite3.Row | Mapping[str, Any], mark: Mark | None, own: _ReviewerItems
 ) -> QueueRow:
-    item, authors = row["item"], set(own.noted.get(row["item"], ()))
+    item = row["item"]
+    authors = set(own.noted.get(row["item"], ()))
     if own.withheld.hides(item):
-        mark, authors = None, authors & {own.reviewer}
+        mark = None
+        authors = authors & {own.reviewer}
     return QueueRow(
         key=row["key"],
         id=row["id"],
@@ -131,7 +133,8 @@ def _queue_row(
     )
 
 
-_BATCH, _PIECE = 512, 1 << 16
+_BATCH = 512
+_PIECE = 1 << 16
 """How many rows are fetched at once, and how many are read as one text."""
 NONE = 9e999
 """What a missing number is read as, because SQLite has no NaN: infinity, which no verdict holds."""
@@ -233,7 +236,8 @@ def _codes(conn: sqlite3.Connection, of: RunKeys, names: list[str]) -> list[arra
     made = [_blank(name, of.size) for name in names]
     joined = ", ".join(f"group_concat({name})" for name in names)
     for at in range(0, of.size, _PIECE):
-        first, end = of.first + at, min(at + _PIECE, of.size)
+        first = of.first + at
+        end = min(at + _PIECE, of.size)
         piece = {"run": of.run, "first": first, "end": of.first + end}
         texts = conn.execute(f"SELECT {joined} FROM ({_facts(names)})", piece).fetchone()
         for column, text in zip(made, texts, strict=True):
@@ -257,7 +261,8 @@ def _numbers(conn: sqlite3.Connection, of: RunKeys, names: list[str]) -> list[ar
 
 def filled(made: list[array[float]], rows: sqlite3.Cursor) -> list[array[float]]:
     """Return columns with the values of rows written into them, in the order of both."""
-    at, rows.row_factory = 0, None
+    at = 0
+    rows.row_factory = None
     while batch := rows.fetchmany(_BATCH):
         end = at + len(batch)
         for column, values in zip(made, zip(*batch, strict=True), strict=True):
@@ -315,7 +320,8 @@ def first_keys(
     conn: sqlite3.Connection, of: RunKeys, order: str, most: int | None = None
 ) -> array[int]:
     """Return the keys of a whole run in an order of ``IN_FILE``: all, or the first ``most``."""
-    name, way = order.removeprefix("-"), " DESC" if order.startswith("-") else ""
+    name = order.removeprefix("-")
+    way = " DESC" if order.startswith("-") else ""
     if name in orders.NAMES:
         last = of.size if most is None else min(most, of.size)
         span = (of.size - last, of.size) if way else (0, last)

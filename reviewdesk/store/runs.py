@@ -143,7 +143,8 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Decis
     breaches: dict[int, Counter[Breach]] = {}
     unanimous: dict[int, Counter[str]] = {}
     for row in rows:
-        key, n = row["run"], row["n"]
+        key = row["run"]
+        n = row["n"]
         decisions.setdefault(key, Counter())[decision(row)] += n
         flags.setdefault(key, Counter()).update({f: n for f in Flag if row["flags"] & f})
         breaches.setdefault(key, Counter()).update(dict.fromkeys(kinds(Breach(row["marks"])), n))
@@ -247,7 +248,8 @@ def unique_name(conn: sqlite3.Connection, wanted: str, file: str) -> str:
     """
     base = wanted or PurePath(file).name.split(".")[0] or file
     taken = {row[0] for row in conn.execute("SELECT name FROM runs")}
-    name, number = base, 2
+    name = base
+    number = 2
     while name in taken:
         name, number = f"{base}#{number}", number + 1
     return name
@@ -311,7 +313,8 @@ def digest(conn: sqlite3.Connection, key: int) -> RunDigest:
     """Hash the verdicts of a run as the desk holds them."""
     from reviewdesk.domain.run.digest import RunDigest
 
-    found, names = RunDigest(), ("body", *_ROWS)
+    found = RunDigest()
+    names = ("body", *_ROWS)
     rows = conn.execute(
         f"""SELECT {", ".join(names)} FROM verdicts v JOIN bodies b ON b.verdict = v.key
             WHERE v.key >= ? AND +v.run = ? ORDER BY v.key LIMIT ?""",
@@ -352,7 +355,8 @@ def tag_hash(conn: sqlite3.Connection, key: int) -> str:
     """Compute the hash of a run's tags from what the desk holds of them."""
     from reviewdesk.domain.run.digest import TagDigest
 
-    found, first = TagDigest(), first_key(conn, key)
+    found = TagDigest()
+    first = first_key(conn, key)
     query = "SELECT verdict - ? AS place, tag FROM case_tags WHERE run = ? ORDER BY place, tag"
     rows = conn.execute(query, (first, key))
     for _, some in groupby(rows, lambda row: row["place"] // _BATCH):

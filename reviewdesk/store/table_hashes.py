@@ -55,7 +55,8 @@ def hashes(conn: sqlite3.Connection) -> dict[str, str]:
 
 def problems(conn: sqlite3.Connection) -> Iterator[str]:
     """Name the tables that are not as the last transaction of a reviewdesk left them."""
-    stated, made = json.loads(_stated(conn) or "{}"), hashes(conn)
+    stated = json.loads(_stated(conn) or "{}")
+    made = hashes(conn)
     yield from (
         f"{table} is not as it was written"
         for table in sorted(stated.keys() | made.keys() if stated else ())

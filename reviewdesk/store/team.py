@@ -256,7 +256,8 @@ def put(conn: sqlite3.Connection, found: Sequence[tuple[ChainEvent, int | None]]
     Raises:
         ChainProblem: they do not continue the chain that is here.
     """
-    desk, reviewer = found[0][0].desk, found[0][0].reviewer
+    desk = found[0][0].desk
+    reviewer = found[0][0].reviewer
     here = end(conn, desk, reviewer)
     new = [(event, counter) for event, counter in found if event.seq > here.seq]
     if not new:
@@ -283,7 +284,8 @@ def elsewhere(path: Path) -> Iterator[sqlite3.Connection]:
         conn.execute("PRAGMA trusted_schema=OFF")
         conn.execute("BEGIN")
         refuse_harmful(conn, path)
-        version, newest = value(conn, "PRAGMA user_version"), len(MIGRATIONS)
+        version = value(conn, "PRAGMA user_version")
+        newest = len(MIGRATIONS)
         if version > newest:
             raise DeskError(f"{path}: made by a newer reviewdesk", "Update reviewdesk.")
         if version < newest:

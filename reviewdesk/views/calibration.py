@@ -241,7 +241,8 @@ def confidence_text(found: Metrics) -> str:
     """Compare confidence with accuracy in words. The difference is that of the rounded numbers."""
     if found.accuracy is None or found.gap is None:
         return "nothing to compare yet"
-    mean, right = round(found.accuracy + found.gap, 2), round(found.accuracy, 2)
+    mean = round(found.accuracy + found.gap, 2)
+    right = round(found.accuracy, 2)
     claim = f"says {mean:.2f} on average and is right {right:.2f} of the time"
     if mean == right:
         return f"{claim}: as sure as it is right"
@@ -254,7 +255,8 @@ def _rates(page: CalibrationPage) -> tuple[Block, ...]:
     found = page.calibration
     line = found.headline
     texts = words.metrics(line)
-    observed, fixed = line.observed_positive_rate, line.corrected_rate
+    observed = line.observed_positive_rate
+    fixed = line.corrected_rate
     if observed is None or fixed is None:
         return (Facts.of(("pass rate", "-  the run has no verdict that is a pass or a fail")),)
     facts: list[tuple[str, Words]] = [
@@ -275,7 +277,8 @@ def _decided_text(found: TruthCounts) -> str:
     """Name the verdicts that a pass rate is of, and count those that it leaves out."""
     if not found.undecided:
         return "all verdicts"
-    decided, left = found.verdicts - found.undecided, found.undecided
+    decided = found.verdicts - found.undecided
+    left = found.undecided
     word = plural(left, "verdict that is", "verdicts that are")
     return f"the {plural(decided, 'decided verdict')}, without the {word} neither pass nor fail"
 
@@ -307,7 +310,8 @@ def _confusion(found: Metrics, basis: str, left_out: str) -> Section:
         Text(f"{words.labels(found.tn)} tn", Tone.PASS),
     )
     none = "0 by convention: no label says"
-    positive, negative = found.tp + found.fn, found.tn + found.fp
+    positive = found.tp + found.fn
+    negative = found.tn + found.fp
     blocks: list[Block] = [
         table(("", "should pass", "should fail"), (passed, failed), "Decisions against labels"),
         Facts.of(

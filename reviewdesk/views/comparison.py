@@ -64,7 +64,8 @@ def comparison(here: Item, there: Item) -> Document:
 
 
 def _facts(item: Item) -> Iterator[tuple[str, Words]]:
-    row, votes = item.row, item.assessment.votes
+    row = item.row
+    votes = item.assessment.votes
     yield "decision", words.decision(item.assessment.decision)
     yield "score", number(item.assessment.score)
     yield "agreement", number(row.agreement)
@@ -115,7 +116,9 @@ def two_panels(found: PanelComparison, *, blind: bool = False) -> Document:
 
 def conclusion(found: PanelComparison, *, blind: bool = False) -> Words:
     """Return in one sentence which panel is right more often, as far as its interval tells."""
-    first, second, made = _name(found.first), _name(found.second), found.difference
+    first = _name(found.first)
+    second = _name(found.second)
+    made = found.difference
     if not found.items:
         return ("No item of ", first, " was judged in ", second, ": there is nothing to compare.")
     differ = plural(found.flips, "decision differs", "decisions differ")
@@ -159,7 +162,8 @@ def _points(found: PanelComparison) -> str:
 
 def _alone(found: PanelComparison) -> Words:
     """Return what the labelled items alone say, whatever their draw."""
-    both, apart = found.both_right, (found.first_alone, found.second_alone)
+    both = found.both_right
+    apart = (found.first_alone, found.second_alone)
     return (
         f"On {plural(found.labelled, 'common label')} alone ",
         _name(found.first),
@@ -171,7 +175,8 @@ def _alone(found: PanelComparison) -> Words:
 
 def _advice(found: PanelComparison) -> Iterator[Block]:
     """Yield what the sentence does not prove, and which labels would tell most."""
-    made, alone = found.difference, (found.first_alone, found.second_alone)
+    made = found.difference
+    alone = (found.first_alone, found.second_alone)
     stands = made.low > SLACK or made.high < -SLACK
     if stands and found.p is not None and found.p >= UNPROVEN:
         yield Paragraph(
@@ -192,7 +197,8 @@ def _advice(found: PanelComparison) -> Iterator[Block]:
 
 
 def _right(found: PanelComparison, *, blind: bool) -> Section:
-    n, rows = found.labelled, []
+    n = found.labelled
+    rows = []
     for run, alone in ((found.first, found.first_alone), (found.second, found.second_alone)):
         right = found.both_right + alone
         cells: list[Words] = [_name(run), str(right), words.share(right, n), str(alone)]
@@ -231,7 +237,8 @@ def _decisions(found: PanelComparison) -> Section:
         f"{plural(won, 'fail becomes a pass', 'fails become passes')}"
     )
     if found.labelled:
-        better, worse = found.second_alone, found.first_alone
+        better = found.second_alone
+        worse = found.first_alone
         text += f"; by the labels {better} of them for the better, {worse} for the worse"
     blocks = (
         table(heads, grid, "Decisions of both panels"),

@@ -68,8 +68,10 @@ def _answer(page: CalibrationPage, *, blind: bool) -> Section:
     reaches past its limit, as ``gate --require-representative`` has it, or if it may pass more than
     a fifth of the bad answers.
     """
-    found, such = page.calibration, page.such
-    line, design = found.headline, found.design
+    found = page.calibration
+    such = page.such
+    line = found.headline
+    design = found.design
     few = _few(page)
     if blind and found.labelled.n:
         return _section(_BLIND, few)
@@ -109,7 +111,8 @@ def _too_few(labels: int, design: Design) -> str:
 
 def file_conclusion(page: FilePage) -> Section:
     """Say whether the judge of a labels file may gate by the default limits, and why not."""
-    line, fit = page.calibration.headline, page.fit
+    line = page.calibration.headline
+    fit = page.fit
     rows = plural(line.n, "row")
     if line.n < FEWEST:
         text = f"{rows}, and at least {FEWEST} labels are needed"
@@ -123,7 +126,8 @@ def file_conclusion(page: FilePage) -> Section:
 
 def _few(page: CalibrationPage) -> str:
     """Say how many labels are missing until the figures mean something, as the strip does."""
-    n, counts = page.calibration.labelled.n, page.counts
+    n = page.calibration.labelled.n
+    counts = page.counts
     missing = labels_missing(n, counts.verdicts - counts.labelled) if n else 0
     text = f"The figures come from few labels: {missing:,} more until they mean something."
     return text if missing else ""
@@ -147,7 +151,9 @@ def _section(text: str, more: str = "") -> Section:
 
 def _judged(found: _Evidence, basis: str) -> tuple[str, str]:
     """Return the answer that enough labels give, and a second sentence, which may be empty."""
-    line, doubts, faults = found.line, list(_doubts(found)), list(_faults(found))
+    line = found.line
+    doubts = list(_doubts(found))
+    faults = list(_faults(found))
     right = f"Right {number(line.accuracy, 2)} of the time{_ends(found.accuracy)} on {basis}."
     passes, few_enough = _false_passes(found)
     unproven = [passes] if passes and not few_enough else []
@@ -169,7 +175,8 @@ def _false_passes(found: _Evidence) -> tuple[str, bool]:
 
     The text is empty if no label says fail, which ``_doubts`` says.
     """
-    fp, tn = found.line.fp, found.line.tn
+    fp = found.line.fp
+    tn = found.line.tn
     if fp is None or tn is None:
         unknown = "the rows do not say what the judge decided, nor how many bad answers it passes"
         return unknown, False
@@ -197,7 +204,8 @@ def _ends(found: Estimate | Interval | None) -> str:
 def _missed(found: _Evidence) -> Iterator[tuple[str, bool]]:
     """Yield a sentence for each missed limit, and whether chance can explain it."""
     for one in (one for one in found.gates if one.status is GateStatus.FAIL):
-        limit, text = one.limit or 0.0, f"{_NAMES[one.target]} {number(one.value, 2)}"
+        limit = one.limit or 0.0
+        text = f"{_NAMES[one.target]} {number(one.value, 2)}"
         over = f"is over {number(one.limit, 2)}"
         if one.target == "ece" and found.null is not None:
             p = found.null.p

@@ -18,7 +18,8 @@ from reviewdesk.views.document import (
     outside,
 )
 
-_MOST_FAILED, _MOST_SKIPPED = 10, 3
+_MOST_FAILED = 10
+_MOST_SKIPPED = 3
 """The most failed and the most skipped checks of an entry that are told."""
 _TONES = {"PASS": Tone.PASS, "FAIL": Tone.FAIL, "SKIP": Tone.MUTED, "ERROR": Tone.FAIL}
 

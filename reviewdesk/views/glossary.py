@@ -13,8 +13,12 @@ from reviewdesk.domain.assessment.flags import WORDS, Flag, FlagNote
 from reviewdesk.errors import NotFoundError
 from reviewdesk.views.document import Facts, Section
 
-PANELS, DECISION, FLAGS = "Panels and verdicts", "Rules and agreement", "Flags"
-REVIEW, DESIGN, FIGURES = "Review", "Design of the labels", "Figures"
+PANELS = "Panels and verdicts"
+DECISION = "Rules and agreement"
+FLAGS = "Flags"
+REVIEW = "Review"
+DESIGN = "Design of the labels"
+FIGURES = "Figures"
 GROUPS = (PANELS, DECISION, FLAGS, REVIEW, DESIGN, FIGURES)
 GENERAL = frozenset({PANELS, REVIEW})
 """The groups of words that need no explanation wherever they stand on a screen."""

@@ -192,7 +192,8 @@ def _kappas(page: JurorsPage, *, blind: bool = False) -> Section:
 
 
 def _kappa(one: JurorFacts, weight: float | None, blind: bool) -> list[Words]:
-    right, n = one.counts.lone_right, one.counts.lone_dissents
+    right = one.counts.lone_right
+    n = one.counts.lone_dissents
     dissents = f"{right}/{n}" if n else NONE
     if n and not blind and one.dissent.share is not None and not one.dissent.bounds:
         dissents += f" {one.dissent.share:.2f}"

@@ -38,12 +38,14 @@ _ASIDE = re.compile(r"\s*\([^()]*\)")
 _LOUD = (Flag.ESCALATED, Flag.BIAS_WARNING, Flag.TRIMMED_DISSENT)
 _DISSENT_LINES = 3
 """The lines that the reason of a dissent gets where the reasons are cut."""
-_LOST, _DIFFERS = Text("◆ ", Tone.WARN), Text("≠ ", Tone.WARN)
+_LOST = Text("◆ ", Tone.WARN)
+_DIFFERS = Text("≠ ", Tone.WARN)
 
 
 def decision(item: Item) -> tuple[Block, ...]:
     """Return the decision with its score and votes, and how far the jurors agree."""
-    found, policy = item.assessment, item.verdict.policy
+    found = item.assessment
+    policy = item.verdict.policy
     word = "NO DECISION" if found.decision is None else found.decision.value.upper()
     first: list[Words] = [Text(word, _BIG.get(found.decision or Decision.ERROR, Tone.BIG_WARN))]
     score: tuple[str | Text, ...] = ()
@@ -67,7 +69,8 @@ def decision(item: Item) -> tuple[Block, ...]:
 
 
 def _agreement(found: Assessment) -> list[Words]:
-    spread, reported = found.agreement.spread, found.pair.reported
+    spread = found.agreement.spread
+    reported = found.pair.reported
     groups: list[Words] = [Text("agreement", Tone.MUTED)]
     groups += [_stated_agreement(found.pair)] if reported else []
     measure = "2P-1 of labels" if found.labels else "r_WG"
@@ -98,7 +101,8 @@ def _band(band: Band | None) -> tuple[str | Text, ...]:
 
 def headline(item: Item) -> tuple[Words, ...]:
     """Return the decision, the reasons to look at it, and the strongest dissent, each in short."""
-    found, threshold = item.assessment, item.verdict.policy.threshold
+    found = item.assessment
+    threshold = item.verdict.policy.threshold
     decided: list[str | Text] = [_quiet(found.decision.value if found.decision else "no decision")]
     if found.score is not None:
         line = "" if threshold is None else f" against {threshold:g}"
@@ -180,7 +184,8 @@ def _strongest_dissent(item: Item) -> list[Words]:
 
 def dissents(item: Item) -> list[Seat]:
     """Return the jurors against the decision: trimmed ones first, then the farthest from it."""
-    seats, passed = item.assessment.seats, item.assessment.decision is Decision.PASS
+    seats = item.assessment.seats
+    passed = item.assessment.decision is Decision.PASS
     against = [seat for seat in seats if seat.dissent]
 
     def nearness(seat: Seat) -> tuple[bool, float]:
@@ -234,7 +239,8 @@ def jurors(item: Item, *, whole: bool = True) -> Section:
 
     Unless ``whole``, a reason is cut to its first line, and that of a dissent to a few.
     """
-    seats, against = ranked(item), dissents(item)
+    seats = ranked(item)
+    against = dissents(item)
     if not seats:
         return Section("Jurors", (Paragraph("no jurors", Tone.MUTED),))
     weights = any(seat.ballot.weight is not None for seat in seats)
@@ -323,11 +329,14 @@ def state(seat: Seat, *, whole: bool = True) -> Words:
 
     Unless ``whole``, it leaves out what a trimmed mean would do.
     """
-    text, tone = seat.words, Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
+    text = seat.words
+    tone = Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
     if seat.dissent:
-        text, tone = f"{text} · DISSENT", Tone.WARN
+        text = f"{text} · DISSENT"
+        tone = Tone.WARN
     if seat.contradicts:
-        text, tone = f"{text} · ≠ score", Tone.WARN
+        text = f"{text} · ≠ score"
+        tone = Tone.WARN
     return Text(text, tone), Text(seat.aside if whole else "", Tone.MUTED)
 
 
@@ -347,7 +356,8 @@ def numbers(found: Assessment, policy: Policy) -> Section:
     }  # fmt: skip
     facts = tuple((Text(f"{name} ", Tone.MUTED), number(value)) for name, value in spread.items())
     plot = ScorePlot(found.seats, policy.threshold)
-    blocks, note = (table, plot, Flow(facts)), "≠ differs from the verdict"
+    blocks = (table, plot, Flow(facts))
+    note = "≠ differs from the verdict"
     if found.labels:
         note += "; these rules read scores and votes, and leave out labels that are neither"
     return Section("Numbers", blocks, note, _numbers_in_short(found, policy))
@@ -355,7 +365,8 @@ def numbers(found: Assessment, policy: Policy) -> Section:
 
 def _numbers_in_short(found: Assessment, policy: Policy) -> Words:
     """Return mean and median with what they decide, and how many rules decide otherwise."""
-    values, made = found.values, found.decisions
+    values = found.values
+    made = found.decisions
     parts = [
         f"{name} {_plain_number(value)}{f' {decided.value}' if decided else ''}"
         for name, value, decided in (
@@ -373,7 +384,9 @@ def _numbers_in_short(found: Assessment, policy: Policy) -> Words:
 
 def rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision | None]]:
     """Return the name of each rule, its value, and what it decides."""
-    values, made, votes = found.values, found.decisions, found.votes
+    values = found.values
+    made = found.decisions
+    votes = found.votes
     seated, answered = (f"{votes.passes} of {n}" for n in (votes.seated, votes.answered))
     share = own_share(policy.supermajority) or DEFAULT_SHARE
     quorum = words.NONE if policy.quorum is None else outside(policy.quorum, 12).text

@@ -46,7 +46,8 @@ def design(page: CalibrationPage) -> Section:
         blocks += [table(_STRATUM, rows, "The strata of the draw"), Paragraph(text, Tone.MUTED)]
     blocks += [Paragraph(MEANS[found.design], Tone.STRONG), Paragraph(_audit(page.audit))]
     if found.population is not None and found.population.ess is not None:
-        n, ess = found.population.n, found.population.ess
+        n = found.population.n
+        ess = found.population.ess
         text = f"loss by unequal weights: {n} labels count as {ess:.1f} equal ones (Kish's ESS)"
         blocks.append(Paragraph(text))
     blocks += [Paragraph(text, Tone.WARN) for text in page.missing]
@@ -138,7 +139,8 @@ def _anchoring_text(blind: Metrics, seen: Metrics) -> str:
         )
     if seen.accuracy is None:
         return "every label was given before the panel's answer was seen"
-    hidden, shown = round(blind.accuracy, 2), round(seen.accuracy, 2)
+    hidden = round(blind.accuracy, 2)
+    shown = round(seen.accuracy, 2)
     agree = f"labels side with the panel {hidden:.2f} blind, {shown:.2f} open"
     if hidden == shown:
         return f"{agree}: no difference"

@@ -19,7 +19,8 @@ _NAMED = 2
 
 def done_texts(progress: Progress) -> tuple[str, str]:
     """Return how many verdicts of the run have a label, in words and in short."""
-    labelled, total = f"{progress.labelled:,}", f"{progress.verdicts:,}"
+    labelled = f"{progress.labelled:,}"
+    total = f"{progress.verdicts:,}"
     return f"{labelled} of {total} done", f"{labelled}/{total}"
 
 
@@ -100,7 +101,8 @@ def _pauses(paused: Sequence[ModelPause]) -> str:
 
 def _clock(seconds: float) -> str:
     whole = math.ceil(seconds)
-    hours, minutes = whole // 3600, whole // 60 % 60
+    hours = whole // 3600
+    minutes = whole // 60 % 60
     if hours:
         return f"{hours}h{minutes:02d}m"
     return f"{minutes}m{whole % 60:02d}s" if minutes else f"{whole}s"

@@ -14,7 +14,8 @@ from reviewdesk.views.words import number, plural
 def provenance(item: Item) -> Section:
     """Return the steps from the ballots to the decision, as far as the report states them."""
     found = item.assessment
-    steps, notes = [*_steps(item)], remarks(item.verdict, found)
+    steps = [*_steps(item)]
+    notes = remarks(item.verdict, found)
     facts = [Fact(name, text) for name, text in steps]
     facts += [Fact("note", outside(text, 2000)) for text in notes]
     facts += [
@@ -68,7 +69,9 @@ def _panel(verdict: Verdict, history: Trail) -> Iterator[tuple[str, Words]]:
 
 
 def _rule(history: Trail) -> Words:
-    asked, used, why = history.strategy, history.strategy_used, history.fallback_reason
+    asked = history.strategy
+    used = history.strategy_used
+    why = history.fallback_reason
     rule: Text | str = outside(why or "unknown") if asked is None else asked.value
     if used is None or used is asked:
         return rule
@@ -86,7 +89,8 @@ def _recomputed_agreement(history: Trail) -> str:
 
 def _trim(item: Item, history: Trail) -> Words:
     """Return the trim that the report states, beside the trim that we compute."""
-    stated, ours = item.verdict.trim, item.assessment.trim
+    stated = item.verdict.trim
+    ours = item.assessment.trim
     text = f"ours {ours.fraction:g} {ours.rounding.value}, {ours.per_side} per side"
     if stated.method is None and stated.low is None:
         return f"{text}; the report states none"

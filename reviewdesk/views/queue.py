@@ -26,7 +26,8 @@ def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
 
 def loaded(file: str, made: Loaded) -> Section:
     """Return what a loaded file holds, with the notes of its reader."""
-    run, unknown = made.run, made.unknown_ballots
+    run = made.run
+    unknown = made.unknown_ballots
     counts = (
         f" ({'new' if made.new else 'known'}, {run.format}), {plural(run.verdicts, 'verdict')}, "
         f"{plural(run.ballots, 'ballot')}, {run.flagged:,} flagged, "

@@ -73,7 +73,8 @@ def bins(fit: Fit, basis: str) -> Section:
 
 
 def _row(one: Bin) -> Row:
-    lies, expected = place(one), band(one)
+    lies = place(one)
+    expected = band(one)
     low, high = edges(one.index)
     sign, tone = _MARKS[lies]
     return Row(

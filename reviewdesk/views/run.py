@@ -105,7 +105,8 @@ def short(found: RunDetails) -> Section:
 
 def summary(found: RunDetails) -> Section:
     """Return the counts of a run, how far its labels have come, and alpha on the scores."""
-    done, labels = found.progress, found.labels
+    done = found.progress
+    labels = found.labels
     some = "" if done is None else f"; {done.flagged_done:,} of the {done.flagged:,} flagged"
     pairs: _Pairs = [
         *_counts(found),
@@ -129,7 +130,8 @@ def escalated(found: Sequence[tuple[Item, Sequence[Rerun]]], details: RunDetails
 
 
 def _escalated(item: Item, reruns: Sequence[Rerun]) -> list[Words]:
-    row, before = item.row, item.assessment.decision
+    row = item.row
+    before = item.assessment.decision
     turned = sum(flipped(before, one.assessment.decision) for one in reruns)
     return [
         outside(row.id, 200, Tone.STRONG),
@@ -143,7 +145,9 @@ def _escalated(item: Item, reruns: Sequence[Rerun]) -> list[Words]:
 
 def _counts(found: RunDetails) -> _Pairs:
     """Return the decisions, flags and ballots of a run, each in one line."""
-    run, made, carried = found.run, found.tally.decisions, found.tally.flags
+    run = found.run
+    made = found.tally.decisions
+    carried = found.tally.flags
     decided = [
         f"{made[word]:,} {word or 'no decision'}" for word in (*Decision, None) if made.get(word)
     ]
@@ -187,7 +191,8 @@ def _ballots_text(found: RunDetails) -> str:
 
 def _file_labels_text(found: RunDetails) -> str:
     """Describe the labels that came with the report, and how many could still be imported."""
-    count, left = found.run.human_labels, found.unlabelled
+    count = found.run.human_labels
+    left = found.unlabelled
     text = f"{words.plural(count, 'human label')} in the file"
     if not left:
         return f"{text}, none left to take: every such item has a label"
@@ -225,7 +230,8 @@ def _settings(values: Mapping[str, Any] | None) -> Words:
 
 def _agreement(found: RunDetails) -> _Pairs:
     """Return Krippendorff's alphas, or reasons for undefined ones, and the unanimous verdicts."""
-    alphas, counted = found.alphas, found.tally
+    alphas = found.alphas
+    counted = found.tally
 
     def alpha_text(name: str, what: str) -> str:
         why = alphas.reasons.get(name)
@@ -260,7 +266,8 @@ def _breaches(found: RunDetails) -> list[tuple[str, str]]:
 
 
 def _labels(found: RunDetails, *, blind: bool) -> _Pairs:
-    labels, done = found.labels, found.progress
+    labels = found.labels
+    done = found.progress
     pairs: _Pairs = [
         ("decided", f"{labels.decided:,} of {found.run.verdicts:,} (pass or fail)"),
         ("can't tell", f"{labels.unsure:,}"),
@@ -291,7 +298,8 @@ def _desk(found: RunDetails, *, blind: bool) -> _Pairs:
 
 
 def _decisions(found: RunDetails) -> _Pairs:
-    made, whole = found.tally.decisions, found.run.whole
+    made = found.tally.decisions
+    whole = found.run.whole
     return [
         (word or "no decision", f"{made.get(word, 0):,}  {words.share(made.get(word, 0), whole)}")
         for word in (*Decision, None)

@@ -46,7 +46,8 @@ NOT_TOLD = "labelled by another reviewer: what they gave is shown once you label
 REASONS = "Reasons"
 FIGURES = frozenset({"Numbers", "What if", "Provenance"})
 """What of the jury folds: the jurors' reasons, and the sections of figures below them."""
-FOLDED, UNFOLDED = "▹", "▿"
+FOLDED = "▹"
+UNFOLDED = "▿"
 _LABELS = {"pass": Tone.PASS, "fail": Tone.FAIL}
 _CHECKS = {True: ("✓ ", Tone.PASS), False: ("✗ ", Tone.FAIL), None: ("– ", Tone.MUTED)}
 _NOTHING = RerunHistory()
@@ -91,7 +92,8 @@ def jury(
 
     ``opened`` names what is not folded, of ``REASONS`` and ``FIGURES``; ``None`` folds nothing.
     """
-    notes, whole = item.assessment.notes, opened is None or REASONS in opened
+    notes = item.assessment.notes
+    whole = opened is None or REASONS in opened
     flags = (*juries.flags(notes, whole=whole), *rerun.offer(item, key))
     return Document(
         (

@@ -101,14 +101,16 @@ def metrics(found: Metrics) -> dict[str, str]:
 
 def answer(one: Mapping[str, Any], threshold: float | None) -> str:
     """Return what one answer of a juror says: its vote or label, else its status, and its score."""
-    chosen, score = samples.choice(one, threshold), known_number(one.get("score"))
+    chosen = samples.choice(one, threshold)
+    score = known_number(one.get("score"))
     word = VOTES[chosen] if isinstance(chosen, bool) else chosen or one.get("status")
     return f"{word}" + ("" if score is None else f" {number(score)}")
 
 
 def answers(body: CanonicalBallot, threshold: float | None) -> str:
     """Return what a juror that was asked several times answered each time, and its flip rate."""
-    told, (differing, pairs) = [], samples.flips(body, threshold)
+    told = []
+    (differing, pairs) = samples.flips(body, threshold)
     for one in samples.answers(body):
         where = f"round {one['round']} " if one.get("round") else ""
         where += "other order " if one.get("swapped") else ""

@@ -43,7 +43,9 @@ class ConsoleServer:
 
     def __init__(self, site: Site, offer: Offer, say: Callable[[str], None]) -> None:
         """Serve ``offer`` on ``site``; ``say`` takes what consoles print about their troubles."""
-        self.site, self.offer, self.say = site, offer, say
+        self.site = site
+        self.offer = offer
+        self.say = say
         self.visitors: set[Visitor] = set()
         self.library = Server("")  # its files of the page, and its downloads
         self.page = (_ASSETS / "page.html").read_text(encoding="utf-8")

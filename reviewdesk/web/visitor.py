@@ -52,7 +52,9 @@ class Visitor(AppService):
             close=self._close,
             download_manager=downloads,
         )
-        self._arguments, self._page, self._downloads = tuple(command), page, downloads
+        self._arguments = tuple(command)
+        self._page = page
+        self._downloads = downloads
         self._console: Process | None = None
         self._reading: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
@@ -83,7 +85,8 @@ class Visitor(AppService):
     async def run(self) -> None:
         """Pass on what the console draws, to its end, whether or not the page is still there."""
         assert self._console is not None  # noqa: S101 - start comes first
-        stdout, stderr = self._console.stdout, self._console.stderr
+        stdout = self._console.stdout
+        stderr = self._console.stderr
         assert stdout is not None  # noqa: S101 - they are pipes
         assert stderr is not None  # noqa: S101
         errors = asyncio.create_task(self._keep_errors(stderr))

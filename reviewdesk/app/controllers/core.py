@@ -89,11 +89,17 @@ class Core:
         desk.double = settings.double
         self.jobs, self.guard, self.late, self.asking = Jobs(runner), self.new_guard(), 0.0, False
         self.page: PageController | None = None
-        self._panes, self.reading, self.reruns = Panes(), ReadingOptions(), NOTHING
-        self.figures, self.saved, self._unmarked = Figures(), _unsaved(desk), ""
+        self._panes = Panes()
+        self.reading = ReadingOptions()
+        self.reruns = NOTHING
+        self.figures = Figures()
+        self.saved = _unsaved(desk)
+        self._unmarked = ""
         self.requests: list[Request] = []
         self.start = self.rows = self.seek = 0
-        self.strip, self._reader, self.seen = LiveStrip(), RerunReader(), SeenItems(clock)
+        self.strip = LiveStrip()
+        self._reader = RerunReader()
+        self.seen = SeenItems(clock)
         self.outbox = Outbox(desk, runner, self.follow, self.complain)
         given = desk, run, view, settings, self.outbox, ItemClaims(desk, runner, clock)
         self.review, dropped = resumed(*given)
@@ -169,7 +175,8 @@ class Core:
         if not keep:
             item = None if seek else self.session.item
             at = self.seen.opened(item, self.review.repeats.since(item))
-            self.reading, self.start = replace(self.reading, page=at), self.start + 1
+            self.reading = replace(self.reading, page=at)
+            self.start = self.start + 1
             self.guard.hide()
         self.read_reruns()
 

@@ -153,7 +153,8 @@ class DeskController:
         self._on_review = commands
         self._colourless = colourless
         self._typed: list[str] = []
-        self._files, self.preferences = FileController(core), PreferenceController(core)
+        self._files = FileController(core)
+        self.preferences = PreferenceController(core)
         self._commands = {**self._command_table(), **self._files.commands}
 
     @property

@@ -188,7 +188,8 @@ class AnnotationController:
 
     def __init__(self, core: Core) -> None:
         """Act on the session of ``core``; unsaved texts are kept by verdict and since when."""
-        self._core, self._edits = core, ItemEdits(core)
+        self._core = core
+        self._edits = ItemEdits(core)
         self._notes = NoteController(core, self._edits)
         self._tags: dict[tuple[int, int], str] = {}
         self._own: dict[str, None] | None = None

@@ -61,7 +61,8 @@ class TaskStop:
         with self._lock:
             if self.asked:
                 raise asyncio.CancelledError
-            self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+            self._loop = asyncio.get_running_loop()
+            self._task = asyncio.current_task()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -29,7 +29,9 @@ class Repeats:
     """
 
     def __init__(self, desk: Desk, share: float) -> None:
-        self._desk, self._share, self._start = desk, share, repeats.newest_event(desk)
+        self._desk = desk
+        self._share = share
+        self._start = repeats.newest_event(desk)
         self._log: WorkLog | None = None
         self._came: dict[str, RepeatedItem] = {}
         self._active: dict[str, RepeatedItem] = {}

@@ -62,7 +62,8 @@ class ReviewController:
         self._pages = pages
         self.saw = core.seen.saw
         self.stop_jobs = core.jobs.stop
-        self._reader, self._claims = QueueReader(core), ClaimController(core)
+        self._reader = QueueReader(core)
+        self._claims = ClaimController(core)
         self.queue = QueueController(core, self._reader)
         item = ItemController(core, self.queue.use)
         self.rerun = RerunController(core)
@@ -80,7 +81,8 @@ class ReviewController:
         )
         self._on_every_screen = self.desk.verbs
         self.close = self.desk.close
-        self.end, self.flush = self.desk.end, LastWrites(core).flush
+        self.end = self.desk.end
+        self.flush = LastWrites(core).flush
 
     # out: the state and the requests
 

@@ -84,7 +84,8 @@ class Outbox:
         self._heard = heard
         self._failed = failed
         self._queue: list[Write] = []
-        self._lock, self._stop = Lock(), Event()
+        self._lock = Lock()
+        self._stop = Event()
         """The lock is held during an attempt, so that nothing is taken back in the middle of it."""
         self._taken: list[Write | None] = []
         """What was taken back; ``None`` stands for an event that the desk has undone since."""

@@ -67,7 +67,8 @@ class Canvas:
     """A grid of cells over the unit square. Column 0 is at the left, row 0 at the top."""
 
     def __init__(self, columns: int, rows: int) -> None:
-        self.columns, self.rows = max(2, columns), max(2, rows)
+        self.columns = max(2, columns)
+        self.rows = max(2, rows)
         self._cells = [[(" ", "")] * self.columns for _ in range(self.rows)]
 
     def column(self, x: float) -> int:

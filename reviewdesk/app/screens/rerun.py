@@ -117,7 +117,8 @@ class Consent:
         self._page = max(0, min(self._page + by, len(self._sheets) - 1))
 
     def as_other(self) -> None:
-        self._page, self._exact = 0, not self._exact
+        self._page = 0
+        self._exact = not self._exact
         self._sheets = sheets(self._payloads, exact=self._exact)
 
     def lines(self, width: int) -> Lines:

@@ -74,7 +74,8 @@ class PasteMarks:
             if not found:
                 sizes = range(len(mark) - 1, 0, -1)
                 size = next((n for n in sizes if before.endswith(mark[:n])), 0)
-                before, self._held = before[: len(before) - size], before[len(before) - size :]
+                self._held = before[len(before) - size :]
+                before = before[: len(before) - size]
             if self._inside:
                 yield before.replace(ESC, "") + found
             else:
@@ -97,7 +98,8 @@ class TerminalInput:
         self._debug = debug
         self._clock = clock
         self._decode = getincrementaldecoder("utf-8")("ignore").decode
-        self._parser, self._marks = XTermParser(debug), PasteMarks()
+        self._parser = XTermParser(debug)
+        self._marks = PasteMarks()
         self._looked = clock()
 
     def feed(self, data: bytes) -> list[Message]:

@@ -94,7 +94,8 @@ class ItemPane(Pane):
         top = round(self.scroll_offset.y)
         frame = self._paints, top, self._left, self.size
         if frame != self._frame:
-            self._frame, self._drawn = frame, set()
+            self._frame = frame
+            self._drawn = set()
         if not layout.parts or self._drawn.issuperset(rows):
             return
         self._drawn.update(rows)
@@ -137,7 +138,8 @@ class JuryPane(Pane):
     def show(self, painter: Painter, item: str, *, keep: bool, again: bool) -> None:
         """Show the jury of an item, from where it was left if it comes ``again``."""
         if not keep:
-            self._left_at[self._item], self._item = self._anchor, item
+            self._left_at[self._item] = self._anchor
+            self._item = item
             if not again:
                 self._left_at.pop(item, None)
         self.paint(painter, keep=keep, top=self._left_at.get(item, (0, 1)))

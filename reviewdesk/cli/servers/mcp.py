@@ -43,7 +43,8 @@ def mcp(*, allow_labels: bool, agent: str) -> None:
         problem = "mcp: the package of the protocol is not installed"
         raise UsageError(problem, "Add it with: pip install 'reviewdesk[mcp]'") from error
     check_agent(agent)
-    path, reviewer = desk_path() or default_path(), current_settings().reviewer or None
+    path = desk_path() or default_path()
+    reviewer = current_settings().reviewer or None
 
     def open_desk(writing: bool) -> Desk:
         return Desk.open(path, reviewer=reviewer) if writing else open_to_read(path, reviewer)

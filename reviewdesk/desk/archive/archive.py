@@ -61,7 +61,8 @@ if TYPE_CHECKING:
 
 Told = Callable[[float, int], object]
 """Takes the share of the work that is done and the number of verdicts read."""
-_SUMMARIES, _KEPT = 0.6, 0.3
+_SUMMARIES = 0.6
+_KEPT = 0.3
 """The shares of the work that the two readings are."""
 
 
@@ -134,7 +135,8 @@ class _Reading:
 
     def summarise(self, addresses: list[str]) -> None:
         """Read every part for the first time."""
-        self.addresses, count = addresses, 0
+        self.addresses = addresses
+        count = 0
         named = part_names(addresses)
         done = self.crew.run(SummaryTask(self.reading), addresses)
         for number, (part, found, _) in enumerate(done, start=1):
@@ -154,7 +156,8 @@ class _Reading:
         for part in list(self.names):
             found = self.scratch.summary(part)
             if first is None:
-                first, start = found, self.addresses[part]
+                first = found
+                start = self.addresses[part]
             elif _rule(found.header) != _rule(first.header):
                 reason = (
                     f"{self.addresses[part]}: its defaults or its generator are not those of "
@@ -184,7 +187,8 @@ class _Reading:
         if not self.names:
             some = next(iter(self.bad.values()))
             raise UsageError(f"no part can be read; the first: {some}", "Mend them.")
-        stats, options = self.stats(), self.reading.options
+        stats = self.stats()
+        options = self.reading.options
         share = AUDIT_SHARE if options.audit_share is None else options.audit_share
         stated = stats.counts.stated_escalation
         selection = select(self.scratch, self.names, self.seed(), share, stated=stated)
@@ -277,7 +281,8 @@ class Common:
     def add(self, name: str, part: PartSummary) -> None:
         """Take in a part."""
         if not self.format:
-            self.format, self.header = part.format, dict(part.header)
+            self.format = part.format
+            self.header = dict(part.header)
         if self.format != part.format:
             self.format = MIXED
         self.header = {
@@ -328,7 +333,8 @@ def archive_source(patterns: Sequence[str], parts: int) -> str:
 
     A shell may have turned one pattern into thousands of addresses; two of them are named.
     """
-    where, more = ", ".join(patterns[:2]), len(patterns) - 2
+    where = ", ".join(patterns[:2])
+    more = len(patterns) - 2
     if more > 0:
         where += f" and {more:,} more"
     return f"{parts:,} part{'' if parts == 1 else 's'} of {where}"
@@ -409,7 +415,8 @@ class KeptTask(Struct, frozen=True):
                 size += sum(map(len, window.bodies))
                 if size > _MOST_BYTES:
                     yield KeptPiece(windows, reader.names, reader.quorums)
-                    windows, size = [], 0
+                    windows = []
+                    size = 0
             if windows:
                 yield KeptPiece(windows, reader.names, reader.quorums)
 
@@ -491,7 +498,8 @@ def _read(ingest: Ingest, new: NewRun, found: WholeArchive) -> ReadReport:
     from reviewdesk.domain.archive.joined import JoinedWindows
     from reviewdesk.domain.run.tally import final_flags
 
-    joined, strata = JoinedWindows(), array("b")
+    joined = JoinedWindows()
+    strata = array("b")
     for number, part in enumerate(found.parts):
         for piece in found.scratch.pieces(part):
             for window in piece.windows:

@@ -154,8 +154,12 @@ def _read(source: Source, reading: Reading, *, streamed: bool) -> PartSummary:
 
     report = read(source, reading.options.reading(), streamed=streamed)
     reader = WindowReader(report.header, reading.options.identity(), "")
-    counter, ids, seated, scores = StatsCounter(reader), list[bytes](), bytearray(), bytearray()
-    digests, alone = bytearray(), bytearray()
+    counter = StatsCounter(reader)
+    ids = list[bytes]()
+    seated = bytearray()
+    scores = bytearray()
+    digests = bytearray()
+    alone = bytearray()
     for window in reader.windows(report.written()):
         counter.add(window)
         ids.append(marshal.dumps(list(window.columns["id"])))

@@ -38,7 +38,8 @@ def panels(desk: Desk, run: Run) -> Columns:
     from reviewdesk.domain.run.columns import unpacked
 
     with explained(desk.path):
-        first, found = first_key(desk.conn, run.key), packed(desk.conn, run.key)
+        first = first_key(desk.conn, run.key)
+        found = packed(desk.conn, run.key)
     return unpacked(found, range(first, first + run.verdicts))
 
 
@@ -60,7 +61,8 @@ def juror_counts(desk: Desk, run: Run) -> tuple[JurorCounts, ...]:
 
 def stated_trims(desk: Desk, keys: list[int]) -> dict[int, set[int]]:
     """Return the trimmed seats that the report states, by the place of a verdict among ``keys``."""
-    places, made = {key: place for place, key in enumerate(keys)}, {}
+    places = {key: place for place, key in enumerate(keys)}
+    made = {}
     for key, text in jurors.stating_trims(desk.conn, keys):
         if (named := trim_named(stored_body(text))) is not None:
             made[places[key]] = named
@@ -75,5 +77,6 @@ def labelled_panels(desk: Desk, run: Run) -> Iterator[tuple[DatedTruth, Labelled
     for found in jurors.dated_truths(desk.conn, run.key):
         if found.key in waiting:
             continue
-        body, deserved = stored_body(found.body), found.truth is Truth.PASS
+        body = stored_body(found.body)
+        deserved = found.truth is Truth.PASS
         yield found, LabelledPanel(body, policy, found.decision, deserved=deserved)

@@ -57,7 +57,8 @@ def calibration_page(
         totals = figures.run_figures(desk.conn, run.key)
         given = figures.blind_by_item(desk.conn)
         counted = juror_counts(desk, run) if jurors else None
-        tags, speed = tuple(tag_counts(desk, run)), PaceReader().pace(desk, run)
+        tags = tuple(tag_counts(desk, run))
+        speed = PaceReader().pace(desk, run)
         sums = (
             figures.confidence_sums(
                 desk.conn,

@@ -137,7 +137,9 @@ def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _L
         {one.key: one.test for one in rows},
     )
     since = None if window is None else desk.clock() - timedelta(days=window)
-    counter, recent, n = Counter(), [], 0
+    counter = Counter()
+    recent = []
+    n = 0
     for found, panel in labelled_panels(desk, run):
         row = found.key - int(now.key[0])
         counter.add(panel)

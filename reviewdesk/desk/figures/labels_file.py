@@ -84,7 +84,8 @@ def _unanswered(file: ScoreFile) -> Iterator[UnansweredRow]:
     """Yield the drawn rows that nobody answered; files of earlier versions lack the confidence."""
     sure = [row.confidence for row in file.rows]
     for row in file.unanswered:
-        name, stated = str(row.get("stratum")), row.get("confidence")
+        name = str(row.get("stratum"))
+        stated = row.get("confidence")
         if name not in STRATA or name.endswith("/none"):
             continue
         confidence = sum(sure) / max(1, len(sure))
@@ -138,7 +139,8 @@ def calibrate_file(source: Source, over: ObservedDecisions | None = None) -> Fil
 def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage:
     """Compute the figures of rows that ``file_rows`` has read."""
     drawn = file.run
-    line, found = measure(file.rows, over.rate if over else None), fit(file.rows)
+    line = measure(file.rows, over.rate if over else None)
+    found = fit(file.rows)
     calibration = Calibration(
         labelled=line,
         population=None,
@@ -202,7 +204,10 @@ def _run_rate(rows: Sequence[ScoreRow], line: Metrics, over: ObservedDecisions |
         return _no_rate(SAME_RUN)
     if not over.decided:
         return _no_rate(NO_RUN)
-    tp, fn, tn, fp = line.tp, line.fn, line.tn, line.fp
+    tp = line.tp
+    fn = line.fn
+    tn = line.tn
+    fp = line.fp
     if tp is None or fn is None or tn is None or fp is None:
         return _no_rate(UNDECIDED)
     if line.ess is None or line.ess < line.n - SLACK * max(line.n, 1):

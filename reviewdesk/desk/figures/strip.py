@@ -58,8 +58,12 @@ class LiveStrip:
         with self._lock:
             of = str(desk.path), events.desk_id(desk.conn), desk.reviewer, run.hash
             if of != self._of:
-                self._of, self._columns, self._copies, self._span = of, None, None, None
-                self._work, self._places = PaceReader(), {}
+                self._of = of
+                self._columns = None
+                self._copies = None
+                self._span = None
+                self._work = PaceReader()
+                self._places = {}
             with reading(desk.conn, desk.path):
                 totals = figures.run_figures(desk.conn, run.key)
                 calibration, alone = self._figures(desk, run, totals)

@@ -43,11 +43,14 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
         totals = figures.run_figures(desk.conn, run.key)
         archive = archives.stats(desk.conn, run.key)
     if archive is None:
-        known, names, standing = None, columns.names, table.as_it_stands(columns)
+        known = None
+        names = columns.names
+        standing = table.as_it_stands(columns)
         busiest = table.busiest(columns)
     else:
         known = {one.variant: one for one in archive.policies}
-        names, standing = tuple(archive.jurors), archive.standing
+        names = tuple(archive.jurors)
+        standing = archive.standing
         busiest = most_seated({name: one.seats for name, one in archive.jurors.items()})
     if variants is None:
         variants = whole(busiest)

@@ -92,7 +92,10 @@ def entry_result(
     With a ``report``, the entry's labels are joined to it, and its panel is checked. Counts and
     rates that the suite states are of the panel that was labelled, and not used then.
     """
-    tally, problem, found, other = FindingTally(), "", None, False
+    tally = FindingTally()
+    problem = ""
+    found = None
+    other = False
     honest = Ranged(None)
     try:
         if report is not None:
@@ -151,7 +154,8 @@ def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
     from reviewdesk.reports.bytes.source import Source
 
     file = file_rows(Source.from_path(folder / named(gate.labels or "")))
-    page, drawn = file_page(file), file.run
+    page = file_page(file)
+    drawn = file.run
     return _Labels(
         page.calibration,
         page.fit,
@@ -180,7 +184,8 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     made = make_rows(labelled, totals)
     passed, decided = _observed_counts(gate)
     if not decided:
-        passed, decided = totals.passed, totals.passed + totals.failed
+        passed = totals.passed
+        decided = totals.passed + totals.failed
     return _of_rows(gate, made, passed, decided)
 
 
@@ -242,7 +247,9 @@ def _observed_counts(gate: CalibrationGate) -> tuple[float, float | None]:
 
 def _own_rate(line: Metrics) -> Corrected | None:
     """Return the pass rate corrected by the confusion of the run's own labels, or ``None``."""
-    rate, low, high = line.corrected_rate, line.corrected_rate_low, line.corrected_rate_high
+    rate = line.corrected_rate
+    low = line.corrected_rate_low
+    high = line.corrected_rate_high
     if not line.n or rate is None or low is None or high is None or line.corrected_status is None:
         return None
     return Corrected(rate, low, high, CorrectionStatus(line.corrected_status))
@@ -257,12 +264,14 @@ def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
     Raises:
         SuiteError: the block has the total of the labels, but disagrees with them.
     """
-    block, line = gate.reliability, found.line
+    block = gate.reliability
+    line = found.line
     if block is None:
         return False
     if abs(block.n - line.n) >= HALF:
         return True
-    stated, right = block.tp + block.tn, (line.accuracy or 0.0) * line.n
+    stated = block.tp + block.tn
+    right = (line.accuracy or 0.0) * line.n
     labels = f"the {line.n} labels of {show_line(gate.source, 120)}"
     if abs(stated - right) > HALF + SLACK:
         problem = f"reliability: tp + tn is {stated:.6g}, but {right:.6g} of {labels} are correct"

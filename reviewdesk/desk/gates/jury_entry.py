@@ -135,7 +135,8 @@ class JuryEntry:
         """Set the entry's error unless its case matched exactly one of all verdicts."""
         if self.gate.case is None or self.matches == 1:
             return
-        case, source = show_line(self.gate.case, 120), show_line(self.source, 120)
+        case = show_line(self.gate.case, 120)
+        source = show_line(self.source, 120)
         if self.matches:
             problem = f'case: "{case}" names {self.matches} verdicts of {source}'
             problem += f": {_names_text(self.named, self.matches)}"

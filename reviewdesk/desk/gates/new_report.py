@@ -34,7 +34,9 @@ class NewReport:
 
     def __init__(self, desk: Desk, run: Run, name: str) -> None:
         """Keep the desk and the run; ``name`` is the report's, as messages show it."""
-        self.desk, self.run, self.name = desk, run, name
+        self.desk = desk
+        self.run = run
+        self.name = name
 
     @cached_property
     def contents(self) -> list[ReportContent]:
@@ -101,7 +103,8 @@ def joined_report(
             f"report: {report.name}: {_what_joined(found.counts)}",
             "Judge the answers that were labelled, or label those of the report.",
         )
-    conn, key = report.desk.conn, report.run.key
+    conn = report.desk.conn
+    key = report.run.key
     unanswered = join(replace(labels, labels=labels.unanswered), report.contents).labels
     joined = {**unanswered, **found.labels}
     truths = {item: label.truth for item, label in joined.items()}
@@ -146,7 +149,8 @@ def _labels(gate: CalibrationGate, folder: Path, open_desk: Callable[[], Desk]) 
     from reviewdesk.reports.labels.writer import as_frame, as_jsonl
 
     desk = open_desk()
-    made, name = suite_rows(desk, desk.run(gate.run), None), f"the labels of {gate.run}"
+    made = suite_rows(desk, desk.run(gate.run), None)
+    name = f"the labels of {gate.run}"
     held = Source.from_bytes(name, as_frame(made.frame).encode()) if made.frame else None
     return read_suite_labels(Source.from_bytes(name, as_jsonl(made.rows).encode()), held)
 

@@ -30,7 +30,9 @@ class Batches:
 
     def __init__(self, desk: OpenFile, rows: int) -> None:
         """Start an import of so many rows."""
-        self._desk, self._pace, self._action = desk, LockPace(), 0
+        self._desk = desk
+        self._pace = LockPace()
+        self._action = 0
         self.new = 0
         """The number of labels that were recorded."""
         self.detail = {"import": desk.at()} if rows > BATCH else {}
@@ -57,7 +59,9 @@ class Batches:
 
 def import_human(desk: OpenFile, run: Run) -> str:
     """Record the human labels of a run's report, for items without a label; say how many."""
-    batches, found, held = Batches(desk, run.human_labels), 0, 0
+    batches = Batches(desk, run.human_labels)
+    found = 0
+    held = 0
     for rows in labels.human(desk.conn, run.key, BATCH):
 
         def entries(rows: Sequence[labels.HumanLabel] = rows) -> list[NewEvent]:
@@ -70,7 +74,8 @@ def import_human(desk: OpenFile, run: Run) -> str:
             return [*{one.item: one for pair in made for one in pair}.values()]
 
         batches.record(entries)
-    left, gone = held - found, run.human_labels - held
+    left = held - found
+    gone = run.human_labels - held
     alone = f"; {left} left alone: the item has a label" if left else ""
     absent = f"; {gone} left out: the desk does not hold the verdict" if gone else ""
     return f"{batches.new} label{'s' * (batches.new != 1)} taken from the file{alone}{absent}"

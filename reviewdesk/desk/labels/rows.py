@@ -88,7 +88,8 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         made.verdicts[at].key: (float(made.rows.confidence[at]), bool(made.rows.correct[at]))
         for at in kept
     }
-    head, rows = desk.head(), []
+    head = desk.head()
+    rows = []
     for verdict, weight in zip(made.labelled, made.weighing.weights, strict=True):
         truth = verdict.place.truth
         if verdict.unanswered and made.drawn[verdict.key]:

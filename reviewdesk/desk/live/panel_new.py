@@ -241,7 +241,8 @@ def _distinct(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
         name = one.name
         count = 2
         while name in made:
-            name, count = f"{one.name} {count}", count + 1
+            name = f"{one.name} {count}"
+            count = count + 1
         made[name] = dataclasses.replace(one, name=name)
     return tuple(made.values())
 

@@ -315,7 +315,8 @@ def _survey(
     resumes: UnfinishedRerun | None = None,
     plans: Mapping[int, reruns.PlannedRerun] | None = None,
 ) -> ReadyRerun:
-    order, plans = with_panel(order), plans or {}
+    order = with_panel(order)
+    plans = plans or {}
     journal = DeskJournal(desk, "", 0)
     calls = Survey(environment, journal)
     made: dict[int, PreparedRerun] = {}

@@ -141,7 +141,8 @@ class Taking:
             raise
 
     def _check(self, arrival: ArrivingChain) -> int:
-        conn, check = self._desk.conn, self._check_of(arrival)
+        conn = self._desk.conn
+        check = self._check_of(arrival)
         here = team.end(conn, arrival.desk, arrival.reviewer)
         for event, _ in _checked(arrival, check):
             if event.seq == here.seq and event.hash != here.hash:
@@ -154,7 +155,9 @@ class Taking:
 
     def take(self, arrival: ArrivingChain) -> int:
         """Put what is new of a checked chain into the log, and return the number of events."""
-        desk, pace, new = self._desk, LockPace(), 0
+        desk = self._desk
+        pace = LockPace()
+        new = 0
         here = team.end(desk.conn, arrival.desk, arrival.reviewer).seq
         with _named(arrival):
             check = self._check_of(arrival)
@@ -219,7 +222,8 @@ NAME = re.compile(r"([0-9a-f]{64})\.([0-9a-f]{64})\.jsonl\.gz")
 """The name of a file: the hash of its run, and the sha256 of its bytes."""
 MOST = 1 << 30
 """The most bytes of such a file, and of what is in it."""
-_SMALL, _DENSEST = 1 << 26, 400
+_SMALL = 1 << 26
+_DENSEST = 400
 """What any file may unpack to, and how many times its size; reports reach a quarter of that."""
 _MARK = SCHEMA.partition("/")[0] + "/"
 _LINE = 1 << 26
@@ -321,7 +325,8 @@ def _sha256(file: BinaryIO) -> str:
 
 def _unpack(name: str, packed: BinaryIO, path: Path) -> dict[str, Any]:
     """Write the report of a file to a path, and return what stands before it."""
-    size, packed_size = 0, packed.seek(0, os.SEEK_END)
+    size = 0
+    packed_size = packed.seek(0, os.SEEK_END)
     most = min(MOST, max(_SMALL, _DENSEST * packed_size))
     packed.seek(0)
     try:

@@ -56,7 +56,8 @@ def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld
     """Read what is withheld from the reviewer at this moment, of some items or of all."""
     if desk.double is None:
         return NOTHING
-    waiting, others = set(), set()
+    waiting = set()
+    others = set()
     for item, revealed in team.lone_labels(desk.conn, desk.reviewer, items).items():
         if is_double(item, desk.double):
             waiting.add(item)
@@ -104,7 +105,8 @@ class WithheldLabels:
         if self._seen is not None and desk.double == self._double:
             found = touched(desk.conn, self._seen, _MANY, desk.reviewer)
         if found is None:
-            self._seen, self._double = head(desk.conn), desk.double
+            self._seen = head(desk.conn)
+            self._double = desk.double
             self._follow(None)
         else:
             self._seen, own, others = found
@@ -127,7 +129,8 @@ class WithheldLabels:
         if not waiting:
             return frozenset()
         if self._run != run.key:
-            self._run, self._keys = run.key, {}
+            self._run = run.key
+            self._keys = {}
         if missing := waiting - self._keys.keys():
             found = verdicts.keys_of_items(self._desk.conn, run.key, missing)
             self._keys |= {item: frozenset(found.get(item, ())) for item in missing}

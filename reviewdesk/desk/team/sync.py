@@ -44,7 +44,8 @@ from reviewdesk.store.team import said_of
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
-CHAINS, RUNS = "chains", "runs"
+CHAINS = "chains"
+RUNS = "runs"
 MOST = 1 << 30
 """The most bytes of a chain's file: those of about two million events."""
 _LOOK = 500
@@ -113,7 +114,8 @@ def sync(desk: Desk, place: SharedFolder, options: SyncOptions, told: Told) -> S
         DeskError: the place cannot be read or written, or the desk is busy or read-only.
     """
     refuse_read_only(desk.conn)
-    own, sent_runs = _Chains(desk, options, told), _Runs(desk, options, told)
+    own = _Chains(desk, options, told)
+    sent_runs = _Runs(desk, options, told)
     files = PlaceFiles(place)
     own.take(files)
     if options.runs:
@@ -135,7 +137,9 @@ class _Chains:
     """Takes the chains of others and sends those of the desk."""
 
     def __init__(self, desk: Desk, options: SyncOptions, told: Told) -> None:
-        self._desk, self._options, self._told = desk, options, told
+        self._desk = desk
+        self._options = options
+        self._told = told
         self._own = desk_id(desk.conn)
         self.found: dict[ChainName, SyncedChain] = {}
 
@@ -147,7 +151,8 @@ class _Chains:
 
     def take(self, files: PlaceFiles) -> None:
         """Take in every chain that is as it was written."""
-        taking, last = Taking(self._desk), file_name(ChainName("", DESK))
+        taking = Taking(self._desk)
+        last = file_name(ChainName("", DESK))
         every = files.named(CHAINS, FILE.fullmatch)
         # What a desk itself says of its events is needed to check those of its reviewers.
         every.sort(key=lambda one: (not one.name.endswith(last), one.name))
@@ -227,7 +232,9 @@ class _Runs:
     """Takes the runs that desks wrote of in their chains, and sends those that are not there."""
 
     def __init__(self, desk: Desk, options: SyncOptions, told: Told) -> None:
-        self._desk, self._options, self._told = desk, options, told
+        self._desk = desk
+        self._options = options
+        self._told = told
         self.found: dict[str, SyncedRun] = {}
 
     def take(self, files: PlaceFiles) -> None:
@@ -411,7 +418,8 @@ class SharedFolder:
 
         One inside it belongs to a desk, where others may read what they may read of the place.
         """
-        path, mode = self._root, self._mode()
+        path = self._root
+        mode = self._mode()
         for name in names:
             path /= name
             with suppress(FileExistsError):

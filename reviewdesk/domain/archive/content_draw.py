@@ -24,7 +24,8 @@ def bucket_rows(
     """Yield the verdicts of a part by bucket: what is drawn, where it is, and its own stratum."""
     rows: npt.NDArray[np.void] = np.empty(len(names), ROW)
     rows["key"] = draw_keys(names, seed)
-    rows["part"], rows["place"] = part, np.arange(len(names))
+    rows["part"] = part
+    rows["place"] = np.arange(len(names))
     rows["side"] = np.frombuffer(strata, np.uint8)
     bucket = rows["key"][:, 0] >> _SHIFT
     for number in np.unique(bucket).tolist():
@@ -40,7 +41,8 @@ class _Bucket:
     def __init__(self, data: bytes) -> None:
         rows = np.frombuffer(data, ROW)
         rest = rows["side"] >= FIRST_REST
-        low, high = rows["key"][:, 1], rows["key"][:, 0]
+        low = rows["key"][:, 1]
+        high = rows["key"][:, 0]
         self.rows = rows = rows[np.lexsort((rows["place"], rows["part"], rest, low, high))]
         changed = (rows["key"][1:] != rows["key"][:-1]).any(axis=1)
         self.leads = np.flatnonzero(np.concatenate([np.ones(min(len(rows), 1), np.bool_), changed]))
@@ -56,7 +58,8 @@ class DrawnSizes:
 
     def __init__(self, buckets: Iterable[bytes]) -> None:
         """Count the contents of all buckets."""
-        sizes, decided = np.zeros(len(STRATA), np.int64), np.zeros((len(STRATA), 3), np.int64)
+        sizes = np.zeros(len(STRATA), np.int64)
+        decided = np.zeros((len(STRATA), 3), np.int64)
         for data in buckets:
             found = _Bucket(data)
             sizes += np.bincount(found.strata, minlength=len(STRATA))

@@ -18,7 +18,8 @@ def bucket_rows(part: int, ids: Sequence[str]) -> Iterator[tuple[int, bytes]]:
     """Yield the hashes of a part's ids by bucket, each with its part and its place there."""
     rows: npt.NDArray[np.void] = np.empty(len(ids), ROW)
     rows["first"], rows["second"] = id_hashes(ids)
-    rows["part"], rows["place"] = part, np.arange(len(ids))
+    rows["part"] = part
+    rows["place"] = np.arange(len(ids))
     bucket = rows["first"].view(np.uint64) % np.uint64(BUCKETS)
     for number in np.unique(bucket).tolist():
         yield number, rows[bucket == number].tobytes()
@@ -28,7 +29,8 @@ def repeated(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield part and place of every id in a bucket that is there more than once."""
     rows = np.frombuffer(data, ROW)
     order = np.lexsort((rows["second"], rows["first"]))
-    first, second = rows["first"][order], rows["second"][order]
+    first = rows["first"][order]
+    second = rows["second"][order]
     pairs = np.flatnonzero((first[1:] == first[:-1]) & (second[1:] == second[:-1]))
     found = order[np.union1d(pairs, pairs + 1)]
     yield from zip(rows["part"][found].tolist(), rows["place"][found].tolist(), strict=True)

@@ -94,8 +94,10 @@ def _decisions(found: Verdicts) -> Decisions:
 
 
 def _seats(verdict: Verdict, found: Verdicts, cut: Trim) -> tuple[Seat, ...]:
-    low, high = found.out[0][:, 0], found.out[1][:, 0]
-    spared, named = bool(found.spared[0]), bool(found.sheet.claims.named[0])
+    low = found.out[0][:, 0]
+    high = found.out[1][:, 0]
+    spared = bool(found.spared[0])
+    named = bool(found.sheet.claims.named[0])
     placed = []
     for seat, ballot in enumerate(verdict.ballots):
         state = State.COUNTED if ballot.usable else State.FAILED
@@ -145,7 +147,8 @@ def band_of(code: int) -> Band | None:
 def spread_in(found: Verdicts) -> Spread:
     """Return our agreement of a verdict, which is a column of length one."""
     stopped = bool(found.stopped[0])
-    scored, answered = int(found.panels.scores.count[0]), int(found.panels.cast.answered[0])
+    scored = int(found.panels.scores.count[0])
+    answered = int(found.panels.cast.answered[0])
     said = int(found.said[:, 0].sum())
     n = scored if scored >= 2 or answered < 2 else answered
     n = scored if stopped else said or n

@@ -95,7 +95,8 @@ def _comparable_time(text: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-PANEL_SIZE, PANEL_FAMILIES = 5, 3
+PANEL_SIZE = 5
+PANEL_FAMILIES = 3
 """The smallest panel, and the fewest model families on it, that the trim rule is made for."""
 
 
@@ -117,7 +118,8 @@ def remarks(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
 
 
 def _quorum_rounding(verdict: Verdict, found: Assessment) -> str | None:
-    made, votes = found.decisions, found.votes
+    made = found.decisions
+    votes = found.votes
     if Breach.ROUNDING not in found.marks:
         return None
     return (

@@ -77,8 +77,10 @@ def doubtful(found: Verdicts) -> Bools:
 
 
 def _doubtful_decision(found: Verdicts) -> Bools:
-    sheet, cast = found.sheet, found.panels.cast
-    stated, facts = sheet.claims.decision, sheet.facts
+    sheet = found.sheet
+    cast = found.panels.cast
+    stated = sheet.claims.decision
+    facts = sheet.facts
     by_quorum = sheet.of_policy([one.policy.strategy in {None, Strategy.QUORUM} for one in facts])
     quorum = found.made["quorum"]
     doubt = by_quorum & (quorum != NOTHING) & (stated != quorum)
@@ -112,7 +114,8 @@ def _doubtful_label(found: Verdicts) -> Bools:
 
 def _doubtful_agreement(found: Verdicts) -> Bools:
     claims = found.sheet.claims
-    own, ours = bands(claims.value), bands(found.whole_agreement)
+    own = bands(claims.value)
+    ours = bands(found.whole_agreement)
     ours = np.where(claims.metric == R_WG, ours, own)
     known = np.isin(claims.metric, (R_WG, ALPHA)) & (own != NOTHING)
     doubt = (claims.band != NOTHING) & ((claims.band != own) | ((ours != NOTHING) & (ours != own)))
@@ -124,7 +127,8 @@ def _doubtful_agreement(found: Verdicts) -> Bools:
 
 
 def _doubtful_trim(found: Verdicts) -> Bools:
-    claims, cut = found.sheet.claims, found.cut
+    claims = found.sheet.claims
+    cut = found.cut
     if not claims.trim.any():
         return claims.trim
     low, high = found.ends

@@ -77,7 +77,9 @@ def quorum_mismatch(row: AuditedVerdict) -> str | None:
 
     Inconclusive is allowed if neither passes nor fails reach the quorum, or if the votes are even.
     """
-    verdict, votes, ours = row.verdict, row.votes, row.by(Strategy.QUORUM)
+    verdict = row.verdict
+    votes = row.votes
+    ours = row.by(Strategy.QUORUM)
     if verdict.policy.strategy not in {None, Strategy.QUORUM}:
         return None
     if verdict.policy.strategy is None and verdict.regime:
@@ -100,8 +102,11 @@ def decision_mismatch(row: AuditedVerdict) -> str | None:
 
     A majority may be one of the jurors that answered, and a rule on votes may count their labels.
     """
-    verdict, found, at = row.verdict, row.found, row.at
-    strategy, stated = verdict.policy.strategy, verdict.decision
+    verdict = row.verdict
+    found = row.found
+    at = row.at
+    strategy = verdict.policy.strategy
+    stated = verdict.decision
     if strategy in {None, Strategy.QUORUM} or verdict.set_by_you or stated is None:
         return None
     counting = verdict.policy.counting
@@ -131,10 +136,12 @@ def _own_rules(row: AuditedVerdict) -> list[Strategy | None]:
 
 def _declared_mismatch(row: AuditedVerdict, counting: LabelRules) -> str | None:
     """Return a text if neither the counted label nor a tied one gives the decision."""
-    words, sheet = row.found.words, row.found.sheet
+    words = row.found.words
+    sheet = row.found.sheet
     spelled = sheet.labels.words.spelled
     tied = sheet.labels.code[words.level[:, row.at], row.at].tolist()
-    ours, stated = row.decision(words.decision), row.verdict.decision
+    ours = row.decision(words.decision)
+    stated = row.verdict.decision
     allowed = {ours, *(counting.outcome(spelled[label]) for label in tied)}
     if stated in allowed or (ours is None and not words.counted[row.at]):
         return None
@@ -160,7 +167,8 @@ def _may_stay_open(verdict: Verdict, votes: Votes) -> bool:
     undecided = bool(stated) and label_decision(stated) not in SIDES
     if verdict.regime == Regime.DISPUTE or len(labels) > 1 or undecided:
         return True
-    strategy, quorum = verdict.policy.strategy, verdict.policy.quorum
+    strategy = verdict.policy.strategy
+    quorum = verdict.policy.quorum
     if strategy is Strategy.UNANIMOUS:
         return votes.answered < votes.seated
     if strategy not in {None, Strategy.QUORUM} or quorum is None or not votes.known:
@@ -200,8 +208,10 @@ def label_mismatch(row: AuditedVerdict) -> str | None:
     of its producer, and a weighted vote may have ignored the confidences. Nothing is said if a
     weighted vote has an unknown weight.
     """
-    verdict, strategy = row.verdict, row.verdict.policy.strategy
-    stated, counted = verdict.text("label"), labelled(verdict.ballots)
+    verdict = row.verdict
+    strategy = row.verdict.policy.strategy
+    stated = verdict.text("label")
+    counted = labelled(verdict.ballots)
     if not stated or "strategy" in verdict.set_by_you:
         return None
     if strategy is Strategy.WEIGHTED_VOTE and any(ballot.weight is None for ballot in counted):
@@ -229,8 +239,10 @@ def same_family_mismatch(row: AuditedVerdict) -> str | None:
     A stated no is checked against the four families of the jury document, because a producer need
     not know more; a stated yes is checked only if every juror's family is known.
     """
-    verdict, shared = row.verdict, int(row.found.sheet.shared[row.at])
-    reported, ours = verdict.same_family, shared == 1
+    verdict = row.verdict
+    shared = int(row.found.sheet.shared[row.at])
+    reported = verdict.same_family
+    ours = shared == 1
     if reported is None or shared == NOTHING or reported is ours:
         return None
     families = [family.family(ballot.model, ballot.vendor) for ballot in verdict.ballots]
@@ -245,7 +257,8 @@ def against_all(row: AuditedVerdict) -> str | None:
 
     Votes that rest on a threshold of the user's say nothing of the report.
     """
-    verdict, votes = row.verdict, row.votes
+    verdict = row.verdict
+    votes = row.votes
     stated = verdict.decision
     if stated not in SIDES or not votes.known or row.found.says[row.at]:
         return None

@@ -19,7 +19,8 @@ def trim_counts(verdict: Verdict) -> tuple[int, ...]:
     A rounding that is not stated may be any of the three. Without a fraction the count is the one
     that the report shows, and if it shows none, any that leaves a score.
     """
-    n, fraction = len(_scores(verdict)), _fraction(verdict)
+    n = len(_scores(verdict))
+    fraction = _fraction(verdict)
     if fraction is not None:
         stated = verdict.trim.rounding
         roundings = tuple(Rounding) if stated is None else (stated,)
@@ -42,7 +43,8 @@ def trim_mismatch(verdict: Verdict) -> str | None:
     Dropped scores are compared as multisets per end, because equal scores may change places. A trim
     that names neither a method nor a fraction follows a rule that only its producer knows.
     """
-    method, fraction = verdict.trim.method, _fraction(verdict)
+    method = verdict.trim.method
+    fraction = _fraction(verdict)
     if method not in {None, "quantile"} or (method is None and fraction is None):
         return None
     return _ends_mismatch(verdict, fraction) or _count_mismatch(verdict, fraction)

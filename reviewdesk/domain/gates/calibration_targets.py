@@ -69,7 +69,8 @@ class Reliability(Cells, frozen=True):
     @staticmethod
     def of(counts: Sequence[float], mass: Cells) -> Reliability:
         """Return the counts; if rows differ in weight, the weights scaled to the number of rows."""
-        n, total = sum(counts), mass.n
+        n = sum(counts)
+        total = mass.n
         scaled = [cell * n / total if total else cell for cell in astuple(mass)]
         even = all(
             abs(one - count) <= SLACK * max(n, 1) for one, count in zip(scaled, counts, strict=True)
@@ -93,7 +94,10 @@ class CalibrationReadings:
         by_default: bool,
     ) -> None:
         """Keep the figures; ``by_default`` skips the corrected rate of a judge without a signal."""
-        self._metrics, self._fit, self._rate, self._ranged = metrics, fit, rate, ranged
+        self._metrics = metrics
+        self._fit = fit
+        self._rate = rate
+        self._ranged = ranged
         self._by_default = by_default
 
     def read(self, target: CalibrationTarget) -> TargetValue:
@@ -106,7 +110,8 @@ class CalibrationReadings:
         if target in RANGED or figure in RANGED:
             return self._of_interval(target, figure, end)
         value: float | None = self._metrics.ece
-        note, lacking = "", "undefined"
+        note = ""
+        lacking = "undefined"
         if target is CalibrationTarget.AUROC:
             value = self._fit.auroc
             lacking = "every verdict was right, or every one wrong, so there is nothing to rank"

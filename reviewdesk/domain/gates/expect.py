@@ -127,7 +127,8 @@ class Finding(Struct, frozen=True):
     @property
     def reaches_past(self) -> bool | None:
         """Whether the interval reaches past a limit; ``None`` without an interval or a limit."""
-        low, high = self.reading.low, self.reading.high
+        low = self.reading.low
+        high = self.reading.high
         if low is None or high is None or self.limit is None:
             return None
         return not self.expected.matcher.limits.hold(low, high)

@@ -146,7 +146,8 @@ def join(suite: SuiteLabels, report: Sequence[ReportContent]) -> Joined:
     items = {one.key: one.item for one in report}
     hashes = {one.item.hex(): one.item for one in report}
     ids = {one.id: one for one in report}
-    found, lost = dict[bytes, DrawnLabel](), Counter[str]()
+    found = dict[bytes, DrawnLabel]()
+    lost = Counter[str]()
     for label in suite.labels:
         known = frame.get(label.item_hash or "")
         item = items.get(known.key) if known else hashes.get(label.item_hash or "")
@@ -189,7 +190,8 @@ def _why_lost(label: DrawnLabel, known: FrameContent | None, there: ReportConten
 def _count(made: Joined, report: Iterable[ReportContent]) -> None:
     """Count the frame's contents that the new panel decides, and its verdicts on them."""
     contents: dict[int, set[bytes]] = {}
-    passes, fails = Counter[int](), Counter[int]()
+    passes = Counter[int]()
+    fails = Counter[int]()
     for one in report:
         h = made.strata.get(one.item)
         if h is None or one.decision not in (Decision.PASS, Decision.FAIL):

@@ -126,7 +126,8 @@ class JuryReadings:
         return TargetValue(value, origin, pair.metric, note=note)
 
     def _confidence(self) -> TargetValue:
-        pair, ours = self._pair, self._own_spread
+        pair = self._pair
+        ours = self._own_spread
         if self._verdict.band is not None:
             return TargetValue(self._verdict.band.value, Origin.STATED)
         if self._stopped:
@@ -143,8 +144,10 @@ class JuryReadings:
         return TargetValue(ours.band.value, Origin.RECOMPUTED, note=self._why_recomputed())
 
     def _escalate(self) -> TargetValue:
-        pair, stated = self._pair, self._verdict.escalate
-        why, alone = self._assessment.absent, self._lacks_agreement and not self._stopped
+        pair = self._pair
+        stated = self._verdict.escalate
+        why = self._assessment.absent
+        alone = self._lacks_agreement and not self._stopped
         if stated is None and why and not alone:
             return TargetValue(True, Origin.RECOMPUTED, note=why)
         if self._stopped and stated is None:
@@ -166,7 +169,8 @@ class JuryReadings:
 
     def _why_recomputed(self) -> str:
         """Return why our value is used although the report states part of the agreement."""
-        pair, ours = self._pair, self._own_spread
+        pair = self._pair
+        ours = self._own_spread
         if not pair.reported:
             return ""
         none = "the report states no agreement"

@@ -68,12 +68,15 @@ def as_run(
     times = Counter(contents.tolist())
     units: dict[tuple[int, int], int] = {}
     mass = Counter[int]()
-    sizes, decided = defaultdict[int, float](float), defaultdict[tuple[int, bool], float](float)
+    sizes = defaultdict[int, float](float)
+    decided = defaultdict[tuple[int, bool], float](float)
     labelled: list[LabelledRow] = []
     for at, (name, right) in enumerate(zip(strata, rows.correct.tolist(), strict=True)):
-        passed, content = bool(rows.passed[at]), int(contents[at])
+        passed = bool(rows.passed[at])
+        content = int(contents[at])
         decision = Decision.PASS if passed else Decision.FAIL
-        h, weight = STRATA.index(name), float(rows.weight[at])
+        h = STRATA.index(name)
+        weight = float(rows.weight[at])
         own = stratum(decision, flagged=name.startswith("flagged"))
         if times[content] == 1 and own != h:
             return None
@@ -126,7 +129,8 @@ def _answered(
     """
     given = {at: unanswered[at - len(strata)] for at in truths}
     contents = np.arange(len(strata)) if rows.content is None else rows.content
-    weight, more = rows.weight.copy(), []
+    weight = rows.weight.copy()
+    more = []
     for name in dict.fromkeys(one.stratum for one in given.values()):
         mine = np.array([one == name for one in strata])
         count = len(np.unique(contents[mine]))

@@ -95,7 +95,8 @@ class Counter:
             seats[name] += 1
             key = name, seats[name]
             self._seats[key] = min(self._seats.get(key, seat), seat)
-            right, lone = one.vote is panel.deserved, alone or seat in gone
+            right = one.vote is panel.deserved
+            lone = alone or seat in gone
             dissents = one.vote is not None and one.vote is losing
             for fact, holds in (
                 (_vote_fact(one, deserved=panel.deserved), True),

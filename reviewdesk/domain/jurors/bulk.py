@@ -33,9 +33,13 @@ def juror_counts(
     ``deserved`` says of each verdict if its label is a pass; ``stated`` gives, by row, the trimmed
     seats that the report itself names.
     """
-    cast, vote, against = found.votes >= 0, found.votes == 1, dissents(found)
-    gone, seated = trimmed(found, stated), found.juror >= 0
-    alone, right = lone(against, gone), cast & (vote == deserved)
+    cast = found.votes >= 0
+    vote = found.votes == 1
+    against = dissents(found)
+    gone = trimmed(found, stated)
+    seated = found.juror >= 0
+    alone = lone(against, gone)
+    right = cast & (vote == deserved)
     silent = seated & ~cast
     marks = {
         "tp": cast & vote & deserved,

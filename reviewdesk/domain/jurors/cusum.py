@@ -45,7 +45,8 @@ def cusum(z: Iterable[float], k: float = STEP, h: float = 5.0) -> int | None:
     for place, value in enumerate(z):
         if math.isnan(value):
             continue
-        up, down = max(0.0, up + value - k), max(0.0, down - value - k)
+        up = max(0.0, up + value - k)
+        down = max(0.0, down - value - k)
         if max(up, down) > h + SLACK:
             return place
     return None
@@ -62,7 +63,8 @@ def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]
         return None, [None] * usual.shape[1]
     if len(later) <= SIMULATED:
         usual = usual[-SIMULATED:]
-        z, h = standardised(usual, later), simulated_limit(usual, later)
+        z = standardised(usual, later)
+        h = simulated_limit(usual, later)
     else:
         z = np.column_stack([_normal_scores(*pair) for pair in zip(usual.T, later.T, strict=True)])
         there = ~np.isnan(z).all(axis=0)
@@ -95,11 +97,13 @@ def standardised(usual: Floats, later: Floats) -> Floats:
 def peaks(z: Floats) -> Floats:
     """Return the largest CUSUM of any of J jurors over m steps: ``[...]`` for ``[m, ..., J]``."""
     up = np.zeros(z.shape[1:])
-    down, top = up.copy(), up.copy()
+    down = up.copy()
+    top = up.copy()
     missing = np.isnan(z)
     some = bool(missing.any())
     for row, off in zip(z, missing, strict=True):
-        rise, fall = row - STEP, -row - STEP
+        rise = row - STEP
+        fall = -row - STEP
         if some:
             rise[off] = fall[off] = 0.0
         np.maximum(up + rise, 0.0, out=up)
@@ -118,7 +122,8 @@ def simulated_limit(usual: Floats, later: Floats, shuffles: int = SHUFFLES) -> f
     and for a usual level that is itself estimated. ``None`` if nothing can be standardised.
     Source: Pitman 1937, on permutation tests.
     """
-    rows, n = np.concatenate([usual, later]), len(usual)
+    rows = np.concatenate([usual, later])
+    n = len(usual)
     # Seeded by the data: one set of shuffles for all runs would bias all limits the same way.
     rng = np.random.default_rng(zlib.crc32(rows.tobytes()))
     there = ~np.isnan(rows)
@@ -150,7 +155,8 @@ def siegmund_limit(steps: int, jurors: int, usual: int) -> float:
     level estimated from ``usual`` offsets makes them ``e^(2b²/usual)`` times as frequent. Source:
     Siegmund 1985, Sequential Analysis.
     """
-    low, high = 0.0, 100.0
+    low = 0.0
+    high = 100.0
     for _ in range(60):
         h = (low + high) / 2
         b = h + _OVERSHOOT

@@ -43,7 +43,8 @@ class Moments(Struct, frozen=True):
         """Return the moments of both sets of values together."""
         if not self.n or not other.n:
             return self if self.n else other
-        n, step = self.n + other.n, other.mean - self.mean
+        n = self.n + other.n
+        step = other.mean - self.mean
         return Moments(
             n,
             self.mean + step * other.n / n,
@@ -76,10 +77,12 @@ def welch(one: Moments, two: Moments) -> Welch | None:
 
     ``None`` under two values on either side, and if neither side varies. Source: Welch 1947.
     """
-    sd1, sd2 = one.sd, two.sd
+    sd1 = one.sd
+    sd2 = two.sd
     if sd1 is None or sd2 is None or max(sd1, sd2) <= SLACK:
         return None
-    part1, part2 = sd1**2 / one.n, sd2**2 / two.n
+    part1 = sd1**2 / one.n
+    part2 = sd2**2 / two.n
     t = (two.mean - one.mean) / math.sqrt(part1 + part2)
     df = (part1 + part2) ** 2 / (part1**2 / (one.n - 1) + part2**2 / (two.n - 1))
     return Welch(t, df, t_two_sided(t, df))
@@ -92,17 +95,21 @@ def offsets(found: Columns) -> dict[str, Offsets]:
     """
     made: list[list[Offsets]] = [[] for _ in found.names]
     for here in parts(len(found)):
-        scores, juror, key = found.scores[:, here], found.juror[:, here], found.key[here]
+        scores = found.scores[:, here]
+        juror = found.juror[:, here]
+        key = found.key[here]
         there = ~np.isnan(scores) & (juror >= 0)
         given = counted(there)
         total = np.where(there, scores, 0.0).sum(axis=0)
         # Taken verdict by verdict, so that a juror's offsets stay in file order.
         rows, seats = np.nonzero((there & (given >= 2)).T)
-        score, others = scores[seats, rows], given[rows].astype(np.int64) - 1
+        score = scores[seats, rows]
+        others = given[rows].astype(np.int64) - 1
         apart = score - (total[rows] - score) / others
         who = juror[seats, rows]
         order = np.argsort(who, kind="stable")
-        apart, keys = apart[order], key[rows[order]]
+        apart = apart[order]
+        keys = key[rows[order]]
         sitting, starts = np.unique(who[order], return_index=True)
         for one, start, end in zip(sitting, starts, [*starts, len(who)][1:], strict=True):
             made[one].append(Offsets(apart[start:end], keys[start:end]))
@@ -119,7 +126,8 @@ def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seat
     """Count each juror's seats in a run, by name; ``unparsed`` is (key, seat) of each bad reply."""
     count = len(found.names)
     sat = found.juror >= 0
-    who, place = found.juror[sat], np.nonzero(sat)[0]
+    who = found.juror[sat]
+    place = np.nonzero(sat)[0]
     first = np.full(count, np.iinfo(np.int64).max)
     np.minimum.at(first, who, place)
     seated = np.bincount(who, minlength=count)
@@ -161,7 +169,8 @@ def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
     them without any drift.
     """
     made: dict[str, EarlierOffsets] = {}
-    names, rows = tuple(jurors), np.empty((0, len(jurors)))
+    names = tuple(jurors)
+    rows = np.empty((0, len(jurors)))
     for run in found:
         if set(run.names) != set(jurors):
             continue
@@ -218,10 +227,15 @@ def drifts(now: Mapping[str, Offsets], past: Past = NO_PAST) -> dict[str, Offset
 
 def _drift(found: Offsets, past: EarlierOffsets | None) -> Drift | None:
     if past is not None and past.moments.n >= 2:
-        windows, runs, usual, later = Windows.EARLIER, past.runs, past.moments, found.values
+        windows = Windows.EARLIER
+        runs = past.runs
+        usual = past.moments
+        later = found.values
     else:
         half = len(found.values) // 2
-        windows, runs, usual = Windows.HALVES, 0, Moments.of(found.values[:half])
+        windows = Windows.HALVES
+        runs = 0
+        usual = Moments.of(found.values[:half])
         later = found.values[half:]
     if not usual.n:
         return None
@@ -246,7 +260,9 @@ def _alarms(now: Mapping[str, Offsets], past: Past) -> tuple[float | None, dict[
     usual = past.rows
     if not len(usual):
         half = len(rows) // 2
-        usual, keys, rows = rows[:half], keys[half:], rows[half:]
+        usual = rows[:half]
+        keys = keys[half:]
+        rows = rows[half:]
     limit, places = alarms(usual, rows)
     return limit, {
         name: int(keys[place])

@@ -198,7 +198,8 @@ class JurorFacts(Struct, frozen=True):
         observed = self.observed.share
         if observed is None or not self.counts.votes:
             return None, None
-        hit, reject = self.sensitivity.share or 0.0, self.specificity.share or 0.0
+        hit = self.sensitivity.share or 0.0
+        reject = self.specificity.share or 0.0
         return rogan_gladen(observed, hit, reject)
 
     @property

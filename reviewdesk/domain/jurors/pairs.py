@@ -36,7 +36,8 @@ class Alike(Struct, frozen=True):
         """
         if not self.n:
             return None
-        p, q = self.first_passes / self.n, self.second_passes / self.n
+        p = self.first_passes / self.n
+        q = self.second_passes / self.n
         return p * q + (1 - p) * (1 - q)
 
     @property
@@ -47,7 +48,9 @@ class Alike(Struct, frozen=True):
         by two with each, so that ``sd = 2 sqrt(a b (n - a) (n - b) / (n^2 (n - 1)))``. ``None`` if
         a juror always votes the same, or under two verdicts. Source: Fisher 1935, fixed margins.
         """
-        n, a, b = self.n, self.first_passes, self.second_passes
+        n = self.n
+        a = self.first_passes
+        b = self.second_passes
         spread = a * b * (n - a) * (n - b)
         if n < 2 or not spread or self.expected is None:
             return None
@@ -77,7 +80,8 @@ def pairs(columns: Columns) -> tuple[JurorPair, ...]:
         for who, rows in cases(*columns.juror[list(seats)]):
             if min(who) >= 0:
                 first, second = (seat for _, seat in sorted(zip(who, seats, strict=True)))
-                key, found = (min(who), max(who)), _counts(columns, first, second, rows)
+                key = (min(who), max(who))
+                found = _counts(columns, first, second, rows)
                 counts[key] = counts.get(key, 0) + np.array(found)
     most = sorted(counts, key=lambda key: (-int(counts[key][[0, 4]].sum()), key))[:MOST_PAIRS]
     return tuple(_pair(columns.names, key, counts[key].tolist()) for key in most)
@@ -85,8 +89,10 @@ def pairs(columns: Columns) -> tuple[JurorPair, ...]:
 
 def _counts(columns: Columns, first: int, second: int, rows: Rows) -> list[int]:
     """Count the votes of two seats on some verdicts, by half of the run, and their scores."""
-    one, other = columns.votes[first, rows], columns.votes[second, rows]
-    voted, early = (one >= 0) & (other >= 0), np.zeros(len(columns), np.bool_)
+    one = columns.votes[first, rows]
+    other = columns.votes[second, rows]
+    voted = (one >= 0) & (other >= 0)
+    early = np.zeros(len(columns), np.bool_)
     early[: (len(columns) + 1) // 2] = True
     scores = columns.scores[first, rows], columns.scores[second, rows]
     scored = ~(np.isnan(scores[0]) | np.isnan(scores[1]))
@@ -100,6 +106,7 @@ def _counts(columns: Columns, first: int, second: int, rows: Rows) -> list[int]:
 
 
 def _pair(names: tuple[str, ...], key: tuple[int, int], found: list[int]) -> JurorPair:
-    early, late = Alike(*found[:4]), Alike(*found[4:8])
+    early = Alike(*found[:4])
+    late = Alike(*found[4:8])
     both = Alike(*(a + b for a, b in zip(found[:4], found[4:8], strict=True)))
     return JurorPair(names[key[0]], names[key[1]], both, (early, late), found[8], found[9])

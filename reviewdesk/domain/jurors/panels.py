@@ -127,7 +127,8 @@ def _right(cell: Cell) -> tuple[bool, bool]:
 
 def panel_drills(found: PanelComparison, *, blind: bool) -> tuple[DrillDown, ...]:
     """Return the groups of verdicts behind a comparison; if blind, the labelled ones alone."""
-    first, second = found.first.name, found.second.name
+    first = found.first.name
+    second = found.second.name
     flip = condition("flip", second) or f"flip:{found.second.hash}"
 
     def group(title: str, more: str, wanted: Callable[[Cell], bool]) -> DrillDown:

@@ -164,7 +164,8 @@ def paired(to: str, items: int, apart: Sequence[Apart], z: float = Z) -> Differe
         middle += share * (2 * rate - 1)
         below += (2 * share * (rate - low)) ** 2
         above += (2 * share * (high - rate)) ** 2
-    size, known = sum(one.size for one in apart), sum(one.labelled for one in apart)
+    size = sum(one.size for one in apart)
+    known = sum(one.labelled for one in apart)
     return Difference(
         to=to,
         estimate=middle if items and not open_ else None,

@@ -129,10 +129,12 @@ def voted(votes: Small, labels: Labels) -> list[Voted]:
     cast = votes >= 0
     sizes = np.bincount(2 * labels.stratum[cast] + votes[cast], minlength=2 * len(STRATA))
     every = _cells(votes, labels, cast & (labels.truth >= 0), by_label=True)
-    counted, found = _cells(votes, labels, _counting(votes, labels)), clusters(votes, labels)
+    counted = _cells(votes, labels, _counting(votes, labels))
+    found = clusters(votes, labels)
     made = []
     for h in range(len(STRATA)):
-        fails, passes = int(sizes[2 * h]), int(sizes[2 * h + 1])
+        fails = int(sizes[2 * h])
+        passes = int(sizes[2 * h + 1])
         spread = None
         if found is not None and found.repeated:
             spread = found.of_stratum(h, fails + passes)[1]
@@ -142,7 +144,8 @@ def voted(votes: Small, labels: Labels) -> list[Voted]:
 
 def _counting(votes: Small, labels: Labels) -> Bools:
     """Mark the votes whose label counts: all of them in a stratum where each vote has a label."""
-    cast, strata = votes >= 0, len(STRATA)
+    cast = votes >= 0
+    strata = len(STRATA)
     known = cast & (labels.truth >= 0)
     every = np.bincount(labels.stratum[cast], minlength=strata)
     whole = np.bincount(labels.stratum[known], minlength=strata) == every
@@ -152,8 +155,11 @@ def _counting(votes: Small, labels: Labels) -> Bools:
 
 def clusters(votes: Small, labels: Labels) -> Clusters | None:
     """Gather a rater's labels that count by content and case; ``None`` if none are alike."""
-    kept, cast = _counting(votes, labels), votes >= 0
-    stratum, content, test = labels.stratum[kept], labels.content[kept], labels.test[kept]
+    kept = _counting(votes, labels)
+    cast = votes >= 0
+    stratum = labels.stratum[kept]
+    content = labels.content[kept]
+    test = labels.test[kept]
     if len(np.unique(test)) == len(test):
         return None
     size = np.bincount(labels.stratum[cast], minlength=len(STRATA))
@@ -193,7 +199,8 @@ def compare(to: str, one: Small, two: Small, labels: Labels, z: float = Z) -> Di
 
 def _apart(h: int, size: int, content: Ints, right: Bools, sampled: float) -> Apart:
     """Return the verdicts of one stratum on which two raters differ, with labels as contents."""
-    rows, (_, times) = len(content), np.unique(content, return_counts=True)
+    rows = len(content)
+    (_, times) = np.unique(content, return_counts=True)
     m = len(times)
     if m == rows:
         return Apart(h, size, m, int(right.sum()), sampled)
@@ -245,10 +252,12 @@ def juror_rates(
     found: Columns, labels: Labels, lone: Mapping[str, Bools]
 ) -> tuple[dict[str, JurorRates], Contest]:
     """Return the figures of every juror through the draw, and the panel's contest with them."""
-    votes, panel = votes_of(found), panel_votes(found)
+    votes = votes_of(found)
+    panel = panel_votes(found)
     made = {}
     for name, cast in votes.items():
-        mine, groups = voted(cast, labels), clusters(cast, labels)
+        mine = voted(cast, labels)
+        groups = clusters(cast, labels)
         dissent = np.where(lone[name], cast, np.int8(NOTHING))
         alone = voted(dissent, labels)
         word = design(mine)

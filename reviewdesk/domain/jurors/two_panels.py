@@ -40,7 +40,8 @@ class CommonItems(Struct, frozen=True):
         votes, others = np.full((2, len(labels.truth)), NOTHING, np.int8)
         for row, (here, there) in decisions.items():
             if here in _VOTES and there in _VOTES:
-                votes[row], others[row] = _VOTES[here], _VOTES[there]
+                votes[row] = _VOTES[here]
+                others[row] = _VOTES[there]
         return CommonItems(name, run_hash, labels, votes, others)
 
     @property

@@ -130,7 +130,8 @@ class Answers:
         silent = (self.returned == 0) & (fact.policy.counting is not None)
         counts = there.any(axis=0)
         if METHODS[strategy].reads is not Reads.LABELS:
-            columns, stated = self.sheet.columns, self.sheet.claims.label
+            columns = self.sheet.columns
+            stated = self.sheet.claims.label
             cast = (~np.isnan(columns.scores) | (columns.votes != NOTHING)).any(axis=0)
             within = np.isin(
                 stated, [labels.words.code(word) for word in (rules.fallback, DISAGREE)]

@@ -9,7 +9,8 @@ from reviewdesk.domain.run.packing import NOTHING
 from reviewdesk.domain.stats.dense import Floats, Ints
 from reviewdesk.domain.verdict import SLACK, Band
 
-HIGH_FROM, MEDIUM_FROM = 0.8, 0.667
+HIGH_FROM = 0.8
+MEDIUM_FROM = 0.667
 """The lowest agreement of the bands high and medium."""
 BANDS = (Band.LOW, Band.MEDIUM, Band.HIGH)
 """The code of a band is its index here; -1 is none."""

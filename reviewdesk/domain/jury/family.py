@@ -92,7 +92,8 @@ def shares_family(
     panel: tuple[tuple[str | None, str | None], ...], model: str | None, vendor: str | None
 ) -> bool | None:
     """Return what ``same_family`` does, of the models and vendors of a panel and a generator."""
-    own, found = family(model, vendor), [family(*juror) for juror in panel]
+    own = family(model, vendor)
+    found = [family(*juror) for juror in panel]
     if own is None or not any(found):
         return None
     return any(one is not None and one.name == own.name for one in found)

@@ -266,7 +266,8 @@ def _search(text: str, offset: int) -> Iterator[Passage]:
     for sign in _SIGNS:
         if sign.may_be_in(lower):
             for start, end in _matches(sign.kind, sign.pattern, visible):
-                first, last = places[start], places[end - 1] + 1
+                first = places[start]
+                last = places[end - 1] + 1
                 yield Passage(offset + first, offset + last, sign.kind, text[first:last])
     if not text.isascii():
         for start, end in _matches(InjectionKind.HIDDEN, _HIDDEN, text):

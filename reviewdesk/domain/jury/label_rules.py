@@ -143,12 +143,16 @@ def count_labels(
     """Count the labels of every panel by one rule; a caller's own runs once for each panel."""
     if not isinstance(strategy, Strategy):
         return _custom(columns, strategy, rules)
-    code, words = columns.code, columns.words
+    code = columns.code
+    words = columns.words
     first = firsts(code)
     kinds = first.sum(axis=0)
     fallback = DISAGREE if strategy is Strategy.FIRST_DISAGREEMENT else rules.fallback
     none: Ints = np.zeros(code.shape[1], np.int64)
-    level, tie, most, committed = np.zeros_like(first), none, none, none
+    level = np.zeros_like(first)
+    tie = none
+    most = none
+    committed = none
     if strategy in {Strategy.MAJORITY, Strategy.WEIGHTED_VOTE}:
         weights = np.ones(code.shape)
         if strategy is Strategy.WEIGHTED_VOTE:
@@ -200,7 +204,8 @@ def _level(first: Bools, totals: Floats) -> Bools:
 
 def _leader(code: Ints, level: Bools, rules: LabelRules, words: Words) -> tuple[Ints, Ints]:
     """Return the seat that gave the leading label first, and how a tie was broken."""
-    seat, tie = _first(level), (level.sum(axis=0) > 1).astype(np.int64)
+    seat = _first(level)
+    tie = (level.sum(axis=0) > 1).astype(np.int64)
     for label in reversed(rules.priority):
         wanted = level & (code == words.code(label)) & (tie > 0)
         named = wanted.any(axis=0)
@@ -228,9 +233,11 @@ def _vote_weights(columns: LabelBallots, rules: LabelRules) -> Floats:
 
 def _custom(columns: LabelBallots, how: Aggregate, rules: LabelRules) -> LabelCount:
     """Count by a caller's function, which takes the ballots of one panel that gave a label."""
-    code, words = columns.code, columns.words
+    code = columns.code
+    words = columns.words
     counted = (code != NOTHING).sum(axis=0)
-    labels, differ = [], []
+    labels = []
+    differ = []
     for at, ballots in enumerate(columns.ballots):
         given = [
             ballot
@@ -268,7 +275,8 @@ def rule_name(how: Strategy | Aggregate) -> str:
 
 def columns_of(ballots: Sequence[Ballot]) -> LabelBallots:
     """Return the labels of one panel as columns of length one."""
-    words, counted = Words(), {one.seat for one in labelled(ballots)}
+    words = Words()
+    counted = {one.seat for one in labelled(ballots)}
     codes = [words.code(one.label) if one.seat in counted else NOTHING for one in ballots]
 
     def column(values: Sequence[float | None]) -> Floats:
@@ -380,7 +388,8 @@ def turning_labels(
 
     It is turned into any other label that the panel declares or that its jurors gave.
     """
-    code, words = columns.code, columns.words
+    code = columns.code
+    words = columns.words
     s, n = code.shape
     declared = np.array([words.code(label) for label in rules.labels], np.int64)
     others = np.concatenate([code, np.repeat(declared[:, None], n, axis=1)])

@@ -17,7 +17,8 @@ UNCLEAR = "UNCLEAR"
 FAILED_LABELS = {"error": Status.ERROR, "parse_fail": Status.PARSE_FAIL}
 """The labels, case-folded, that stand for a failed call, with the status that each one means."""
 
-MOST_LABELS, LONGEST_LABEL = 50, 80
+MOST_LABELS = 50
+LONGEST_LABEL = 80
 
 _PASSES = frozenset({"pass", "keep", "yes", "true", "correct", "accept"})
 _FAILS = frozenset({"fail", "reject", "no", "false", "incorrect"})
@@ -75,7 +76,9 @@ class LabelRules(Struct, frozen=True):
         Without declared labels, PASS, KEEP, YES, TRUE, CORRECT and ACCEPT pass, and FAIL, REJECT,
         NO, FALSE and INCORRECT fail.
         """
-        key, passes, fails = folded(label), _PASSES, _FAILS
+        key = folded(label)
+        passes = _PASSES
+        fails = _FAILS
         if self.labels:
             passes, fails = (frozenset(map(folded, side)) for side in (self.passing, self.failing))
         if key in passes:

@@ -34,7 +34,8 @@ def sigma(scores: Sequence[float], k: float = DEVIATIONS) -> float:
         return _mean(scores)
     from statistics import stdev
 
-    middle, spread = _mean(scores), stdev(scores)
+    middle = _mean(scores)
+    spread = stdev(scores)
     return _mean([one for one in scores if abs(one - middle) <= k * spread + SLACK])
 
 
@@ -54,7 +55,8 @@ def tukey(scores: Sequence[float], fence: float = FENCE) -> float:
 
 def winsorised(scores: Sequence[float]) -> float:
     """Return the mean, with scores that the default trim drops set to the nearest kept score."""
-    ranked, cut = sorted(scores), trim_count(len(scores))
+    ranked = sorted(scores)
+    cut = trim_count(len(scores))
     kept = ranked[cut : len(ranked) - cut]
     return _mean([kept[0]] * cut + kept + [kept[-1]] * cut)
 

@@ -49,7 +49,8 @@ class Cast:
 
     def __init__(self, columns: Columns, *, exact: bool) -> None:
         """Keep the ballots; compute nothing yet."""
-        self.columns, self.exact = columns, exact
+        self.columns = columns
+        self.exact = exact
 
     @cached_property
     def scores(self) -> Scores:
@@ -72,7 +73,8 @@ class Cast:
     @cached_property
     def silent(self) -> tuple[Ints, Ints, Ints, Ints]:
         """How many seats wait for a threshold, withhold a vote, are missing, and were not asked."""
-        columns, none = self.columns, np.broadcast_to(np.int8(0), len(self.columns))
+        columns = self.columns
+        none = np.broadcast_to(np.int8(0), len(self.columns))
         # Usually every seat has voted, which is known before any score is read.
         if not len(self.answered) or self.answered.min() == len(columns.votes):
             return none, none, none, none
@@ -161,10 +163,13 @@ class Panels:
 
         The figure takes ``Votes``, ``Policy`` and a number of each further column.
         """
-        columns, cast = self.columns, self.cast
+        columns = self.columns
+        cast = self.cast
 
         def one(*counts: int) -> int:
-            votes, (quorum, share, minimum), rest = counts[:7], counts[7:10], counts[10:]
+            votes = counts[:7]
+            (quorum, share, minimum) = counts[7:10]
+            rest = counts[10:]
             policy = Policy(
                 quorum=None if quorum == NOTHING else columns.quorums[quorum],
                 supermajority=columns.shares[share],
@@ -300,7 +305,8 @@ def _all_cast(votes: Small) -> bool:
 
 def _compared(value: Floats, threshold: Floats, doubt: float) -> tuple[Small, Ints]:
     """Compare values with thresholds, and return which are closer to theirs than ``doubt``."""
-    passed, near = np.empty(len(value), np.bool_), [np.empty(0, np.intp)]
+    passed = np.empty(len(value), np.bool_)
+    near = [np.empty(0, np.intp)]
     # A fail is stored as 0 and a pass as 1.
     found = passed.view(np.int8)
     for here in parts(len(value)):

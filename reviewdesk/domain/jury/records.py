@@ -9,7 +9,8 @@ from reviewdesk.domain.enums import AgreementSource, Band, Decision
 STOPPED_EARLY = "stopped early"
 """The reason why a panel that did not ask every juror has no agreement, band and escalation."""
 
-R_WG, ALPHA = "r_wg", "krippendorff_alpha"
+R_WG = "r_wg"
+ALPHA = "krippendorff_alpha"
 LINED = frozenset({R_WG, ALPHA, "unknown"})
 """The metrics that the band limits apply to; an unnamed metric is assumed to be one of them.
 

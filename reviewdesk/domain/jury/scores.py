@@ -40,8 +40,10 @@ class Scores:
         self, scores: Floats, weights: Floats, *, most: float = 1.0, exact: bool = False
     ) -> None:
         """Keep scores and weights; a missing weight counts as 1, and no score exceeds ``most``."""
-        self.scores, self._weights = scores, weights
-        self._exact, self._sum = exact, exact_sums if exact else _sums
+        self.scores = scores
+        self._weights = weights
+        self._exact = exact
+        self._sum = exact_sums if exact else _sums
         self.count = given(scores)
         # Each of s sums, s products and a quotient is off by half a unit in the last place.
         self.doubt = 8 * (len(scores) + 1) * float(np.finfo(np.float64).eps) * most

@@ -89,7 +89,8 @@ class Policies:
 
     def __init__(self, defaults: Policy, filled: Policy) -> None:
         """Take the policy of the report's header and the one that the user filled in."""
-        self._defaults, self._filled = defaults, filled
+        self._defaults = defaults
+        self._filled = filled
         self._known: dict[tuple[Any, ...], PolicyFacts] = {}
 
     def of(
@@ -274,7 +275,9 @@ class _Ballots:
     def __init__(
         self, jurors: list[CanonicalBallot], facts: Sequence[PolicyFacts], place: Ints
     ) -> None:
-        self._jurors, self._facts, self._place = jurors, facts, place
+        self._jurors = jurors
+        self._facts = facts
+        self._place = place
         self.keys: set[str] = set().union(*jurors)
         self.words = Words()
         self.words.code("")
@@ -321,7 +324,8 @@ class _Ballots:
 
     def _read_status(self, voted: Bools) -> None:
         """Read how each call ended; most ballots have an answer and no status."""
-        jurors, answered = self._jurors, voted | ~np.isnan(self.scores)
+        jurors = self._jurors
+        answered = voted | ~np.isnan(self.scores)
         self.failed = np.zeros(len(jurors), np.int8)
         self.unscaled = np.zeros(len(jurors), np.bool_)
         odd = ~answered
@@ -337,13 +341,15 @@ class _Ballots:
     def _read_labels(self) -> None:
         """Number the labels; those of a panel that declares its own vote and may be refused."""
         for at in np.flatnonzero(self.failed == 0).tolist():
-            juror, fact = self._jurors[at], self._facts[self._place[at]]
+            juror = self._jurors[at]
+            fact = self._facts[self._place[at]]
             label = juror.get("label")
             if fact.declares and fact.policy.counting is not None:
                 label, status, vote, _ = declared_label(juror, fact.policy.counting)
                 self.votes[at] = NOTHING if vote is None else vote
                 if status is not Status.OK:
-                    self.failed[at], self.scores[at] = FAILED, np.nan
+                    self.failed[at] = FAILED
+                    self.scores[at] = np.nan
                 self.withheld[at] = vote is None and status is Status.OK
             if self.failed[at] == 0 and label:
                 self.worded[at] = True
@@ -492,7 +498,8 @@ def _kin(bodies: Sequence[CanonicalVerdict], keys: set[str], known: Generator) -
         return found
     for at, body in enumerate(bodies):
         own = body.get("generator") or {}
-        model, vendor = own.get("model") or known.model, own.get("vendor") or known.vendor
+        model = own.get("model") or known.model
+        vendor = own.get("vendor") or known.vendor
         if model or vendor:
             panel = tuple([(one.get("model"), one.get("vendor")) for one in body["jurors"]])
             shares = shares_family(panel, model, vendor)

@@ -89,7 +89,8 @@ def reachable(found: Answers, *, missing: bool) -> Ints:
     abstained or were not understood. A label that decides nothing stands for itself. Where only a
     person, the producer or a caller's own rule decides, every decision remains possible.
     """
-    columns, sheet = found.sheet.columns, found.sheet
+    columns = found.sheet.columns
+    sheet = found.sheet
     seats = columns.not_asked | columns.missing if missing else columns.not_asked
     possible = np.zeros(len(sheet), np.int64)
     k = counted(seats).astype(np.int64)
@@ -152,7 +153,8 @@ def _by_rule(
     *,
     missing: bool,
 ) -> Ints:
-    cast, strategy = found.panels.cast, method.strategy
+    cast = found.panels.cast
+    strategy = method.strategy
     by_labels = _counts_labels(found, strategy)
     possible = np.zeros(len(found.sheet), np.int64)
     if by_labels.any():
@@ -210,7 +212,8 @@ def _by_scores(found: Answers, strategy: Strategy, seats: Bools, counts: list[In
             scores = Scores(given, columns.weights, exact=True)
             values.append(scores.value(strategy, columns.fraction, columns.rounding))
     every = np.array(values)
-    low, high = every.min(axis=0), every.max(axis=0)
+    low = every.min(axis=0)
+    high = every.max(axis=0)
     passes = low >= columns.threshold - SLACK / 2
     fails = high < columns.threshold - 2 * SLACK
     return np.where(passes, 1 << PASS, np.where(fails, 1 << FAIL, _ANY))
@@ -222,7 +225,8 @@ def _by_labels(found: Answers, fact: PolicyFacts, strategy: Strategy, seats: Boo
     No label threatens the first more than if every juror of the seats gives it. A confidence of 0
     matters too: with it, ballots without a confidence no longer count.
     """
-    sheet, words = found.sheet, found.sheet.labels.words
+    sheet = found.sheet
+    words = found.sheet.labels.words
     n = len(sheet)
     counts, base = found.recounted(strategy, sheet.labels)
     possible = np.where(counts, _bits(base, base, fact), _ANY)

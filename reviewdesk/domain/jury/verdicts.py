@@ -44,7 +44,8 @@ class Verdicts(Answers):
 
     def counted_by(self, strategies: Small) -> tuple[Bools, LabelCount]:
         """Return for which verdicts labels are counted, each by its strategy, and the counts."""
-        sheet, n = self.sheet, len(self.sheet)
+        sheet = self.sheet
+        n = len(self.sheet)
         counts = np.zeros(n, np.bool_)
         blank = np.full(n, NOTHING)
         none = np.zeros(n, np.int64)
@@ -132,7 +133,8 @@ class Verdicts(Answers):
     @cached_property
     def undecided_word(self) -> Bools:
         """Whether no decision is stated but a consensus label that is neither pass nor fail."""
-        claims, words = self.sheet.claims, self.sheet.labels.words
+        claims = self.sheet.claims
+        words = self.sheet.labels.words
         found = (claims.decision == NOTHING) & (claims.label != words.code(""))
         for (place, label), rows in cases(self.sheet.place, claims.label) if found.any() else ():
             meant = self.sheet.facts[place].rules.decision(words.spelled[label])
@@ -271,7 +273,8 @@ class Verdicts(Answers):
     @cached_property
     def out(self) -> tuple[Bools, Bools]:
         """The seats that the report's own trim, else ours, leaves out below and above."""
-        claims, columns = self.sheet.claims, self.sheet.columns
+        claims = self.sheet.claims
+        columns = self.sheet.columns
         low, high = self.ends
         if claims.named.any():
             low = np.where(claims.named, claims.low, low)
@@ -292,7 +295,8 @@ class Verdicts(Answers):
         found: Bools = self.sheet.columns.votes == losing
         if not self.says.any():
             return found
-        labels, none = self.sheet.labels, self.sheet.labels.words.code("")
+        labels = self.sheet.labels
+        none = self.sheet.labels.words.code("")
         won = np.where(self.counts, self.words.label, none)
         won = np.where(self.sheet.claims.label != none, self.sheet.claims.label, won)
         given = (self.said & (labels.code == won)).any(axis=0)
@@ -348,7 +352,8 @@ class Verdicts(Answers):
             kept = kept[self.cautioned[kept] == self.words.decision[kept]]
             how = fact.rules.aggregate or strategy
             if len(kept) and how is not None:
-                labels, made = self.sheet.labels.at(kept), self.words.decision[kept]
+                labels = self.sheet.labels.at(kept)
+                made = self.words.decision[kept]
                 found[:, kept] = turning_labels(labels, how, fact.rules, made)
 
     # Flags
@@ -359,7 +364,8 @@ class Verdicts(Answers):
 
         A score that waits for a threshold or a scale may yet become a vote, and a label is a vote.
         """
-        sheet, columns = self.sheet, self.sheet.columns
+        sheet = self.sheet
+        columns = self.sheet.columns
         found = (self.decision == NOTHING) & (self.panels.cast.answered == 0)
         found &= columns.seated > 0
         if found.any():

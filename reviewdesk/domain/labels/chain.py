@@ -84,7 +84,8 @@ class ChainProblem(ValueError):
 
     def __init__(self, seq: int, text: str) -> None:
         """Keep the number of the event apart from what is wrong with it."""
-        self.seq, self.text = seq, text
+        self.seq = seq
+        self.text = text
         super().__init__(f"event {seq}: {text}" if seq else text)
 
 
@@ -133,8 +134,12 @@ class ChainCheck:
 
     def __init__(self, desk: str, reviewer: str, older: Covered | None = None) -> None:
         """Begin before the first event; ``older`` covers those that carry no counter."""
-        self._desk, self._reviewer, self.older = desk, reviewer, older
-        self.seq, self.hash, self.counter = 0, "", 0
+        self._desk = desk
+        self._reviewer = reviewer
+        self.older = older
+        self.seq = 0
+        self.hash = ""
+        self.counter = 0
 
     def add(self, event: ChainEvent) -> int | None:
         """Take the next event; return the counter that its desk gave it, None if it carries one.
@@ -154,11 +159,14 @@ class ChainCheck:
         counter = self._counter(event, detail)
         if not self.counter < counter <= self.counter + _LEAP:
             raise ChainProblem(event.seq, f"its counter {counter} does not follow {self.counter}")
-        self.seq, self.hash, self.counter = event.seq, event.hash, counter
+        self.seq = event.seq
+        self.hash = event.hash
+        self.counter = counter
         return None if "counter" in detail else counter
 
     def _counter(self, event: ChainEvent, detail: Mapping[str, Any]) -> int:
-        older, stated = self.older, detail.get("counter")
+        older = self.older
+        stated = detail.get("counter")
         if older is None or event.seq > older.seq:
             if stated is None:
                 more = "and the chain @desk of its desk covers no such event"
@@ -173,7 +181,8 @@ class ChainCheck:
 
 # What an event may hold. Nothing from another desk is kept unless it fits.
 
-_TEXT, _WHOLE = (str,), (int,)
+_TEXT = (str,)
+_WHOLE = (int,)
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "desk": _TEXT, "reviewer": _TEXT, "seq": _WHOLE, "kind": _TEXT, "at": _TEXT,
     "run": (str, type(None)), "verdict": (str, type(None)), "item": (bytes, type(None)),

@@ -55,7 +55,8 @@ def read_header(line: bytes) -> ChainName:
         ChainProblem: it is another kind of file, or one of a newer version.
     """
     values = json_object(_text(line, 0), 0)
-    schema, found = values.pop("schema", None), set(values)
+    schema = values.pop("schema", None)
+    found = set(values)
     if isinstance(schema, str) and schema.startswith(_MARK) and schema != SCHEMA:
         raise ChainProblem(0, NEWER)
     texts = all(isinstance(value, str) for value in values.values())

@@ -109,7 +109,8 @@ def _queue(
     """Return the verdicts' places in the order of the queue; all but ``mixed`` are in its order."""
     content = np.arange(len(mixed)) if first.all() else np.cumsum(first) - 1
     leads = np.flatnonzero(first).astype(np.int32)
-    here, asked = flagged[leads], checked[leads]
+    here = flagged[leads]
+    asked = checked[leads]
     every = np.arange(len(leads), dtype=np.int32)
     queue = _interleave(every[here], every[asked])
     queue = np.concatenate([queue, every[~here & ~asked]])
@@ -146,7 +147,8 @@ def _keys(names: Iterable[str], count: int, seed: str) -> bytearray:
         return digest.digest()[:_KEY]
 
     # A few at a time, because a million of them as objects take four times the room.
-    keys, given = bytearray(_KEY * count), iter(names)
+    keys = bytearray(_KEY * count)
+    given = iter(names)
     for at in range(0, len(keys), _KEY * _SOME):
         keys[at : at + _KEY * _SOME] = b"".join(map(key, islice(given, _SOME)))
     return keys

@@ -20,7 +20,8 @@ from reviewdesk.domain.stats.dense import Bools, Floats
 
 Column = npt.NDArray[Any]
 _DECISIONS = CODES["decision"]
-_PASS, _FAIL = _DECISIONS.index("pass"), _DECISIONS.index("fail")
+_PASS = _DECISIONS.index("pass")
+_FAIL = _DECISIONS.index("fail")
 
 
 class Contents(Struct, frozen=True):
@@ -84,9 +85,11 @@ class LabelColumns:
 
         ``read`` returns the facts of verdicts by their marks; it is asked for those that are new.
         """
-        held, known = np.frombuffer(marks, np.uint8), np.zeros(len(marks), np.bool_)
+        held = np.frombuffer(marks, np.uint8)
+        known = np.zeros(len(marks), np.bool_)
         places = self.key - first
-        stays, known[places] = held[places] > 0, True
+        stays = held[places] > 0
+        known[places] = True
         fresh = bytearray(np.where(known, 0, held).tobytes())
         added = LabelColumns.of(read(fresh)) if any(fresh) else LabelColumns.none()
         every = np.concatenate([self.key[stays], added.key])

@@ -6,6 +6,11 @@ from reviewdesk.domain.records import Truth
 
 TRUTHS = (None, Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.DISPUTED)
 """The truth of a verdict's item, by the three lowest bits of its byte."""
-TRUTH, TENTATIVE, UNSEEN, FLAGGED, AUDIT, COPY = 7, 8, 16, 32, 64, 128
+TRUTH = 7
+TENTATIVE = 8
+UNSEEN = 16
+FLAGGED = 32
+AUDIT = 64
+COPY = 128
 """The bits of a byte; a verdict without a label has 0. Another verdict on the same content stands
 for a copy, so that the content is counted once."""

@@ -46,13 +46,15 @@ class Pacing:
     def __init__(self) -> None:
         """Start without any step."""
         self._records: list[_StepRecord] = []
-        self._counted, self._worked = 0, 0.0
+        self._counted = 0
+        self._worked = 0.0
         self._spent: timedelta | None = None
 
     def add(self, step: PaceEvent, action: int = 0) -> None:
         """Add the newest step; actions are numbered in the order in which they were done."""
         before = self._records[-1].step.at if self._records else None
-        spent, dwell = self._spent, None
+        spent = self._spent
+        dwell = None
         if before is not None and spent is not None:
             gap = step.at - before
             spent = spent + gap if timedelta() <= gap <= AWAY else None
@@ -80,7 +82,8 @@ class Pacing:
 
     def _pop(self) -> _StepRecord:
         passed = self._records.pop()
-        self._spent, self._worked = passed.spent, passed.worked
+        self._spent = passed.spent
+        self._worked = passed.worked
         if passed.dwell is not None:
             self._counted -= 1
         return passed

@@ -28,7 +28,8 @@ class RepeatDraw:
 
     def __init__(self, seed: str, share: float) -> None:
         """Start without labels."""
-        self._seed, self._share = seed, share
+        self._seed = seed
+        self._share = share
         self._newest: list[int] = []
         """The keys of the newest labels of all items."""
         self._offered: dict[bytes, int] = {}
@@ -102,7 +103,8 @@ class SelfAgreement(Struct, frozen=True):
 
 def self_agreement(pairs: Sequence[LabelPair]) -> SelfAgreement:
     """Measure a reviewer's agreement with themselves over pairs of labels."""
-    n, same = len(pairs), sum(pair.first is pair.second for pair in pairs)
+    n = len(pairs)
+    same = sum(pair.first is pair.second for pair in pairs)
     if not n:
         return SelfAgreement(0, 0, None, None, None, None)
     from reviewdesk.domain.stats.rates import cohen_kappa, wilson

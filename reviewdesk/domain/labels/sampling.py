@@ -144,7 +144,9 @@ def weigh(
         if row.counts:
             counting.add(row.unit)
     m = Counter(h for h, rank in counting if rank < ends[h])
-    weights, drawn, inclusion = [], [], []
+    weights = []
+    drawn = []
+    inclusion = []
     for row in labelled:
         mine = units[row.content or row.unit]
         inside = any(rank < ends[h] for h, rank in mine)

@@ -78,7 +78,8 @@ def strata(
     decided: Decided = NOT_STATED,
 ) -> tuple[Stratum, ...]:
     """Return every non-empty stratum; ``sizes`` is N_h, ``audits`` the size of its audit."""
-    weighing, units = weigh(labelled, sizes), {row.unit for row in labelled}
+    weighing = weigh(labelled, sizes)
+    units = {row.unit for row in labelled}
     every = Counter(h for h, _ in units)
     audited = Counter(h for h, rank in units if rank < audits.get(h, 0))
     held = decided_strata(sizes, decided)
@@ -130,7 +131,8 @@ def upper_bound(errors: int, k: int) -> float:
         return 1.0
     if not errors:
         return 1.0 - math.pow(RISK, 1.0 / k)
-    low, high = errors / k, 1.0
+    low = errors / k
+    high = 1.0
     for _ in range(60):
         middle = (low + high) / 2
         chance = math.fsum(

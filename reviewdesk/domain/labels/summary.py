@@ -83,7 +83,8 @@ def alone(
         sizes=Counter(h for h, _ in {row.place.unit for row in rows}),
     )
     made = make_rows(rows, figures, source)
-    line, fitted = measure(made.rows, None), fit(made.rows) if fits else None
+    line = measure(made.rows, None)
+    fitted = fit(made.rows) if fits else None
     return BlindFigures(
         metrics=line,
         split=split(made, given),

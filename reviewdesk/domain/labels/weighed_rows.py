@@ -83,7 +83,9 @@ class LabelledRows:
     @cached_property
     def voted(self) -> tuple[Voted, ...]:
         """The panel's decisions per decided stratum, with the labels that count."""
-        sizes, decided, clusters = self.figures.sizes, self.figures.decided, self.clusters
+        sizes = self.figures.sizes
+        decided = self.figures.decided
+        clusters = self.clusters
         cells = Counter(
             (verdict.place.stratum, verdict.cell)
             for verdict, inside in zip(self.labelled, self.weighing.drawn, strict=True)
@@ -91,7 +93,8 @@ class LabelledRows:
         )
         made = []
         for h in sorted(decided_strata(sizes, decided)):
-            found, spread = Cells(**{name: cells[h, name] for name in CELLS}), None
+            found = Cells(**{name: cells[h, name] for name in CELLS})
+            spread = None
             if clusters is not None and clusters.repeated:
                 found, spread = clusters.of_stratum(h)
             passes, fails = decided_verdicts(h, sizes[h], decided)

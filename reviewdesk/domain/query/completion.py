@@ -69,7 +69,8 @@ def _word_span(text: str, cursor: int) -> tuple[int, int, bool]:
     pieces = tokens(text)
     for token in pieces:
         if token.piece is Piece.WORD and token.start <= cursor <= token.end:
-            start, end = token.start, token.end
+            start = token.start
+            end = token.end
     bars = [token for token in pieces if token.piece is Piece.BAR]
     alone = not any(bar.end == start or bar.start == end for bar in bars)
     # An open quote swallows the words after the cursor; the completion must not replace them.

@@ -172,8 +172,11 @@ class _Reader:
             raise FilterError(
                 "a quote is not closed", text.rindex('"'), 'Close it with a second ".'
             )
-        self.text, self.saved, self.tokens = text, saved, tokens(text)
-        self.count, self._place = count, 0
+        self.text = text
+        self.saved = saved
+        self.tokens = tokens(text)
+        self.count = count
+        self._place = 0
 
     def read(self, depth: int = 0) -> Filter:
         """Parse the whole text, which stands inside ``depth`` parentheses."""
@@ -208,9 +211,12 @@ class _Reader:
         return Filter(tuple(groups))
 
     def _alternatives(self, depth: int) -> tuple[Part, ...]:
-        first, saved, parts = self._next, self._next_if_saved(), [self._part(depth)]
+        first = self._next
+        saved = self._next_if_saved()
+        parts = [self._part(depth)]
         while self._take(Piece.BAR):
-            saved, token = saved or self._next_if_saved(), self._next
+            saved = saved or self._next_if_saved()
+            token = self._next
             try:
                 parts.append(self._part(depth))
             except FilterError as error:

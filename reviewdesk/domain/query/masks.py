@@ -91,7 +91,8 @@ def _sorted(rows: Rows, values: Column, limit: int | None) -> Rows:
     if limit is not None and limit < len(values):
         bound = np.partition(values, limit)[limit]
         if not np.isnan(bound):
-            rows, values = rows[values <= bound], values[values <= bound]
+            rows = rows[values <= bound]
+            values = values[values <= bound]
     found: Rows = rows[np.argsort(values, kind="stable")]
     return found
 

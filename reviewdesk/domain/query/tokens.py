@@ -37,16 +37,20 @@ _SIGNS = {" ": Piece.SPACE, "|": Piece.BAR, "(": Piece.OPEN, ")": Piece.CLOSE}
 
 def tokens(text: str) -> list[Token]:
     """Split a filter into its tokens; each begins where the one before it ends."""
-    found, place = [], 0
+    found = []
+    place = 0
     while place < len(text):
-        sign, end = _SIGNS.get(text[place]), place + 1
+        sign = _SIGNS.get(text[place])
+        end = place + 1
         if text.startswith("!(", place):
-            sign, end = Piece.OPEN, place + 2
+            sign = Piece.OPEN
+            end = place + 2
         elif sign is Piece.SPACE:
             while text.startswith(" ", end):
                 end += 1
         elif sign is None:
-            sign, end = Piece.WORD, _word_end(text, place)
+            sign = Piece.WORD
+            end = _word_end(text, place)
         found.append(Token(sign, place, end))
         place = end
     return found
@@ -54,7 +58,8 @@ def tokens(text: str) -> list[Token]:
 
 def _word_end(text: str, start: int) -> int:
     """Find the end of a word; quotes hide all signs, and ``f(x)`` keeps its own parentheses."""
-    quoted, inner = False, 0
+    quoted = False
+    inner = 0
     for place in range(start, len(text)):
         char = text[place]
         if char == '"':
@@ -70,7 +75,8 @@ def _word_end(text: str, start: int) -> int:
 
 def unclosed(word: str) -> int | None:
     """Return the place of a parenthesis that a word opens and does not close, or ``None``."""
-    quoted, opened = False, []
+    quoted = False
+    opened = []
     for place, char in enumerate(word):
         quoted ^= char == '"'
         if not quoted and char == "(":

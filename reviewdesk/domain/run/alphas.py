@@ -25,7 +25,9 @@ def run_measures(
     often as it is called; ``state`` and ``votes`` are the merged states of their parts. What else
     must be remembered of all ballots, their ranks, is put into ``tables``.
     """
-    alpha, nominal, ordinal = state.alpha, votes.alpha, rank_state(scores, tables).alpha
+    alpha = state.alpha
+    nominal = votes.alpha
+    ordinal = rank_state(scores, tables).alpha
     interval = merged_ci(state, scores())
     low, high = interval or (None, None)
     reasons: dict[str, Undefined] = {}

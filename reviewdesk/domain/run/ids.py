@@ -22,7 +22,8 @@ class IdSet:
     def __init__(self) -> None:
         """Start without ids."""
         self._new: set[str] = set()
-        self._first, self._second = np.empty(0, np.int64), np.empty(0, np.int64)
+        self._first = np.empty(0, np.int64)
+        self._second = np.empty(0, np.int64)
 
     def __len__(self) -> int:
         """Return the number of ids."""

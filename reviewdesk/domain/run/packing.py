@@ -25,7 +25,11 @@ NOTHING = -1
 Desks store indices into the three tuples above, so new members go at the end and none is moved.
 """
 
-FAILED, UNKNOWN, REPLACED, NOT_ASKED, ABSTAINED = 1, 2, 3, 4, 5
+FAILED = 1
+UNKNOWN = 2
+REPLACED = 3
+NOT_ASKED = 4
+ABSTAINED = 5
 """The codes of a seat in ``failed``; 0 is any other seat. Desks store them, so they never change.
 
 ``FAILED``: its call failed. ``UNKNOWN``: its answer was not understood. ``REPLACED``: its call

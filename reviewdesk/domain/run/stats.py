@@ -85,7 +85,8 @@ class Stats(Struct, frozen=True):
 
     def merge(self, other: Stats) -> Stats:
         """Return the statistics of both; neither may hold a verdict of the other."""
-        bare, more = replace(self, policies=()), replace(other, policies=())
+        bare = replace(self, policies=())
+        more = replace(other, policies=())
         return replace(_summed(bare, more), policies=_merged_policies(self, other))
 
     def decision_counts(self) -> DecisionCounts:
@@ -150,7 +151,8 @@ def _merged_policies(one: Stats, other: Stats) -> tuple[PolicyCounts, ...]:
         return one.policies or other.policies
     made = []
     for variant in dict.fromkeys([kept.variant for part in (one, other) for kept in part.policies]):
-        ours, theirs = _under(one, variant), _under(other, variant)
+        ours = _under(one, variant)
+        theirs = _under(other, variant)
         if ours is not None and theirs is not None:
             made.append(ours.merge(theirs))
     return tuple(made)

@@ -32,7 +32,8 @@ class StatsCounter:
 
     def __init__(self, reader: WindowReader) -> None:
         """Start without verdicts."""
-        self._reader, self._found = reader, Stats()
+        self._reader = reader
+        self._found = Stats()
         self._waiting: list[VerdictWindow] = []
 
     def add(self, window: VerdictWindow) -> None:
@@ -50,10 +51,12 @@ class StatsCounter:
         return replace(self._found, counts=counts)
 
     def _count(self) -> None:
-        reader, windows = self._reader, self._waiting
+        reader = self._reader
+        windows = self._waiting
         packed = {name: b"".join([one.packed[name] for one in windows]) for name in COLUMNS}
         found = PackedRun(packed, reader.names, reader.quorums)
-        start, end = windows[0].first, reader.tally.verdicts
+        start = windows[0].first
+        end = reader.tally.verdicts
         columns = unpacked(found, range(start, end))
         flags = np.array(reader.tally.preliminary[start:end])
         made = Stats(
@@ -82,7 +85,8 @@ def _of_rows(windows: Sequence[VerdictWindow]) -> dict[str, Any]:
     def column(name: str) -> list[Any]:
         return [value for one in windows for value in one.columns[name]]
 
-    decisions, marks = column("decision"), column("marks")
+    decisions = column("decision")
+    marks = column("marks")
     spread, mass = (np.array(column(name), np.float64) for name in ("range", "mass"))
     answered, passes = (np.array(column(name)) for name in ("answered", "passes"))
     scores = np.array(column("score"), np.float64)

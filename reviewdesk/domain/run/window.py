@@ -53,7 +53,8 @@ class VerdictWindow(Struct, frozen=True):
 
     def names(self) -> list[str]:
         """Return the name under which the content of each verdict is drawn."""
-        ids, alone = self.columns["id"], frozenset(self.outputless)
+        ids = self.columns["id"]
+        alone = frozenset(self.outputless)
         return [
             drawn_name(content, ids[at] if at in alone else None)
             for at, content in enumerate(self.contents)
@@ -67,7 +68,8 @@ class WindowReader:
         self, header: Mapping[str, Any], options: Mapping[str, Any], run_hash: str
     ) -> None:
         """Read verdicts under a report's header and the policy that the options fill in."""
-        self._read, self._run_hash = verdict_reader(header, options), run_hash
+        self._read = verdict_reader(header, options)
+        self._run_hash = run_hash
         stated = header.get("generator") or {}
         self._generator = Generator(stated.get("model"), stated.get("vendor"))
         self._policies = Policies(
@@ -96,7 +98,8 @@ class WindowReader:
             yield made
 
     def _window(self, written: list[Written]) -> VerdictWindow:
-        first, bodies = self.tally.verdicts, [body for body, _ in written]
+        first = self.tally.verdicts
+        bodies = [body for body, _ in written]
         facts, place = self._policies.of(bodies, set().union(*bodies))
         panels = [tuple([juror["id"] for juror in body["jurors"]]) for body in bodies]
         seats = [self._known.seats(panel) for panel in panels]
@@ -132,7 +135,8 @@ class WindowReader:
 
     def _settled(self, found: Verdicts) -> SettledVerdicts:
         """Return what the run keeps of each verdict."""
-        bodies, claims = found.sheet.bodies, found.sheet.claims
+        bodies = found.sheet.bodies
+        claims = found.sheet.claims
         marks = breaches(found, self._read)
         warned = np.array([bool(body.get("bias_warning")) for body in bodies], np.bool_)
         thresholds = found.sheet.columns.threshold
@@ -146,7 +150,8 @@ class WindowReader:
         ):
             flags = np.where(where, flags | int(flag), flags)
         value, band, reported = found.shown
-        cast, sure = found.panels.cast, found.sheet.labels.sure
+        cast = found.panels.cast
+        sure = found.sheet.labels.sure
         total = np.zeros(len(bodies))
         for seat in sure:
             total += np.nan_to_num(seat)
@@ -180,7 +185,8 @@ class WindowReader:
 
 def packed_columns(found: Verdicts, known: Names) -> dict[str, bytes]:
     """Return the ballots and the rules of verdicts as the columns that a desk keeps."""
-    sheet, columns = found.sheet, found.sheet.columns
+    sheet = found.sheet
+    columns = found.sheet.columns
     numbers = [known.quorum(fact.policy) for fact in sheet.facts]
     # Labels cannot be replayed from scores and votes.
     external = np.int8(STRATEGIES.index(Strategy.EXTERNAL))

@@ -55,7 +55,8 @@ class AlphaState(Struct, frozen=True):
         """Return the state of both parts together; associative and commutative up to rounding."""
         if not self.N or not other.N:
             return self if self.N else other
-        total, step = self.N + other.N, other.mean - self.mean
+        total = self.N + other.N
+        step = other.mean - self.mean
         return AlphaState(
             units=self.units + other.units,
             N=total,
@@ -101,7 +102,8 @@ class NominalState(Struct, frozen=True):
         found = _pairable(units)
         every = [np.unique(part.values) for group in found for part in group.parts()]
         distinct = np.unique(np.concatenate(every or [np.empty(0)]))
-        count, alike = np.zeros(len(distinct), np.int64), 0.0
+        count = np.zeros(len(distinct), np.int64)
+        alike = 0.0
         for group in found:
             m = len(group.values)
             for part in group.parts():
@@ -155,7 +157,8 @@ class LogMoments(Struct, frozen=True):
         """Return the moments of both parts; associative and commutative up to rounding."""
         if not self.n or not other.n:
             return self if self.n else other
-        n, step = self.n + other.n, other.mean - self.mean
+        n = self.n + other.n
+        step = other.mean - self.mean
         return LogMoments(
             n,
             self.mean + step * (other.n / n),
@@ -222,8 +225,10 @@ def contributions(units: Units) -> Contributions | None:
     state = AlphaState.of(units)
     if state.alpha is None:
         return None
-    n, pooled = len(_matrix(units)), state.M2 / (state.N - 1)
-    contribution, weight = np.full(n, np.nan), np.zeros(n)
+    n = len(_matrix(units))
+    pooled = state.M2 / (state.N - 1)
+    contribution = np.full(n, np.nan)
+    weight = np.zeros(n)
     for group in _pairable(units):
         m = len(group.values)
         contribution[group.rows] = 1 - group.squares() / (m - 1) / pooled
@@ -248,7 +253,8 @@ def merged_ci(
 
     The ``blocks`` are juror-major, ``[jurors, verdicts]``.
     """
-    n, logs = state.units, LogMoments()
+    n = state.units
+    logs = LogMoments()
     if n < ENOUGH or not (state.varies and state.splits):
         return None
     for block in blocks:
@@ -294,7 +300,8 @@ class _Units(Struct, frozen=True):
     def state(self) -> AlphaState:
         """Compute the sums behind alpha; M2 adds the squares within units and between them."""
         m, k = self.values.shape
-        means, within = self.means(), float(self.squares().sum())
+        means = self.means()
+        within = float(self.squares().sum())
         mean = float(means.sum()) / k
         off = means - mean
         return AlphaState(
@@ -303,7 +310,8 @@ class _Units(Struct, frozen=True):
 
     def logs_without(self, state: AlphaState) -> Floats | None:
         """Return ``log(1 - alpha)`` of all units but each one, ``[k]``; ``None`` if undefined."""
-        m, squares = len(self.values), self.squares()
+        m = len(self.values)
+        squares = self.squares()
         left = state.N - m
         off = self.means() - state.mean
         spread = state.M2 - squares - off * off * (m * (state.N / left))

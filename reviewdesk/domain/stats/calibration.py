@@ -139,9 +139,13 @@ def bin_index(confidence: Floats) -> npt.NDArray[np.int64]:
 
 def counters_of(rows: Rows) -> Counters:
     """Count columns; rows of weight 0 are counted in ``n`` alone."""
-    off, weight, right = rows.confidence - rows.correct, rows.weight, rows.correct
-    made, share = Counters(decided=rows.passed is not None), rows.share
-    counts, masses = [0.0] * len(CELLS), [0.0] * len(CELLS)
+    off = rows.confidence - rows.correct
+    weight = rows.weight
+    right = rows.correct
+    made = Counters(decided=rows.passed is not None)
+    share = rows.share
+    counts = [0.0] * len(CELLS)
+    masses = [0.0] * len(CELLS)
     if (passed := rows.passed) is not None:
         cells = (passed & right, ~passed & ~right, ~passed & right, passed & ~right)
         counts = [float(share[cell].sum()) for cell in cells]

@@ -77,7 +77,8 @@ def poisson_binomial(chances: Floats) -> Floats:
     """
     n = len(chances)
     if n > LEAF:
-        first, second = poisson_binomial(chances[: n // 2]), poisson_binomial(chances[n // 2 :])
+        first = poisson_binomial(chances[: n // 2])
+        second = poisson_binomial(chances[n // 2 :])
         size = 1 << n.bit_length()
         product = np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size), size)
         return np.maximum(product[: n + 1], 0.0)
@@ -92,7 +93,8 @@ def poisson_binomial(chances: Floats) -> Floats:
 
 def _bins(rows: Rows) -> list[list[DiscreteDistribution]]:
     """Return the distribution of ``w·(hits - mean hits)`` per populated bin and distinct weight."""
-    index, weight = bin_index(rows.confidence), np.round(rows.weight, PLACES)
+    index = bin_index(rows.confidence)
+    weight = np.round(rows.weight, PLACES)
     made = []
     for place in range(BINS):
         inside = index == place
@@ -128,7 +130,8 @@ def _mean_size(cells: Sequence[DiscreteDistribution]) -> float | None:
         sides[side] = sides[side] + cell
     one, other = sides
     order = np.argsort(other.value, kind="stable")
-    value, chance = other.value[order], other.chance[order]
+    value = other.value[order]
+    chance = other.chance[order]
     below = np.concatenate([[0.0], np.cumsum(chance)])
     mean_below = np.concatenate([[0.0], np.cumsum(chance * value)])
     cut = np.searchsorted(value, -one.value)

@@ -56,7 +56,8 @@ class Clusters(Struct, frozen=True):
         cell: Sequence[int],
     ) -> Clusters | None:
         """Gather verdicts as ``of`` does; ``None`` if no two share a content or a case."""
-        content, test = numbered(contents), numbered(tests)
+        content = numbered(contents)
+        test = numbered(tests)
         if content is None and test is None:
             return None
         every = np.arange(len(stratum))
@@ -89,7 +90,8 @@ class Clusters(Struct, frozen=True):
         """
         mine = self.among(self.stratum == h)
         rows = mine.weight * mine.cells.sum(axis=1)
-        total, labels = float(rows.sum()), len(rows)
+        total = float(rows.sum())
+        labels = len(rows)
         if not labels:
             return Cells(), LabelSpread(0.0, 0.0, 0.0, mass or 0.0)
         cells = mine.weight @ mine.cells / total * mine.cells.sum()
@@ -129,7 +131,8 @@ class Clusters(Struct, frozen=True):
         for h in np.unique(self.stratum):
             mine = self.stratum == h
             mass = self.weight[mine] * size[mine]
-            m, total = len(mass), float(mass.sum())
+            m = len(mass)
+            total = float(mass.sum())
             left = 1 - m / max(float(self.weight[mine].sum()), m) if target is Target.RUN else 1.0
             hit = float(self.weight[mine] @ a[mine]) / total
             miss = float(self.weight[mine] @ (b - a)[mine]) / total
@@ -141,7 +144,8 @@ class Clusters(Struct, frozen=True):
 
     def _of_run(self, b: Floats, rate: float, off: Floats) -> float:
         """Return the design effect of the run itself, as a sample of contents of unlike sizes."""
-        size, mass = self.cells.sum(axis=1), self.weight * b
+        size = self.cells.sum(axis=1)
+        mass = self.weight * b
         n = float(mass.sum()) ** 2 / float((mass**2).sum())
         if not (size > 1).any() or n <= 1 or not 0 < rate < 1:
             return 1.0
@@ -156,8 +160,10 @@ class Clusters(Struct, frozen=True):
 
     def _of_tests(self, b: Floats, off: Floats, deff: float, rate: float) -> Effect:
         known = b > 0
-        tests, contents = self.test[known], self.content[known]
-        n, c = len(np.unique(contents)), len(np.unique(tests))
+        tests = self.test[known]
+        contents = self.content[known]
+        n = len(np.unique(contents))
+        c = len(np.unique(tests))
         grouped = 1 < c < n
         if not grouped and len(contents) == int(self.cells[known].sum()):
             return ALONE

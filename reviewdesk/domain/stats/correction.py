@@ -12,7 +12,8 @@ from reviewdesk.domain.verdict import SLACK
 CELLS = ("tp", "fn", "tn", "fp")
 """The cells of decisions against labels; a positive should pass."""
 
-RIGHT, WRONG = (0, 2), (1, 3)
+RIGHT = (0, 2)
+WRONG = (1, 3)
 """The cells of decisions that match the label, and of those that contradict it."""
 
 Z = 1.959963984540054
@@ -101,7 +102,8 @@ class Cells(Struct, frozen=True):
 
         ``n`` is the size of the trusted set, by default that of the cells.
         """
-        sensitivity, specificity = self.sensitivity, self.specificity
+        sensitivity = self.sensitivity
+        specificity = self.specificity
         rate, status = rogan_gladen(observed, sensitivity, specificity)
         ends = wald(observed, sensitivity, specificity, self.n if n is None else n)
         return Corrected(rate, *ends, status)
@@ -148,11 +150,13 @@ def lang_reiczigel(
     π²·se(1-se)/(P+2) + (1-π)²·sp(1-sp)/(M+2))``, clamped to 0..1. The trusted set must not be drawn
     from the run. ``None`` if n is 0, a class is empty or J <= 0. Source: Lang and Reiczigel 2014.
     """
-    positives, negatives = tp + fn, tn + fp
+    positives = tp + fn
+    negatives = tn + fp
     if n <= 0 or positives <= 0 or negatives <= 0:
         return None
     p = (k + Z**2 / 2) / (n + Z**2)
-    hit, reject = (tp + 1) / (positives + 2), (tn + 1) / (negatives + 2)
+    hit = (tp + 1) / (positives + 2)
+    reject = (tn + 1) / (negatives + 2)
     youden = hit + reject - 1
     if youden <= 1e-12:
         return None

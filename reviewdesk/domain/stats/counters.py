@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import CELLS, Cells
 
-BINS, EDGE = 10, 1e-9
+BINS = 10
+EDGE = 1e-9
 """The bins of confidence, and the share of one by which a confidence may miss its lower edge."""
 _MASS, _SQUARES, _OFF, _RIGHT, _LOSS, _CELLS = range(6)
 _BINS = _CELLS + len(CELLS)
@@ -39,7 +40,8 @@ class Counters:
     @staticmethod
     def blend(parts: Iterable[tuple[Counters, float]]) -> Counters:
         """Return the counters of several sets of rows, each with its weights times its factor."""
-        made, columns = Counters(), []
+        made = Counters()
+        columns = []
         for one, factor in parts:
             made.counts = [a + b for a, b in zip(made.counts, one.counts, strict=True)]
             column = [total * factor for total in one.sums]
@@ -98,7 +100,8 @@ class Counters:
         Counts are unweighted, as is the n of the document's interval; rates are weighted. If the
         rows do not say what the judge decided, the figures of the confusion are ``None``.
         """
-        cells, fixed = self.cells if self.decided else None, None
+        cells = self.cells if self.decided else None
+        fixed = None
         if cells and observed is not None:
             fixed = cells.correct(observed, self.n)
         tp, fn, tn, fp = map(whole, self.counts[1:]) if self.decided else (None,) * len(CELLS)

@@ -53,10 +53,12 @@ def cases(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[Any, ...], Rows]]:
     if not mixed:
         yield tuple(column[0].item() for column in columns), slice(None)
         return
-    code, size = np.zeros(n, np.int64), 1
+    code = np.zeros(n, np.int64)
+    size = 1
     for column in mixed:
         place, room = _places(column)
-        code, size = code * room + place, size * room
+        code = code * room + place
+        size = size * room
         if size > _MOST_CODES:
             distinct, code = np.unique(code, return_inverse=True)
             size = len(distinct)
@@ -96,7 +98,8 @@ def looked_up(figure: Callable[..., int], *columns: Ints) -> npt.NDArray[np.int8
     seen[code] = True
     table = np.zeros(len(seen), np.int8)
     for one in np.flatnonzero(seen).tolist():
-        rest, numbers = one, list[int]()
+        rest = one
+        numbers = list[int]()
         for (low, _), room in zip(ends[::-1], rooms[::-1], strict=True):
             rest, place = divmod(rest, room)
             numbers.append(low + place)
@@ -113,7 +116,8 @@ def _constant(column: npt.NDArray[Any]) -> bool:
 def _places(column: npt.NDArray[Any]) -> tuple[Ints, int]:
     """Return each value's place among the distinct ones, or among all integers of their range."""
     if column.dtype.kind in "iu" and len(column):
-        low, high = int(column.min()), int(column.max())
+        low = int(column.min())
+        high = int(column.max())
         if high - low < _MOST_CODES:
             return column.astype(np.int64) - low, high - low + 1
     distinct, place = np.unique(column, return_inverse=True)
@@ -146,8 +150,10 @@ def ranked(values: Floats, cut: int | None = None) -> list[Floats]:
     """
     rows = list(values)
     for low, high in network(len(rows), cut):
-        one, two = rows[low], rows[high]
-        rows[low], rows[high] = np.minimum(one, two), np.maximum(one, two)
+        one = rows[low]
+        two = rows[high]
+        rows[low] = np.minimum(one, two)
+        rows[high] = np.maximum(one, two)
     return rows
 
 
@@ -158,13 +164,18 @@ def network(m: int, cut: int | None = None) -> tuple[tuple[int, int], ...]:
     With a ``cut``, those are left out that only order values within the same part.
     Source: Batcher's odd-even merge sort, Knuth, The Art of Computer Programming 3, 5.2.2 M.
     """
-    whole, top = [], 1 << max(0, (m - 1).bit_length() - 1)
+    whole = []
+    top = 1 << max(0, (m - 1).bit_length() - 1)
     p = top
     while p > 0:
-        q, r, d = top, 0, p
+        q = top
+        r = 0
+        d = p
         while d > 0:
             whole += [(i, i + d) for i in range(m - d) if i & p == r]
-            d, q, r = q - p, q // 2, p
+            d = q - p
+            q = q // 2
+            r = p
         p //= 2
     if cut is None:
         return tuple(whole)

@@ -68,5 +68,6 @@ def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
 def _bin_filter(index: int) -> str:
     """Return the filter that lists a bin's labelled verdicts; the last bin has no upper end."""
     low, high = (f"{edge:.1f}"[1:] for edge in edges(index))
-    above, below = f"confidence>={low if index else 0}", f" confidence<{high}"
+    above = f"confidence>={low if index else 0}"
+    below = f" confidence<{high}"
     return f"label:pass|label:fail {above}{below if index < LAST else ''}"

@@ -27,7 +27,8 @@ def fit(rows: Rows) -> Fit:
     Intervals take the rows as drawn at random, from such items, with Kish's effective number of
     labels; a draw's strata are used by ``panel_intervals``.
     """
-    labels, heavy = rows.by_label(), weighted_rows(rows)
+    labels = rows.by_label()
+    heavy = weighted_rows(rows)
     strata = loss_strata(heavy, [0] * len(heavy.weight), {0: _part(heavy)})
     known = bool(len(heavy.weight))
     return Fit(
@@ -55,10 +56,12 @@ def _kappa(rows: Rows) -> Interval | None:
 
 def _part(rows: Rows, kept: Bools | None = None) -> Part:
     """Count some rows and the right ones, in labels of one weight that are worth as much."""
-    ess, total = effective_sample_size(rows.masses()) or 0.0, float(rows.weight.sum())
+    ess = effective_sample_size(rows.masses()) or 0.0
+    total = float(rows.weight.sum())
     weight = rows.weight if kept is None else rows.weight * kept
     scale = ess / total if total else 0.0
-    n, hits = float(weight.sum()) * scale, float((weight * rows.correct).sum()) * scale
+    n = float(weight.sum()) * scale
+    hits = float((weight * rows.correct).sum()) * scale
     return Part(n, n, min(hits, n))
 
 

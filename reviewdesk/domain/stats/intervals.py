@@ -53,9 +53,11 @@ class Bounded(Struct, frozen=True):
             return self.mean, self.mean
         share = min(max((self.mean - self.least) / span, 0.0), 1.0)
         square = (self.square - 2 * self.least * self.mean + self.least**2) / span**2
-        mean, moment = (share * n + 1) / (n + 2), (square * n + 1) / (n + 2)
+        mean = (share * n + 1) / (n + 2)
+        moment = (square * n + 1) / (n + 2)
         factor = min(max((moment - mean**2) / (mean * (1 - mean)), 1e-9), 1.0)
-        hits, n = share * n / factor, n / factor
+        hits = share * n / factor
+        n = n / factor
         if size is None:
             low, high = wilson(hits, n, z)
         else:
@@ -89,7 +91,8 @@ def loss_strata(
     with the spread of all rows for each stratum, as some strata have few; confidences beyond those
     of the rows are taken not to occur.
     """
-    place, c = np.asarray(stratum), rows.confidence
+    place = np.asarray(stratum)
+    c = rows.confidence
     columns = c, (1 - c) ** 2
     doubts = [_doubt(column, rows.weight) for column in columns]
     excess = np.where(rows.correct, 0.0, 2 * c - 1)
@@ -99,17 +102,20 @@ def loss_strata(
         weight = rows.weight[mine]
         if sums is not None:
             known = _known(sums[h])
-            low, high = sums[h].low, sums[h].high
+            low = sums[h].low
+            high = sums[h].high
         elif part.labelled:
             scale = math.sqrt(max(1 - part.labelled / part.size, 0.0) / part.labelled)
             known = [
                 Known(*_moments(column[mine], weight), scale * doubt)
                 for column, doubt in zip(columns, doubts, strict=True)
             ]
-            low, high = float(c.min()), float(c.max())
+            low = float(c.min())
+            high = float(c.max())
         else:
             known = [Known(0.5, 0.0, 0.5), Known(0.0, 0.0)]
-            low, high = 0.5, 1.0
+            low = 0.5
+            high = 1.0
         mean, variance = _moments(excess[mine], weight)
         held = Bounded(mean, variance + mean**2, min(2 * low - 1, 0.0), max(2 * high - 1, 0.0))
         made.append(LossStratum(part, known[0], known[1], held))
@@ -127,7 +133,8 @@ def _moments(values: Floats, weight: Floats) -> tuple[float, float]:
 def _known(sums: ConfidenceSums) -> list[Known]:
     """Return what the sums say of the confidences c, and of ``(1-c)²``."""
     one, two, three, four = (power / sums.n for power in sums.powers)
-    mean, square = 1 - 2 * one + two, 1 - 4 * one + 6 * two - 4 * three + four
+    mean = 1 - 2 * one + two
+    square = 1 - 4 * one + 6 * two - 4 * three + four
     return [Known(one, max(two - one**2, 0.0)), Known(mean, max(square - mean**2, 0.0))]
 
 
@@ -234,7 +241,8 @@ def kappa_interval(
         whole = []
         for decision in (True, False):
             mine = [p for p, one in zip(parts, passed, strict=True) if one is decision]
-            size, mass = sum(part.size for part in mine), sum(part.share for part in mine)
+            size = sum(part.size for part in mine)
+            mass = sum(part.share for part in mine)
             hits = sum(
                 part.share * (part.hits / part.labelled if part.labelled else side > 0)
                 for part in mine
@@ -258,7 +266,8 @@ def _kappa_ends(
     and kappa is the k at which it is 0: the lower end is the k at which MOVER's lower end of it is
     0, the upper likewise. For a process the shares vary as well, as in a multinomial sample.
     """
-    shares, size = _shares(parts), sum(part.size for part in parts)
+    shares = _shares(parts)
+    size = sum(part.size for part in parts)
     signs = [1 if one else -1 for one in passed]
     rates = [part.hits / part.labelled if part.labelled else 0.0 for part in parts]
     ends = [
@@ -276,7 +285,8 @@ def _kappa_ends(
         """Return the lower (side -1) or upper end of ``po - pe - kappa(1 - pe)``."""
         rest = 1 - kappa
         value = -kappa - rest * (1 - passes) * (1 + lean)
-        squares, moves = 0.0, []
+        squares = 0.0
+        moves = []
         for share, sign, rate, (low, high), part in zip(
             shares, signs, rates, ends, parts, strict=True
         ):
@@ -301,7 +311,8 @@ def _kappa_ends(
 
 def _root(falling: Callable[[float], float]) -> float:
     """Return where a falling function of kappa is 0, within -1..1."""
-    low, high = -1.0, 1.0
+    low = -1.0
+    high = 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if falling(middle) > 0 else (low, middle)

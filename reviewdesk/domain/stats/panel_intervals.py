@@ -110,7 +110,8 @@ def _losses(
         if known:
             weight = rows.weight[mine]
             right = float(np.average(rows.correct[mine], weights=weight)) if len(weight) else 0.0
-            part, share = right_part(one, effect.deff), known / one.size
+            part = right_part(one, effect.deff)
+            share = known / one.size
             rated = len(weight) / one.counted.n if one.counted.n else 0.0
             labelled = min(part.labelled * rated, part.size * share)
             hits = min(right, 1.0) * labelled
@@ -141,14 +142,16 @@ def _kappa(made: LabelledRows, target: Target, effect: Effect) -> Interval | Non
 
 def _by_decision(found: Voted, deff: float) -> list[tuple[Part, bool]]:
     """Return the labels of a stratum's passes and of its fails, each with the decision."""
-    whole, cells = right_part(found, deff), found.counted
+    whole = right_part(found, deff)
+    cells = found.counted
     each = whole.labelled / cells.n if cells.n else 0.0
     made = []
     for passed, count, right, wrong in (
         (True, found.passes, cells.tp, cells.fp),
         (False, found.fails, cells.tn, cells.fn),
     ):
-        share, labelled = count / found.size, (right + wrong) * each
+        share = count / found.size
+        labelled = (right + wrong) * each
         if count:
             size = max(whole.size * share, labelled)
             made.append((Part(size, labelled, right * each, whole.share * share), passed))

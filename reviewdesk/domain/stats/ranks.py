@@ -49,7 +49,8 @@ def lowest(blocks: Iterable[Floats], before: RankTable | None, most: int = MOST)
         below = values[-1] if len(values) == most else np.inf
         more, times = np.unique(found[(found > above) & (found <= below)], return_counts=True)
         values, count = _merged(values, count, more, times)
-        values, count = values[:most], count[:most]
+        values = values[:most]
+        count = count[:most]
     start = 0 if before is None else before.below
     ends = start + np.cumsum(count)
     return RankTable(values, ends - count + (count + 1) / 2, int(ends[-1]) if len(ends) else start)
@@ -61,7 +62,9 @@ def _merged(values: Floats, count: Ints, more: Floats, times: Ints) -> tuple[Flo
     place = values.searchsorted(more)
     known = values.take(place, mode="clip") == more
     count[place[known]] += times[known]
-    place, more, times = place[~known], more[~known], times[~known]
+    place = place[~known]
+    more = more[~known]
+    times = times[~known]
     return np.insert(values, place, more), np.insert(count, place, times)
 
 

@@ -22,7 +22,9 @@ from reviewdesk.domain.verdict import SLACK
 Labels = tuple[str | None, ...]
 """The label of each rater, in the order of the raters; ``None`` where one gave none."""
 
-RESAMPLES, SEED, TAIL = 2_000, 20, 0.025
+RESAMPLES = 2_000
+SEED = 20
+TAIL = 0.025
 ENOUGH = 10
 """The fewest items for which kappa and alpha get an interval."""
 SAME = "everybody gave one and the same label throughout"
@@ -105,7 +107,8 @@ def _pair(
 ) -> PairAgreement:
     held = _standing([stratum.of(places) for stratum in strata])
     counts = [(stratum.n, _same(stratum)) for stratum in held]
-    n, same = sum(count for count, _ in counts), sum(count for _, count in counts)
+    n = sum(count for count, _ in counts)
+    same = sum(count for _, count in counts)
     if any(stratum.size is None for stratum in held):
         raw = Ranged(same / n, *wilson(same, n))
     else:
@@ -143,7 +146,8 @@ def _figure(
         return Ranged(None, reason=undefined)
     if n < ENOUGH:
         return Ranged(value)
-    rng, total = np.random.default_rng(SEED), np.zeros((RESAMPLES, adds[0].shape[1]))
+    rng = np.random.default_rng(SEED)
+    total = np.zeros((RESAMPLES, adds[0].shape[1]))
     for weight, count, add in zip(weights, counts, adds, strict=True):
         m = int(count.sum())
         times = rng.multinomial(m, count / m, size=RESAMPLES)
@@ -187,7 +191,8 @@ def _coincidences(labels: Labels, words: Sequence[str]) -> list[float]:
 
 def _alpha(sums: Floats) -> Floats:
     """Compute ``1 - (n - 1)·Σo_ck / Σn_c·n_k`` over unlike c and k; NaN without variation."""
-    unlike, held = sums[:, 0], sums[:, 1:]
+    unlike = sums[:, 0]
+    held = sums[:, 1:]
     n = held.sum(axis=1)
     chance = n * n - (held * held).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -28,7 +28,8 @@ def wilson(k: float, n: float, z: float = Z) -> tuple[float, float]:
     """
     if n <= 0:
         return 0.0, 1.0
-    p, step = k / n, z * z / n
+    p = k / n
+    step = z * z / n
     centre = (p + step / 2) / (1 + step)
     half = z * math.sqrt(max(p * (1 - p), 0.0) / n + step / (4 * n)) / (1 + step)
     # At k = 0 and k = n one end is exactly 0 or 1, and rounding must not cross it.
@@ -86,8 +87,10 @@ def rate_difference(k1: float, n1: float, k2: float, n2: float) -> RateDifferenc
     """
     if n1 <= 0 or n2 <= 0:
         return RateDifference(None, None, None)
-    one, two = k1 / n1, k2 / n2
-    (low1, high1), (low2, high2) = wilson(k1, n1), wilson(k2, n2)
+    one = k1 / n1
+    two = k2 / n2
+    (low1, high1) = wilson(k1, n1)
+    (low2, high2) = wilson(k2, n2)
     return RateDifference(
         one - two,
         one - two - math.hypot(one - low1, high2 - two),
@@ -102,7 +105,8 @@ def sign_test(one: int, two: int) -> float | None:
     count; ``None`` if n is 0. It is McNemar's test of paired answers in its mid-p form. Source:
     Fagerland, Lydersen and Laake 2013.
     """
-    n, k = one + two, max(one, two)
+    n = one + two
+    k = max(one, two)
     if not n:
         return None
     ways = 2 * sum(math.comb(n, x) for x in range(k + 1, n + 1)) + math.comb(n, k)

@@ -49,7 +49,8 @@ def reliability_bins(rows: Rows) -> tuple[Bin, ...]:
     squares = np.bincount(index[first], weights=weight_of_label**2, minlength=BINS)
     made = []
     for place in map(int, np.flatnonzero(n)):
-        weight, ess = float(mass[place]), float(mass[place] ** 2 / squares[place])
+        weight = float(mass[place])
+        ess = float(mass[place] ** 2 / squares[place])
         accuracy = min(float(right[place]) / weight, 1.0)
         low, high = wilson(accuracy * ess, ess)
         mean = float(sure[place]) / weight

@@ -51,7 +51,8 @@ def stratified_rate(
         low, high = (interval or part_interval)(part, z)
         below += (part.share / total * (_rate(part) - low)) ** 2
         above += (part.share / total * (high - _rate(part))) ** 2
-    least, most = share, min(share + unknown, 1.0)
+    least = share
+    most = min(share + unknown, 1.0)
     if target is Target.ITEMS:
         size = sum(part.size for part in held)
         below += (least - wilson(least * size, size, z)[0]) ** 2
@@ -114,12 +115,11 @@ def stratified_rates(
         right = sensitive = specific = ALONE
     else:
         right = clusters.effect(RIGHT, WRONG, target)
-        sensitive, specific = (
-            clusters.effect((0,), (1,), target),
-            clusters.effect((2,), (3,), target),
-        )
+        sensitive = clusters.effect((0,), (1,), target)
+        specific = clusters.effect((2,), (3,), target)
     held = [one for one in found if one.size]
-    passes, fails = [], []
+    passes = []
+    fails = []
     for one in held:
         cells = one.counted
         passes.append(_pair(one, cells.tp, cells.fn, (one.passes, one.fails), sensitive.deff))
@@ -144,7 +144,8 @@ def pass_part(found: Voted, deff: float = 1.0) -> Part:
 
 def _part(found: Voted, hits: float, deff: float) -> Part:
     """Return a stratum's counts in labels, each worth what contents and cases leave of it."""
-    spread, n = found.spread, found.counted.n
+    spread = found.spread
+    n = found.counted.n
     if spread is None and deff == 1:
         return Part(found.size, n, hits)
     if spread is None:
@@ -157,7 +158,8 @@ def _part(found: Voted, hits: float, deff: float) -> Part:
 
 def _pair(found: Voted, hits: float, misses: float, most: tuple[int, int], deff: float) -> Pair:
     """Return a stratum's counts of two kinds in labels, as ``_part`` does; ``most`` bounds them."""
-    part, n = _part(found, hits, deff), found.counted.n
+    part = _part(found, hits, deff)
+    n = found.counted.n
     rest = misses / n * part.labelled if n else 0.0
     return Pair(part.size, part.labelled, part.hits, rest, *most, part.mass)
 
@@ -174,17 +176,20 @@ def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN, z: floa
     are bounds: all its verdicts that could be a miss, or a hit, are added as such. Source: Zou and
     Donner 2008; Donner and Zou 2012; Imbens and Manski 2004.
     """
-    hits, misses = _Total(), _Total()
+    hits = _Total()
+    misses = _Total()
     upper = lower = 0.0
     more_hits = more_misses = 0
     size = mass = 0.0
     for pair in pairs:
-        size, mass = size + pair.size, mass + (pair.size if pair.mass is None else pair.mass)
+        size = size + pair.size
+        mass = mass + (pair.size if pair.mass is None else pair.mass)
         if not pair.labelled:
             more_hits += pair.most_hits
             more_misses += pair.most_misses
             continue
-        p, q = pair.hits / pair.labelled, pair.misses / pair.labelled
+        p = pair.hits / pair.labelled
+        q = pair.misses / pair.labelled
         one = hits.add(Part(pair.size, pair.labelled, pair.hits, pair.mass), z)
         two = misses.add(Part(pair.size, pair.labelled, pair.misses, pair.mass), z)
         # All labels are one or the other kind: the two shares are one share.
@@ -279,7 +284,8 @@ def more_audits(parts: Sequence[Part], limit: float, op: Literal["<=", ">="]) ->
     estimate = drawn_rate(parts).estimate
     if estimate is None or not _within(estimate, estimate, limit, op):
         return None
-    low, high = -1, math.ceil(sum((part.size - part.labelled) / part.each for part in parts))
+    low = -1
+    high = math.ceil(sum((part.size - part.labelled) / part.each for part in parts))
     # The interval narrows with every label and is a point once all are labelled.
     while high - low > 1:
         middle = (low + high) // 2

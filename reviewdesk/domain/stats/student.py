@@ -25,9 +25,11 @@ def t_quantile(p: float, df: float) -> float:
     if p == 0.5:
         return 0.0
     tail = 2 * min(p, 1 - p)
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     while t_two_sided(high, df) > tail:
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     # Sixty halvings exceed the precision of a float.
     for _ in range(60):
         middle = (low + high) / 2
@@ -57,7 +59,8 @@ def _beta_tail(odds: float, a: float) -> float:
     """
     if odds == 0:
         return 1.0
-    x, rest = 1 / (1 + odds), odds / (1 + odds)
+    x = 1 / (1 + odds)
+    rest = odds / (1 + odds)
     # x^a (1 - x)^(1/2) / B(a, 1/2); log1p keeps the power exact where x is nearly 1.
     front = math.exp(-a * math.log1p(odds)) * math.sqrt(rest / math.pi) * _gamma_ratio(a)
     if x < (a + 1) / (a + 2.5):
@@ -75,7 +78,8 @@ def _gamma_ratio(a: float) -> float:
 
 def _fraction(x: float, a: float, b: float) -> float:
     """Return the continued fraction of ``I_x(a, b)`` by the method of Lentz."""
-    c, d = 1.0, 1 / _nonzero(1 - (a + b) * x / (a + 1))
+    c = 1.0
+    d = 1 / _nonzero(1 - (a + b) * x / (a + 1))
     found = d
     for m in range(1, _STEPS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))

@@ -53,7 +53,8 @@ def _panels(verdict: Verdict) -> Panels:
 def _results(panels: Panels, variant: Variant) -> tuple[list[float | None], list[Decision | None]]:
     """Return the value and the decision of each panel, whose ballots are those of the variant."""
     found = under(panels, variant)
-    value, decision = found.value, found.decision
+    value = found.value
+    decision = found.decision
     if variant.outliers is not None:
         rule = VALUES[variant.outliers]
         given = [row[~np.isnan(row)].tolist() for row in found.columns.scores.T]

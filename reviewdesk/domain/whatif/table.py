@@ -31,8 +31,10 @@ from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.domain.whatif.bulk import changed, under
 from reviewdesk.domain.whatif.policies import PolicyCounts, Result, Variant, most_seated
 
-_PASS, _FAIL = DECISIONS.index(Decision.PASS), DECISIONS.index(Decision.FAIL)
-SUPPORT, VOTE_SHARE = "support", "vote_share"
+_PASS = DECISIONS.index(Decision.PASS)
+_FAIL = DECISIONS.index(Decision.FAIL)
+SUPPORT = "support"
+VOTE_SHARE = "vote_share"
 
 
 class Truths(Struct, frozen=True):
@@ -96,7 +98,8 @@ def as_it_stands(columns: Columns) -> PolicyCounts:
 def _counts(
     columns: Columns, made: Small, variant: Variant, *, valued: bool, own: bool
 ) -> PolicyCounts:
-    before, now = columns.decision, _is_decided(made)
+    before = columns.decision
+    now = _is_decided(made)
     return PolicyCounts(
         variant=variant,
         verdicts=len(columns),
@@ -185,7 +188,8 @@ def _rows(panels: Panels, made: Small, source: str, labels: Truths) -> Rows:
     kept = _is_decided(made[labels.row])
     row = labels.row[kept]
     # Values are computed exactly, so only for the labelled panels.
-    labelled, passed = panels.at(row), made[row] == _PASS
+    labelled = panels.at(row)
+    passed = made[row] == _PASS
     by_value = source == SUPPORT
     cast = labelled.cast
     sure = labelled.value if by_value else cast.passes / cast.answered

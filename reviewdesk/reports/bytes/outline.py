@@ -34,7 +34,9 @@ class Outline:
         """Clear the outline, so that it can be filled again."""
         self.keys.clear()
         self.lengths.clear()
-        self.length, self.goes_on, self.stopped = 0, False, False
+        self.length = 0
+        self.goes_on = False
+        self.stopped = False
 
     def first(self, key: str) -> dict[str, Any]:
         """Return the object under a key, or the first of a list of objects; else an empty dict."""

@@ -110,7 +110,8 @@ class Feed(io.RawIOBase):
     def __init__(self, raw: BinaryIO, source: Source) -> None:
         """Read the first bytes to detect gzip and a byte order mark."""
         super().__init__()
-        self._raw, self._source = raw, source
+        self._raw = raw
+        self._source = source
         self._given = 0
         self.position = 0
         self.packed = raw.read(2) == _GZIP
@@ -130,7 +131,8 @@ class Feed(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer; raise ReportError if the bytes are damaged or unpack to too much."""
         view = memoryview(buffer)
-        block, self._start = self._start or self._read(len(view)), b""
+        block = self._start or self._read(len(view))
+        self._start = b""
         view[: len(block)] = block
         return len(block)
 
@@ -177,9 +179,11 @@ def _check_kind(name: str, mode: int) -> None:
     if stat.S_ISREG(mode):
         return
     if stat.S_ISDIR(mode):
-        problem, hint = "is a directory", "Name the report file inside it."
+        problem = "is a directory"
+        hint = "Name the report file inside it."
     else:
-        problem, hint = "is not a regular file", "Pass a pipe's content with - instead."
+        problem = "is not a regular file"
+        hint = "Pass a pipe's content with - instead."
     raise ReportError(show_line(name, 200), "", problem, hint)
 
 

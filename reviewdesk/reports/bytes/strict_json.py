@@ -45,7 +45,8 @@ class NonStandardJsonError(ValueError):
     def __init__(self, problem: str, hint: str = "") -> None:
         """Store the problem and the hint."""
         super().__init__(problem)
-        self.problem, self.hint = problem, hint
+        self.problem = problem
+        self.hint = hint
 
 
 @dataclass

@@ -37,7 +37,8 @@ _GAP = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 """What stands between two elements of a list."""
 _HEAD = 24
 """How many characters of two neighbours are compared, to tell where an element starts."""
-_TRIES, _REST = 8, 32
+_TRIES = 8
+_REST = 32
 """How often an end of the held elements is guessed, and for how many elements not after that."""
 _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 _MAX_NESTED = 16
@@ -135,14 +136,17 @@ class Scroll:
 
     def __init__(self, stream: BinaryIO, fail: Fail) -> None:
         """Start before the first character of the stream."""
-        self._stream, self._fail = stream, fail
+        self._stream = stream
+        self._fail = fail
         self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._text, self._at = "", 0
+        self._text = ""
+        self._at = 0
         self._tail: list[str] = []
         self._waiting = 0
         self._ended = False
         self._bytes = 0
-        self._lines, self._column = 1, 1
+        self._lines = 1
+        self._column = 1
 
     @property
     def line(self) -> int:
@@ -193,14 +197,16 @@ class Scroll:
             self._tail.append(text)
             return ""
         found = "".join((*self._tail, text[:end]))
-        self._tail, self._waiting = [text[end:]], len(text) - end
+        self._tail = [text[end:]]
+        self._waiting = len(text) - end
         return found
 
     def _forget(self) -> None:
         """Drop the text before the current position, whose column is kept."""
         last = self._text.rfind("\n", 0, self._at)
         self._column = self._column + self._at if last < 0 else self._at - last
-        self._text, self._at = self._text[self._at :], 0
+        self._text = self._text[self._at :]
+        self._at = 0
 
     def _line_of(self, at: int) -> int:
         """Return the line of an index in the held text; what is kept back breaks no line."""
@@ -221,7 +227,8 @@ class Window(Scroll):
         """Start before the first character of the stream."""
         super().__init__(stream, fail)
         self._tally = tally
-        self._head, self._wait = "", 0
+        self._head = ""
+        self._wait = 0
 
     def take(self, char: str) -> None:
         """Step over ``char``; any other character here is an error."""
@@ -318,13 +325,15 @@ class Window(Scroll):
         """
         if len(self._text) - self._at < CHUNK:
             self.more(CHUNK)
-        text, start = self._text, self._at
+        text = self._text
+        start = self._at
         gap = None if self._wait else _GAP.match(text, start)
         if gap is None:
             self._wait = max(0, self._wait - 1)
             return [], start
         head = text[gap.end() : gap.end() + _HEAD]
-        common, self._head = _common(self._head, head), head
+        common = _common(self._head, head)
+        self._head = head
         for mark in (gap[0] + common, gap[0] + head[:2]):
             end = len(text)
             for _ in range(_TRIES):

@@ -148,7 +148,8 @@ class _Reader:
     """Builds the nodes of one file from the parser's events."""
 
     def __init__(self, name: str, form: Form) -> None:
-        self._name, self._form = name, form
+        self._name = name
+        self._form = form
         self._anchored: dict[str, Node] = {}
         self._repeats_left = form.shared
 

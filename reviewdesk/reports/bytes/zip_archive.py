@@ -47,7 +47,8 @@ class ZipArchive:
         Raises:
             InputFileError: there is no directory, or it breaks a bound.
         """
-        self._stream, self._fail = stream, fail
+        self._stream = stream
+        self._fail = fail
         try:
             # The stream stays open: a ZipFile closes only what it opened itself.
             self._zip = zipfile.ZipFile(_BoundedReads(stream))
@@ -90,7 +91,8 @@ class ZipArchive:
             if info.compress_type == _ZSTD:
                 body, broken = _unzstd(self._stream, info, fail)
             else:
-                body, broken = self._zip.open(info), zipfile.BadZipFile
+                body = self._zip.open(info)
+                broken = zipfile.BadZipFile
             damaged = fail(shown, "is damaged or cut off", _MEND)
             return io.BufferedReader(_Member(body, info, damaged, broken), _BLOCK)
         except _DAMAGED as error:
@@ -114,7 +116,8 @@ class _BoundedReads:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self.seek, self.tell = stream.seek, stream.tell
+        self.seek = stream.seek
+        self.tell = stream.tell
         self.seekable = stream.seekable
 
     def read(self, size: int = -1) -> bytes:
@@ -131,7 +134,10 @@ class _Member(io.RawIOBase):
         self, body: Any, info: zipfile.ZipInfo, damaged: InputFileError, broken: type[Exception]
     ) -> None:
         super().__init__()
-        self._body, self._info, self._damaged, self._broken = body, info, damaged, broken
+        self._body = body
+        self._info = info
+        self._damaged = damaged
+        self._broken = broken
         self._given = self._sum = 0
 
     def readable(self) -> bool:
@@ -155,7 +161,9 @@ class _Member(io.RawIOBase):
 class _PackedBytes(io.RawIOBase):
     def __init__(self, stream: BinaryIO, start: int, size: int) -> None:
         super().__init__()
-        self._stream, self._at, self._end = stream, start, start + size
+        self._stream = stream
+        self._at = start
+        self._end = start + size
 
     def readable(self) -> bool:
         return True

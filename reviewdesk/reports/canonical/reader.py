@@ -29,7 +29,8 @@ def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Rep
     header = _header(keys, "", fail)
 
     def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict]:
-        window, unseen = Window(stream, fail, counted), False
+        window = Window(stream, fail, counted)
+        unseen = False
         behind = fail("", "goes on behind its verdicts", "Put them last.")
         for key in window.members():
             if unseen:
@@ -49,7 +50,8 @@ def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Rep
 
 def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     """Open JSON Lines: the header, then one verdict a line; a lone header may span lines."""
-    name, skip_bad = "canonical-jsonl", options.skip_bad
+    name = "canonical-jsonl"
+    skip_bad = options.skip_bad
     fail = failing(source)
     if not look.outline.goes_on:
         header = _header(look.outline.keys, "", fail)

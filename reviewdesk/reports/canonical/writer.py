@@ -87,7 +87,8 @@ class ReportWriter:
         Raises:
             ReportError: the folder of ``path`` cannot be written to.
         """
-        self._path, self._replace = path, replace
+        self._path = path
+        self._replace = replace
         self._starts = array("q", [-1]) * count
         try:
             self._spool: IO[bytes] = tempfile.TemporaryFile(dir=path.parent)  # noqa: SIM115 - close()

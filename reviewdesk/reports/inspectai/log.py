@@ -128,14 +128,16 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     if look.kind == "zip":
         return _open_archive(source, options)
     fail = failing(source)
-    keys, total = look.outline.keys, look.outline.lengths.get("samples", 0)
+    keys = look.outline.keys
+    total = look.outline.lengths.get("samples", 0)
     if not _fits(look):
         raise fail(
             "$.eval", "is missing, or says nothing of a run", "An Inspect log begins with it."
         )
     if look.outline.goes_on:
         raise fail("", "holds something behind the end of the log", "Remove it.")
-    run, scales = LogHeader.of(keys), Scales()
+    run = LogHeader.of(keys)
+    scales = Scales()
 
     def samples(stream: BinaryIO, tally: ImportTally) -> Iterator[Sample | None]:
         window = Window(stream, fail, tally)
@@ -163,7 +165,8 @@ def _open_archive(source: Source, options: ReadOptions) -> Report:
     fail = failing(source)
     with source.open_raw() as stream:
         log = LogArchive(stream, fail, source.max_size)
-        header, scales = log.header(), Scales()
+        header = log.header()
+        scales = Scales()
         run = LogHeader.of(header)
         total = _survey(_samples_or_none(log), run, options, scales)
 
@@ -201,7 +204,8 @@ def _survey(
     samples: Iterable[Sample | None], run: LogHeader, options: ReadOptions, scales: Scales
 ) -> int:
     """Record all scores in ``scales``, and count the verdicts; a bad sample counts as one."""
-    mapper, total = SampleMapper(run, options, Scales()), 0
+    mapper = SampleMapper(run, options, Scales())
+    total = 0
     for sample in samples:
         if sample is not None:
             _weigh_sample(sample, scales)
@@ -216,7 +220,8 @@ def _weigh_sample(sample: Sample, scales: Scales) -> None:
 
 
 def _weigh(name: str, given: dict[str, Any], scales: Scales) -> None:
-    value, panel = given.get("value"), record(record(given.get("metadata")).get("panel"))
+    value = given.get("value")
+    panel = record(record(given.get("metadata")).get("panel"))
     parts: list[tuple[str, Any]] = [(name, vote) for vote in listed(panel.get("votes"))]
     if isinstance(value, dict):
         parts += [(f"{name}.{key}", part) for key, part in value.items()]

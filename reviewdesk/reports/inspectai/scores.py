@@ -44,7 +44,9 @@ class GradeReader:
 
         ``scales`` knows which scorers give values outside 0..1.
         """
-        self._scale, self._remarks, self._scales = options.scale, remarks, scales
+        self._scale = options.scale
+        self._remarks = remarks
+        self._scales = scales
         self._words = LabelWords(options)
 
     def ballot(self, value: Any, whose: str) -> dict[str, Any]:

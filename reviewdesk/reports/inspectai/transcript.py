@@ -98,7 +98,8 @@ def _scorer_options(
 
 def _free_name(name: str, taken: Mapping[str, Scorer]) -> str:
     """Return the name, numbered if taken: Inspect calls a second scorer's scores ``name1``."""
-    count, found = 0, name
+    count = 0
+    found = name
     while found in taken:
         count += 1
         found = f"{name}{count}"

@@ -160,7 +160,8 @@ def _is_code(ballots: list[Ballot]) -> bool:
 
 def _check(ballot: Ballot) -> dict[str, Any]:
     """Return the check of a scorer without a model. A number decides only if it is 0 or 1."""
-    passed, number = ballot.get("pass"), values.first(ballot, ("score", "raw_score"))
+    passed = ballot.get("pass")
+    number = values.first(ballot, ("score", "raw_score"))
     if passed is None and number in (0, 1):
         passed = number == 1
     reasons = [f"score {number:g}"] if passed is None and number is not None else []
@@ -194,7 +195,8 @@ class SampleMapper:
 
     def verdicts(self, sample: Sample, pointer: str) -> Iterator[dict[str, Any]]:
         """Yield the canonical verdicts of a sample; ``pointer`` is its place in the log."""
-        keys, texts = sample.keys, Texts(sample.attachments)
+        keys = sample.keys
+        texts = Texts(sample.attachments)
         edits = {name: split_edits(score) for name, score in scores_of(keys).items()}
         juries = self._juries(sample, edits, texts)
         name, case = self._case(keys)

@@ -15,7 +15,8 @@ from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.safetext import show_line, without_formula
 from reviewdesk.domain.stats.correction import CELLS
 
-SUITE_LABELS, SUITE_FRAME = "labels.jsonl", "frame.jsonl"
+SUITE_LABELS = "labels.jsonl"
+SUITE_FRAME = "frame.jsonl"
 """The names of the files beside a suite: its labels, and the contents that these are drawn from."""
 
 

@@ -12,10 +12,12 @@ from reviewdesk.domain.verdict import Decision, folded
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.options import ReadOptions
 
-_ID_LENGTH, JUROR_LENGTH = 480, 190
+_ID_LENGTH = 480
+JUROR_LENGTH = 190
 """These leave room for a counter: a verdict's id has at most 500 characters, a juror's 200."""
 
-_MOST_NAMED, _MOST_KEYS = 5, 30
+_MOST_NAMED = 5
+_MOST_KEYS = 30
 LEFT_OUT = "keys left out"
 """The start of the note that lists the keys outside a reader's allow-list."""
 

@@ -133,7 +133,8 @@ def mapped(
     ``count`` counts the verdicts of a record in a first pass over the file; without it, each record
     is one verdict.
     """
-    fail, known = failing(source), named_secrets(look.outline.keys)
+    fail = failing(source)
+    known = named_secrets(look.outline.keys)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         one = mapper()
@@ -147,12 +148,16 @@ def mapped(
                 yield item._replace(value=scrubber.clean(item.value))
         tally.notes.extend(one.notes())
 
-    outline, tally = look.outline, ImportTally(lenient=True)
+    outline = look.outline
+    tally = ImportTally(lenient=True)
     with source.open() as stream:
         if count is not None:
             total = sum(map(count, records(stream, outline, fail, tally, lists)))
         elif outline.kind == "object" and outline.goes_on:
             total = sum(1 for _ in text_lines(stream, fail, tally))
+        elif outline.kind == "array" and not outline.keys:
+            # The first look ends at a first element that is no object.
+            total = sum(1 for _ in records(stream, outline, fail, tally, lists))
         else:
             total = outline.length if outline.kind == "array" else 1
     if not total:

@@ -168,7 +168,8 @@ class CaseEntry(Strict):
 
     def case(self) -> Case:
         """Return the case; an empty text counts as none."""
-        named, reference = self.generator, self.reference
+        named = self.generator
+        reference = self.reference
         checks = tuple(check for one in self.checks or () for check in one.checks())
         if len(checks) > _MAX_CHECKS:
             raise FieldError(("checks",), f"has {len(checks)} checks, more than {_MAX_CHECKS}")

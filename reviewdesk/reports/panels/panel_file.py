@@ -92,7 +92,8 @@ def _url_problem(text: str) -> str | None:
     """Return what is wrong with an address, or None; the message never quotes the address."""
     try:
         parts = urlsplit(text)
-        host, _ = parts.hostname, parts.port
+        host = parts.hostname
+        _ = parts.port
     except ValueError:
         return "is no address"
     if parts.scheme not in {"http", "https"} or not host:

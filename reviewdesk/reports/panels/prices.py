@@ -96,7 +96,8 @@ def _table(found: Any) -> PriceTable:
     """Return the table of a file's content; raise FieldError for what is wrong in it."""
     if not isinstance(found, dict) or not isinstance(found.get("date"), str):
         raise FieldError(("date",), "is missing", "Write the day of the prices, date = 2026-01-31.")
-    date, rows = found.pop("date"), {}
+    date = found.pop("date")
+    rows = {}
     for vendor, models in found.items():
         if vendor not in set(Vendor):
             raise FieldError(

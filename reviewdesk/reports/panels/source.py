@@ -60,7 +60,8 @@ def parsed(source: Source, what: str, empty: str) -> Iterator[Node]:
     try:
         yield node
     except FieldError as error:
-        found, line = error.problem, node.line_of(error.problem.path)
+        found = error.problem
+        line = node.line_of(error.problem.path)
         place = f"{source.shown_name}:{line}" if line else source.shown_name
         text = show_line(found.text, 400)
         raise PanelError(place, spell_path(found.path), text, found.hint) from None

@@ -163,7 +163,9 @@ def ballots(
     ids = VerdictNames.jurors([one.name for one in jury_graders])
     seats = zip(ids, panel.ballots, jury_graders, panel.lines, strict=True)
     for juror_id, part, one, line in seats:
-        name, metric, grader = one.name, one.metric, one.provider
+        name = one.name
+        metric = one.metric
+        grader = one.provider
         kind = _KINDS.get(panel.kind.removeprefix("not-"))
         body: dict[str, Any] = {"id": juror_id, "kind": kind}
         names = (juror_id, name, metric or name, grader.name or name)
@@ -199,7 +201,8 @@ def shared_line(panel: AssertionJury, options: ReadOptions) -> float | int | Non
 
 def _contradicts(part: GradedAssertion, line: float | None, *, negated: bool) -> bool:
     """Return whether a grader passes a score of 0, or fails a score that reaches its threshold."""
-    passed, score = part.result.get("pass"), values.number(part.result.get("score"))
+    passed = part.result.get("pass")
+    score = values.number(part.result.get("score"))
     if part.failed or negated or score is None or not isinstance(passed, bool):
         return False
     if passed:

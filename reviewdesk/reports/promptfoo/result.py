@@ -83,7 +83,8 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         tally.notes.extend(mapper.remarks.notes("keys not mapped and left out"))
 
     header = SecretRemover(secrets).clean(_header(envelope, look))
-    skip_bad, total = options.skip_bad, seen.total
+    skip_bad = options.skip_bad
+    total = seen.total
     return Report(source, "promptfoo", header, items, total=total, skip_bad=skip_bad, lenient=True)
 
 
@@ -163,15 +164,18 @@ def _yaml_rows(
 ) -> Iterator[Record]:
     tally.nonfinite += counted.nonfinite
     tally.surrogates += counted.surrogates
-    rows, path = document.get("results"), ["results"]
+    rows = document.get("results")
+    path = ["results"]
     if isinstance(rows, dict):
-        rows, path = rows.get("results"), ["results", "results"]
+        rows = rows.get("results")
+        path = ["results", "results"]
     for index, row in enumerate(values.listed(rows)):
         yield Record(row, (*path, index))
 
 
 def _header(envelope: dict[str, Any], look: FirstLook) -> dict[str, Any]:
-    summary, metadata = record(envelope, "results"), record(envelope, "metadata")
+    summary = record(envelope, "results")
+    metadata = record(envelope, "metadata")
     version = summary.get("version", envelope.get("version"))
     shape = "yaml" if look.kind == "text" else "json" if envelope else "jsonl"
     numbered = isinstance(version, int) and not isinstance(version, bool)

@@ -157,7 +157,9 @@ def take_apart(row: dict[str, Any]) -> ResultRow:
         raise RowError(("gradingResult",), grading, "an object")
     case = record(row, "testCase")
     whole = AssertScope(grading or {}, values.number(case.get("threshold")), [])
-    scopes, human, left_out = [whole], None, 0
+    scopes = [whole]
+    human = None
+    left_out = 0
     declared = _declared_assertions(case.get("assert"))
     for at, component in enumerate(_components(grading or {}, ("gradingResult",))):
         stated = declared[at] if at < len(declared) else {}

@@ -90,13 +90,15 @@ def prompt_of(row: dict[str, Any]) -> str:
 
 def survey(rows: Iterable[Any]) -> ResultSurvey:
     """Survey all rows. A row that cannot be read counts as one verdict."""
-    found, tests = ResultSurvey(), TestNames()
+    found = ResultSurvey()
+    tests = TestNames()
     for row in rows:
         found.rows += 1
         found.total += _count(row, found.scales)
         if isinstance(row, dict):
             found.providers.add(Provider.of(row.get("provider")).name)
-            prompt, index = prompt_of(row), row.get("promptIdx")
+            prompt = prompt_of(row)
+            index = row.get("promptIdx")
             at = index if isinstance(index, int) else 0
             found.prompts[prompt] = min(at, found.prompts.get(prompt, at))
             found.repeats |= tests.place(row)[1] > 1
@@ -155,7 +157,8 @@ class RowMapper:
         for _ in secrets:
             self.remarks.count(_SECRET_NOTE)
         self.models = Models(options)
-        self._survey, self._options = seen, options
+        self._survey = seen
+        self._options = options
         self._secrets = frozenset(secrets)
         self._known_secrets = set(secrets)
         self._names = VerdictNames()
@@ -177,7 +180,8 @@ class RowMapper:
                 "decision": "error" if parts.errored else None,
             }
             yield self._with_id({**common, **no_jury}, number, "")
-        tags, bodies = _tags(parts.panels), []
+        tags = _tags(parts.panels)
+        bodies = []
         for panel in parts.panels:
             body = {**common, **_rubric_fields(panel)}
             body["case"] = {**common["case"], "target": panel.kind}
@@ -246,7 +250,8 @@ class RowMapper:
 def _common(row: dict[str, Any], test: str, epoch: int | None, pointer: str) -> dict[str, Any]:
     provider = Provider.of(row.get("provider"))
     generator = values.without_nulls({"model": provider.model, "vendor": provider.vendor})
-    prompt, case = record(row, "prompt"), record(row, "testCase")
+    prompt = record(row, "prompt")
+    case = record(row, "testCase")
     error = row.get("error") if row.get("failureReason") == ERROR else None
     facts = {
         "id": row.get("id"),
@@ -296,7 +301,8 @@ def _human(rating: GradedAssertion | None) -> dict[str, Any] | None:
     if rating is None:
         return None
     label = {True: "pass", False: "fail"}
-    stated, result = rating.result.get("pass"), rating.result
+    stated = rating.result.get("pass")
+    result = rating.result
     sources = (result, rating.metadata, rating.assertion)
     by, at = (
         next((text for each in sources if isinstance(text := each.get(key), str) and text), None)
@@ -314,7 +320,8 @@ def _human(rating: GradedAssertion | None) -> dict[str, Any] | None:
 
 def _rubric_fields(panel: AssertionJury) -> dict[str, Any]:
     """Return the rubric of a jury, and the reference if its output is compared with one."""
-    base, value = panel.kind.removeprefix("not-"), panel.value
+    base = panel.kind.removeprefix("not-")
+    value = panel.value
     if isinstance(value, list) and all(isinstance(line, str) for line in value):
         value = "\n".join(value)
     asserted = values.text(value)

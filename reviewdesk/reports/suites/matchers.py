@@ -31,7 +31,8 @@ _NOTES = frozenset({"title", "description", "$comment", "default", "examples", "
 _NUMBERS = frozenset(
     {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
 )  # fmt: skip
-_ONE, _SEVERAL = frozenset({"not", "if", "then", "else"}), frozenset({"allOf", "anyOf", "oneOf"})
+_ONE = frozenset({"not", "if", "then", "else"})
+_SEVERAL = frozenset({"allOf", "anyOf", "oneOf"})
 _KEYWORDS = (
     _NOTES | _NUMBERS | _ONE | _SEVERAL | {"type", "enum", "const", "minLength", "maxLength"}
 )

@@ -306,7 +306,8 @@ def read_suite(path: str) -> Suite:
         raise SuiteError(error.file, 0, error.problem, "Name the suite's YAML file.") from error
     except FieldError as error:
         found = error.problem
-        line, text = root.line_of(found.path), f"{spell_path(found.path)}: {found.text}"
+        line = root.line_of(found.path)
+        text = f"{spell_path(found.path)}: {found.text}"
         raise SuiteError(source.shown_name, line, text, found.hint) from None
     placed: list[Gate] = [
         *(gate.placed(root.at(["jury", at])) for at, gate in enumerate(suite.jury or ())),

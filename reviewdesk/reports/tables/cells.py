@@ -137,7 +137,8 @@ class CellError(ValueError):
     def __init__(self, column: str, problem: str) -> None:
         """Keep column and problem apart, so that the row can name the place."""
         super().__init__(problem)
-        self.column, self.problem = column, problem
+        self.column = column
+        self.problem = problem
 
 
 def number(value: Any, column: str) -> float | int | None:

@@ -98,8 +98,10 @@ def _langfuse_entry(row: TableRow, remarks: Remarks) -> TableEntry | None:
     steps = (_TRACE, _OBSERVATION) if traced else (_SESSION,)
     item = _item(row, "a trace, an observation nor a session", *steps)
     facts = {"test": cell(row, *_TEST), "tags": cell(row, *_TAGS)}
-    value, word = cell(row, "value"), cell(row, *_STRING)
-    comment, at = cell(row, "comment"), cell(row, "timestamp")
+    value = cell(row, "value")
+    word = cell(row, *_STRING)
+    comment = cell(row, "comment")
+    at = cell(row, "timestamp")
     if str(cell(row, "source") or "").upper() == "ANNOTATION":
         words = (word,) if kind == "CATEGORICAL" else (word, value)
         return TableEntry(item, facts=facts, human=Human(words, cell(row, *_AUTHOR), at, comment))
@@ -147,9 +149,12 @@ def _langsmith_fits(columns: Columns) -> bool:
 
 def _feedback_entry(row: TableRow, _remarks: Remarks) -> TableEntry:
     """Read one feedback. A true or false score is a vote; a value that is text is a label."""
-    item, key = name(cell(row, "run_id"), "run_id"), name(cell(row, "key"), "key")
-    score, value = cell(row, "score"), cell(row, "value")
-    comment, at = cell(row, "comment"), cell(row, "created_at")
+    item = name(cell(row, "run_id"), "run_id")
+    key = name(cell(row, "key"), "key")
+    score = cell(row, "score")
+    value = cell(row, "value")
+    comment = cell(row, "comment")
+    at = cell(row, "created_at")
     if str(cell(row, _SOURCE) or "").lower() == "app":
         return TableEntry(item, human=Human((value, score), cell(row, *_USER), at, comment))
     cells = {"reason": comment, "at": at}
@@ -225,7 +230,9 @@ def _phoenix_fits(columns: Columns) -> bool:
 def _phoenix_entry(row: TableRow, remarks: Remarks) -> TableEntry | None:
     kind = str(cell(row, "annotator_kind") or "").upper()
     found = cell(row, *_NAME)
-    score, label, reason = cell(row, *_SCORE), cell(row, *_LABEL), cell(row, *_REASON)
+    score = cell(row, *_SCORE)
+    label = cell(row, *_LABEL)
+    reason = cell(row, *_REASON)
     if found == "note" and score is None and label is None:
         # Phoenix reserves this name for comments.
         remarks.count("a note on a span judges nothing and is not read")
@@ -274,7 +281,8 @@ def _is_inner_span(row: TableRow) -> bool:
     root = cell(row, "is_root")
     if root is not None:
         return str(root).strip().lower() == "false"
-    span, above = cell(row, "span_id"), cell(row, "root_span_id")
+    span = cell(row, "span_id")
+    above = cell(row, "root_span_id")
     return span is not None and above is not None and span != above
 
 

@@ -182,7 +182,8 @@ class _Lines:
     """Decodes lines; ``held`` counts the bytes of one record, which may have many lines."""
 
     def __init__(self, stream: BinaryIO, fail: Fail) -> None:
-        self._stream, self._fail = stream, fail
+        self._stream = stream
+        self._fail = fail
         self._offset = 0
         self.number = self.held = 0
 

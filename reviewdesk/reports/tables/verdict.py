@@ -104,8 +104,12 @@ class BallotMaker:
 
         ``is_scored`` tells whether a judge gives a score anywhere in the table.
         """
-        self._words, self._scale, self._models = words, options.scale, options.models
-        self._notes, self._off_scale, self._is_scored = notes, off_scale, is_scored
+        self._words = words
+        self._scale = options.scale
+        self._models = options.models
+        self._notes = notes
+        self._off_scale = off_scale
+        self._is_scored = is_scored
 
     def make(self, vote: Vote, place: Callable[[str], str]) -> dict[str, Any]:
         """Return the canonical ballot of a vote, without an id.
@@ -125,7 +129,8 @@ class BallotMaker:
             self._add_vote(body, vote)
         except CellError as error:
             self._notes.unreadable(place(error.column), error.problem)
-            body, unread = {**body, "score": None, "pass": None}, [error.column]
+            body = {**body, "score": None, "pass": None}
+            unread = [error.column]
         self._add_rest(body, cells)
         self._add_failure(body, cells)
         found = values.without_nulls(body, "pass")
@@ -140,7 +145,8 @@ class BallotMaker:
         return understood(found, unread)
 
     def _model(self, vote: Vote) -> str | None:
-        stated, given = _text(vote.cells.get("model")), self._models.get(vote.judge)
+        stated = _text(vote.cells.get("model"))
+        given = self._models.get(vote.judge)
         if stated and given and stated != given:
             self._notes.count("--models: the table's own model of a judge stands")
         return stated or given
@@ -158,7 +164,8 @@ class BallotMaker:
             return
         if self._scale is not None:
             body["score"] = self.share(stated, vote.column)
-            body["raw_score"], body["scale"] = stated, list(self._scale)
+            body["raw_score"] = stated
+            body["scale"] = list(self._scale)
         elif 0 <= stated <= 1 and not self._off_scale(vote.judge):
             body["score"] = stated
         else:
@@ -190,7 +197,8 @@ class BallotMaker:
         self._add_label(body, vote.score)
 
     def _add_label(self, body: dict[str, Any], word: str) -> None:
-        body["label"], body["pass"] = word.strip(), None
+        body["label"] = word.strip()
+        body["pass"] = None
         if status := self._words.failure(word):
             body["status"] = status
         else:
@@ -198,7 +206,8 @@ class BallotMaker:
 
     def _add_vote(self, body: dict[str, Any], vote: Vote) -> None:
         cells = vote.cells
-        stated, label = cells.get("pass"), cells.get("label")
+        stated = cells.get("pass")
+        label = cells.get("label")
         if not blank(label):
             body["label"] = values.text(label)
         word = label if is_missing(stated) else stated
@@ -363,14 +372,17 @@ class VerdictMaker:
 
     def __init__(self, seen: TableSurvey, options: ReadOptions, notes: BallotNotes) -> None:
         """Start with no ids given; ``seen`` holds the facts of the whole table."""
-        self._table, self._notes, self._scale = seen, notes, options.scale
+        self._table = seen
+        self._notes = notes
+        self._scale = options.scale
         self._words = DecidingWords(options)
         self._ballots = BallotMaker(self._words, options, notes, seen.off_scale, seen.is_scored)
         self._names = VerdictNames()
 
     def add(self, draft: Draft, row: TableRow, entry: TableEntry, *, repeats: bool) -> None:
         """Add one row of an item to its draft."""
-        draft.item, draft.rubric = entry.item, entry.rubric
+        draft.item = entry.item
+        draft.rubric = entry.rubric
         draft.name = draft.name or entry.name
         try:
             for vote in entry.votes:

@@ -243,7 +243,8 @@ class LeafPages:
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         """Read an open file whose pages have this size."""
-        self._file, self._size = file, size
+        self._file = file
+        self._size = size
         self.count = file.seek(0, os.SEEK_END) // size
 
     def _page(self, number: int) -> bytes:
@@ -252,7 +253,8 @@ class LeafPages:
 
     def rows(self, number: int, columns: int) -> Iterator[tuple[int, list[Any]]]:
         """Yield key and values of each row with so many columns on a page; damage is no row."""
-        page, start = self._page(number), 100 if number == 1 else 0
+        page = self._page(number)
+        start = 100 if number == 1 else 0
         if len(page) < self._size or page[start] != 13:
             return
         cells = int.from_bytes(page[start + 3 : start + 5], "big")
@@ -270,13 +272,15 @@ class LeafPages:
         key, at = _varint(page, at)
         key -= (key >> 63) << 64
         head, place = _varint(page, at)
-        end, kinds = at + head, 0
+        end = at + head
+        kinds = 0
         while place < end <= self._size and kinds <= columns:
             kinds += 1
             place = _varint(page, place)[1]
         if kinds != columns:
             return key, b""
-        most, least = self._size - 35, (self._size - 12) * 32 // 255 - 23
+        most = self._size - 35
+        least = (self._size - 12) * 32 // 255 - 23
         here = length
         if length > most:
             here = least + (length - least) % (self._size - 4)
@@ -308,7 +312,8 @@ _SIZES = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)
 def _record(data: bytes) -> list[Any]:
     """Return the values of a record; real numbers, which the log has none of, are an error."""
     end, at = _varint(data, 0)
-    body, found = end, list[Any]()
+    body = end
+    found = list[Any]()
     while at < end:
         kind, at = _varint(data, at)
         if kind in {7, 10, 11}:

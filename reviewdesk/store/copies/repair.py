@@ -73,7 +73,8 @@ def carry(
             target.execute("DELETE FROM meta")
         marks = ", ".join("?" * len(rows.columns))
         query = f"INSERT OR IGNORE INTO {table} ({', '.join(rows.columns)}) VALUES ({marks})"
-        found, count = rows.read(), 0
+        found = rows.read()
+        count = 0
         while some := list(islice(found, _BATCH)):
             target.execute("BEGIN")
             for row in some:
@@ -94,7 +95,9 @@ class _TableReader:
 
     def __init__(self, source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> None:
         info = [tuple(row) for row in target.execute(f"PRAGMA table_info({table})")]
-        self._source, self._table, self.whole = source, table, True
+        self._source = source
+        self._table = table
+        self.whole = True
         self.columns = [name for _, name, *_ in info]
         self._kinds = [
             (_KINDS[kind], not needed and not (key and kind != "INTEGER"))
@@ -172,7 +175,8 @@ class _TableReader:
             step *= 2
             if last + step > _LAST_KEY:
                 return None
-        low, high = last + step // 2, last + step
+        low = last + step // 2
+        high = last + step
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if reads(middle) else (middle, high)
@@ -262,7 +266,8 @@ def _broken_chains(
     query = "SELECT ifnull(max(seq), 0) FROM label_events WHERE desk = ? AND reviewer = ?"
     for chain, events in groupby(behind, itemgetter("desk", "reviewer")):
         some = list(events)
-        last, end = some[-1]["seq"], value(target, query, chain)
+        last = some[-1]["seq"]
+        end = value(target, query, chain)
         yield (
             f"events of {chain[1]}: the chain ends early, at event {end} of {last}; of the "
             f"{last - end} after it {len(some)} could be read and are left out, because an event "

@@ -38,7 +38,8 @@ MOST = 6000
 """The most rows of verdicts that one transaction writes or deletes."""
 LEAST = 100
 """The fewest rows by choice: fewer would touch nearly as many pages of the indexes for each."""
-_MOST_UNFOLDED, _LONGEST_UNFOLDED = 32, 0.2
+_MOST_UNFOLDED = 32
+_LONGEST_UNFOLDED = 0.2
 """Transactions, and the seconds that they took, after which the log is folded into the file, lest
 it grow as large. Each fold writes the pages of the indexes again."""
 PRAGMAS: Mapping[str, tuple[str, str]] = {
@@ -157,7 +158,9 @@ class Hold:
 
     def __init__(self, conn: sqlite3.Connection, path: Path, hidden: HiddenRun) -> None:
         """Take a hidden run that ``claim`` returned."""
-        self.conn, self._path, self.hidden = conn, path, hidden
+        self.conn = conn
+        self._path = path
+        self.hidden = hidden
         self.pace = LockPace()
         self._unfolded = 0
 
@@ -192,7 +195,8 @@ class Hold:
 
     def sweep(self) -> None:
         """Delete everything that was written of the run, in short transactions."""
-        run, self.pace = self.hidden.run, LockPace()
+        run = self.hidden.run
+        self.pace = LockPace()
         while self.hidden.rows:
             left = max(0, self.hidden.rows - self.pace.rows)
             self._cut("verdicts", "key", left, self.hidden.bodies, left)
@@ -204,7 +208,8 @@ class Hold:
             ("orders", "run, name, first"),
         ):  # fmt: skip
             some = f"SELECT {keys} FROM {table} WHERE run = ? LIMIT ?"
-            delete, gone = f"DELETE FROM {table} WHERE ({keys}) IN ({some})", 1
+            delete = f"DELETE FROM {table} WHERE ({keys}) IN ({some})"
+            gone = 1
             while gone:
                 most = self.pace.rows if table == "case_tags" else 8
                 with self.step():
@@ -214,7 +219,8 @@ class Hold:
 
     def _cut(self, table: str, key: str, left: int, bodies: int, rows: int) -> None:
         """Delete the run's rows of a table but the first ``left`` of them, in one step."""
-        first, count = self.hidden.first + left, self.hidden.bodies - left
+        first = self.hidden.first + left
+        count = self.hidden.bodies - left
         with self.step():
             self.conn.execute(
                 f"DELETE FROM {table} WHERE {key} >= ? AND {key} < ?", (first, first + count)

@@ -88,8 +88,12 @@ class Ingest:
         # Imported here because both load numpy, which commands that only read do not need.
         from reviewdesk.domain.run.digest import RunDigest, TagDigest
 
-        self._hold, self._conn, self._new, self._progress = hold, hold.conn, new, progress
-        self.digest, self.tags = RunDigest(), TagDigest()
+        self._hold = hold
+        self._conn = hold.conn
+        self._new = new
+        self._progress = progress
+        self.digest = RunDigest()
+        self.tags = TagDigest()
         self.by_verdict = new.by_verdict
 
     def read(
@@ -126,7 +130,8 @@ class Ingest:
 
     def _write(self, window: VerdictWindow, share: float) -> None:
         """Write the bodies of a window, but those that an earlier load has left."""
-        hidden, last = self._hold.hidden, window.first + len(window.bodies)
+        hidden = self._hold.hidden
+        last = window.first + len(window.bodies)
         for start, end in _slices(window, hidden.bodies):
             with self._hold.step():
                 self._conn.executemany(
@@ -156,7 +161,8 @@ class Ingest:
 
     def _draw(self, reader: WindowReader, notes: list[str], skipped: int) -> ReadReport:
         """Draw the strata, which are known only once the whole run has been read."""
-        new, tally = self._new, reader.tally
+        new = self._new
+        tally = reader.tally
         # The default seed comes from the items and not from the panel's answers. So two runs over
         # the same items draw the same ones, and the order of a blind queue does not hint at a
         # decision.
@@ -182,12 +188,15 @@ class Ingest:
         """Write the rows of the run, but those that an earlier load has left."""
         from reviewdesk.domain.run.tally import DERIVED
 
-        hold, hidden, count = self._hold, self._hold.hidden, read.rows
+        hold = self._hold
+        hidden = self._hold.hidden
+        count = read.rows
         names = ", ".join(("key", "run", "pos", "id", "test", "item", *DERIVED, *_DRAWN))
         query = f"INSERT INTO verdicts ({names}) VALUES ({', '.join('?' * len(names.split()))})"
         self._write_orders(read)
         # The time that bodies took says nothing of rows.
-        hold.pace, rows = LockPace(), self._rows(read)
+        hold.pace = LockPace()
+        rows = self._rows(read)
         while some := list(islice(rows, hold.pace.rows)):
             start = hold.hidden.rows
             end = start + len(some)
@@ -245,7 +254,8 @@ def _slices(window: VerdictWindow, start: int) -> Iterator[tuple[int, int]]:
         size += len(window.bodies[place - window.first])
         if size >= _MOST_BYTES:
             yield start, place + 1
-            start, size = place + 1, 0
+            start = place + 1
+            size = 0
     if start < last:
         yield start, last
 
@@ -268,9 +278,11 @@ def show(hold: Hold, ingest: Ingest, read: ReadReport, at: str) -> int:
     """Make a hidden run whose rows are written visible, inside a step; return the run's key."""
     from reviewdesk.domain.run.digest import RULES
 
-    conn, run = hold.conn, hold.hidden.run
+    conn = hold.conn
+    run = hold.hidden.run
     _insert_run(conn, run, read)
-    sizes, audited = read.drawn.sizes, read.drawn.audited
+    sizes = read.drawn.sizes
+    audited = read.drawn.audited
     decided = {} if ingest.by_verdict else read.drawn.decided
     conn.executemany(
         "INSERT INTO strata VALUES (?, ?, ?, ?, ?, ?)",
@@ -282,7 +294,8 @@ def show(hold: Hold, ingest: Ingest, read: ReadReport, at: str) -> int:
     measures.enter(conn, run, read.measures)
     content = ingest.digest.hexdigest(runs.facts(conn, run))
     conn.execute("UPDATE runs SET content = ? WHERE key = ?", (content, run))
-    columns, tags = ingest.digest.columns(), ingest.tags.hexdigest()
+    columns = ingest.digest.columns()
+    tags = ingest.tags.hexdigest()
     hashes = {"content": content, "columns": columns, "tags": tags, "rules": RULES}
     runs.cover(conn, run, at, "run", hashes)
     hold.end()
@@ -290,7 +303,8 @@ def show(hold: Hold, ingest: Ingest, read: ReadReport, at: str) -> int:
 
 
 def _insert_run(conn: sqlite3.Connection, key: int, read: ReadReport) -> None:
-    new, counts = read.new, read.counts
+    new = read.new
+    counts = read.counts
     contents = None if new.by_verdict else int((~read.drawn.copies).sum())
     row = {
         "key": key,

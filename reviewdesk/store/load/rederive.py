@@ -80,9 +80,12 @@ def differences(
 
     one = runs.by_key(conn, run)
     reader = WindowReader(one.header, runs.options(conn, run), one.hash)
-    first, names = verdicts.first_key(conn, run), ("id", "test", "item", *DERIVED, "flags")
+    first = verdicts.first_key(conn, run)
+    names = ("id", "test", "item", *DERIVED, "flags")
     query = f"SELECT {', '.join(names)} FROM verdicts WHERE key >= ? AND key < ? ORDER BY key"
-    count, made, tags = 0, RunDigest(), TagDigest()
+    count = 0
+    made = RunDigest()
+    tags = TagDigest()
     for window in reader.windows(_bodies(conn, run)):
         flags = final_flags(window.flags, stated=one.escalation_stated).tolist()
         start = first + window.first

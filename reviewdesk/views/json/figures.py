@@ -183,7 +183,8 @@ _SEATS = (
 
 def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
     """Return one juror; its population's rates are ``null`` with bounds if undetermined."""
-    offset, (corrected, status) = one.offset, one.corrected
+    offset = one.offset
+    (corrected, status) = one.corrected
     drift = offset.drift if offset else None
     alarm = page.ids.get(drift.alarm) if drift and drift.alarm is not None else None
     return {

@@ -29,7 +29,8 @@ def check(checked: PanelCheck) -> dict[str, Any]:
 
     So are samples, orders and the like, only where the panel sets them.
     """
-    panel, rule = checked.panel, checked.panel.spec.rule
+    panel = checked.panel
+    rule = checked.panel.spec.rule
     is_supermajority = Strategy.SUPERMAJORITY in {panel.strategy, *rule.routes.values()}
     return {
         "file": checked.file,

@@ -31,7 +31,8 @@ def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:
 
 def run_line(line: RunLine, tally: DecisionCounts | None) -> dict[str, Any]:
     """Return one entry of ``runs --json``; verdicts without a decision count as ``none``."""
-    run, alphas = line.run, line.alphas
+    run = line.run
+    alphas = line.alphas
     tally = tally or DecisionCounts({}, {})
     held = {"held": run.verdicts} if run.whole != run.verdicts else {}
     return {
@@ -98,9 +99,11 @@ def content(item: Item) -> dict[str, Any]:
 
 def _decision(item: Item) -> dict[str, Any]:
     """Return what the panel decided, by which rule, and every figure behind it."""
-    found, stated = item.assessment, item.verdict
+    found = item.assessment
+    stated = item.verdict
     provenance = trail(stated, found)
-    names, bodies = [ballot.id for ballot in stated.ballots], stated.body["jurors"]
+    names = [ballot.id for ballot in stated.ballots]
+    bodies = stated.body["jurors"]
     return {
         **shape(found, "decision score strategy=rule.strategy"),
         **shape(stated.policy, "threshold quorum"),
@@ -180,7 +183,8 @@ def _review(item: Item) -> dict[str, Any]:
 
 def rerun(item: Item, made: Rerun) -> dict[str, Any]:
     """Return one re-run compared with the first verdict, for ``rerun`` and ``show --json``."""
-    before, found = item.assessment, made.assessment
+    before = item.assessment
+    found = made.assessment
     return {
         **shape(item, "run=run.name id=verdict.id"),
         **shape(made, "at reviewer scope panel stopped contract_before filed"),

@@ -79,22 +79,3 @@ async def test_a_repeat_draws_the_cells_of_an_item_without_a_label(
                 seen[which].append(stage.styled())
     for keys, one, other in zip(STEPS, *seen, strict=True):
         assert one == other, keys
-
-
-@pytest.mark.slow
-async def test_the_page_of_a_hundred_takes_no_label(tmp_path: Path) -> None:
-    desk, run = work(tmp_path / "d.db", [*range(1, 105)], Clock())
-    for key in desk.queue(run, "", "draw")[:99]:
-        desk.label(key, Truth.PASS, blind=False)
-    async with staged(desk, run) as stage:
-        await stage.press("p")
-        assert "100 labels" in stage.drawn()
-        assert "AGREEMENT WITH YOURSELF" in stage.drawn()
-        following = stage.current
-        await stage.press("f")
-        assert "AGREEMENT WITH YOURSELF" not in stage.drawn()
-        assert stage.current == following
-        assert "No label was given" in stage.notice
-        await stage.press("f")
-        assert stage.current != following
-        assert stage.session.progress.labelled == 101
