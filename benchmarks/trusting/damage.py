@@ -289,7 +289,7 @@ def row(folder: Path, count: int, seed: int = 1) -> FaultRow:
     )
 
 
-def try_damage(
+def try_damage(  # noqa: C901 - one round from top to bottom
     folder: Path, made: dict[str, bytes], dice: random.Random, tries: int, reads: int = 6
 ) -> Findings:
     """Damage desks at random, and ask ``reads`` commands, repair and verify about each."""

@@ -159,7 +159,7 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
 
             self.push_screen((RunsScreen if where == RUNS else CalibrationScreen)(self))
 
-    def _carry_out(self, request: Request) -> None:
+    def _carry_out(self, request: Request) -> None:  # noqa: C901 - a line for each request
         match request:
             case Ask(form, then):
                 self._ask(form, then)

@@ -312,12 +312,7 @@ class BatchRun:
                 done=results.take, told=told, noted=self.listener.noted,
                 is_final=_in_batch if self._in_batches else lambda _: False, cache=self._cache,
             )  # fmt: skip
-            if budget.closed:
-                raise CeilingError(
-                    f"stopped before the ceiling of ${budget.ceiling:.10g}: ${budget.spent:.4f} is "
-                    f"spent, and {counts.cases} of {self._count} cases are complete",
-                    "What was paid for is stored; go on with --resume and a higher --max-cost.",
-                )
+            self._check_spent(budget, counts)
             if writer is not None:
                 writer.write(header(self._path.stem, panel, held, self.cases.name))
         finally:
@@ -331,6 +326,14 @@ class BatchRun:
                     journal.append("rerun_ended", facts)
         cost = budget.spent if priced else None
         return results.finish(counts, cost, order.max_failed)
+
+    def _check_spent(self, budget: Budget, counts: BatchProgress) -> None:
+        if budget.closed:
+            raise CeilingError(
+                f"stopped before the ceiling of ${budget.ceiling:.10g}: ${budget.spent:.4f} is "
+                f"spent, and {counts.cases} of {self._count} cases are complete",
+                "What was paid for is stored; go on with --resume and a higher --max-cost.",
+            )
 
     def _pending(self) -> Iterator[PendingCase]:
         for place, case in enumerate(self.cases.read()):

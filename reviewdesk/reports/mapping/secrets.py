@@ -121,15 +121,20 @@ def guarded(body: Any) -> Any:
     if not isinstance(jurors, list):
         return body
     for juror in jurors:
-        for key in ("model", "vendor") if isinstance(juror, dict) else ():
-            if isinstance(juror.get(key), str):
-                juror[key] = _without_likely_name(juror[key])
-        for key in ("raw", "error") if isinstance(juror, dict) else ():
-            if juror.get(key):
-                juror[key] = changed(juror[key], without_likely)
+        if isinstance(juror, dict):
+            _guard_juror(juror)
     if any("://" in _id(juror) for juror in jurors):
         _rename(jurors)
     return body
+
+
+def _guard_juror(juror: dict[str, Any]) -> None:
+    for key in ("model", "vendor"):
+        if isinstance(juror.get(key), str):
+            juror[key] = _without_likely_name(juror[key])
+    for key in ("raw", "error"):
+        if juror.get(key):
+            juror[key] = changed(juror[key], without_likely)
 
 
 def _rename(jurors: list[dict[str, Any]]) -> None:

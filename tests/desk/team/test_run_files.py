@@ -128,7 +128,7 @@ CHANGED = {
         changed(1, defaults={"threshold": 0.7, "quorum": 0.5, "strategy": "mean"}),
         "is not the run that a desk wrote of",
     ),
-    "policy": (changed(0, options={"quorum": "9/0"}), "$.defaults.quorum must be"),
+    "policy": (changed(0, options={"quorum": "9/0"}), "$.options.quorum must be"),
     "option": (changed(0, options={"x": 1}), "$.options.x is not a key"),
     "hash": (changed(0, hash="ab" * 32), "is named after another run"),
     "newer": (changed(0, schema="reviewdesk.run/2"), "was written by a newer reviewdesk"),
