@@ -148,13 +148,13 @@ class ReviewMachine(RuleBasedStateMachine):
             assert state.reruns.reruns == ()
             assert state.hints["diff"] is False if state.page is None else True
 
-    def _labels(self) -> list[tuple[str, str]]:
+    def _labels(self) -> list[tuple[str, str, str]]:
         """The labels of this reviewer on either run, undone or not, in the order of the log."""
         rows = self.desk.conn.execute(
             "SELECT verdict, label, detail FROM label_events "
             "WHERE kind = 'label' AND reviewer = 'ann' ORDER BY key"
         )
-        return [tuple(row) for row in rows]
+        return [(row[0], row[1], row[2]) for row in rows]
 
     def _tags(self) -> dict[str, tuple[str, ...]]:
         keys = self.desk.queue(self.review.session.run)
