@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from rich.console import Group
+from rich.padding import Padding
+from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
+from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
@@ -183,9 +187,11 @@ class PageDialog(ListDialog[Any]):
 
 
 def _option(one: Choice) -> Option:
-    prompt = words_line(one.text)
+    prompt: VisualType = words_line(one.text)
     if one.below:
-        prompt = prompt.stylize("bold") + Content(f"\n  {inline(one.below, 2000)}")
+        # What is below a line stays indented where it wraps.
+        below = Padding(Text(inline(one.below, 2000)), (0, 0, 0, 2))
+        prompt = Group(Text(words_line(one.text).plain, "bold"), below)
     name = one.answer if isinstance(one.answer, str) else None
     return Option(prompt, id=name, disabled=one.head)
 
