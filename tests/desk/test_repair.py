@@ -202,6 +202,15 @@ def test_a_cut_file_gives_what_is_before_the_cut(tmp_path: Path, whole: bytes, l
     assert found.events < EVENTS
 
 
+def test_a_verdict_out_of_place_is_put_back(tmp_path: Path, whole: bytes) -> None:
+    path = tmp_path / "desk.db"
+    path.write_bytes(whole)
+    with closing(sqlite3.connect(path)) as conn, conn:
+        conn.execute("UPDATE verdicts SET pos = 7 WHERE pos = 3")
+    found = repaired(tmp_path, path.read_bytes())
+    assert (found.lost, found.events) == ((), EVENTS)
+
+
 def test_a_log_that_is_gone_costs_what_it_held(tmp_path: Path, whole: bytes) -> None:
     path = tmp_path / "live.db"
     path.write_bytes(whole)

@@ -25,6 +25,7 @@ from reviewdesk.store.events import of_desk
 from reviewdesk.store.measures import places
 from reviewdesk.store.rows import value
 from reviewdesk.store.runs import ABOUT, content_hash, tag_verdicts
+from reviewdesk.store.verdicts import first_key
 
 MADE = ("meta", "drafts", "seen", "filters", "kept_settings", "replies")
 """The tables, besides the log, of what people made and no report can bring back."""
@@ -373,6 +374,13 @@ def _check_runs(target: sqlite3.Connection, carried: Carried, whole: Mapping[str
                 if hashes.get(key)
                 else whole["packed"]
             )
+            if same:
+                # No hash covers the places, which follow from the keys.
+                first = first_key(target, key)
+                target.execute(
+                    "UPDATE verdicts SET pos = key - ? WHERE run = ? AND pos IS NOT key - ?",
+                    (first, key, first),
+                )
         except Exception:  # noqa: BLE001 - a damaged row may hold any value
             same = False
         if not same:
