@@ -40,7 +40,7 @@ _SHOWN = 20
 def agreement(*, run_name: str | None, as_json: bool) -> None:
     """Show how far the reviewers of a run agree.
 
-    Raw, by Cohen's kappa for each two and by Krippendorff's alpha for all, with intervals, and each
+    Shows the raw share, Cohen's kappa for each two and Krippendorff's alpha for all, and each
     reviewer's pace and agreement with themselves.
     """
     from reviewdesk.cli.plain import document_text

@@ -45,7 +45,10 @@ def _agreement(page: TeamPage) -> Section:
     found = page.agreement
     if not found.n:
         return Section("Agreement", (Paragraph(_ALONE, Tone.MUTED),))
-    rows = [("same label", *_ranged(found.raw)), ("Krippendorff's alpha", *_ranged(found.alpha))]
+    rows = [
+        ("same label", *_ranged(found.raw)),
+        ("Krippendorff's alpha", number(found.alpha.value), ""),
+    ]
     blocks: list[Block] = [table(("", "", "95%"), rows, "The agreement of all")]
     if found.alpha.reason:
         blocks.append(Paragraph(f"alpha is undefined: {found.alpha.reason}", Tone.WARN))
@@ -62,14 +65,14 @@ def _pairs(page: TeamPage) -> tuple[Section, ...]:
     pairs = page.agreement.pairs
     if not pairs:
         return ()
-    heads = ("two people", "items", "alike", "same label", "95%", "kappa", "95%")
+    heads = ("two people", "items", "alike", "same label", "95%", "kappa")
     rows: list[Sequence[Words]] = [
         (
             (outside(one.one, 40), " and ", outside(one.two, 40)),
             f"{one.n:,}",
             f"{one.same:,}",
             *_ranged(one.raw),
-            *_ranged(one.kappa),
+            number(one.kappa.value),
         )
         for one in pairs
     ]

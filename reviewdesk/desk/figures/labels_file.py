@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec import Struct
 
 from reviewdesk.domain.gates.limits import default_checks
@@ -73,6 +74,28 @@ class FileRows(Struct, frozen=True):
     tests: tuple[str, ...] = ()
     independent: bool = False
     unanswered: tuple[UnansweredRow, ...] = ()
+    """The contents that nobody answered; if the rows are drawn, only the drawn ones."""
+
+    @property
+    def others(self) -> tuple[Rows, ...]:
+        """The rows with every unanswered content wrong, and right; () if there is none."""
+        if not self.unanswered:
+            return ()
+        return tuple(self._answered(right=right) for right in (False, True))
+
+    def _answered(self, *, right: bool) -> Rows:
+        rows = self.rows
+        new = len(self.unanswered)
+        first = 0 if rows.content is None else int(rows.content.max(initial=-1)) + 1
+        return Rows(
+            np.append(rows.confidence, [one.confidence for one in self.unanswered]),
+            np.append(rows.correct, [right] * new),
+            np.append(rows.weight, np.ones(new)),
+            None
+            if rows.passed is None
+            else np.append(rows.passed, [one.passed for one in self.unanswered]),
+            None if rows.content is None else np.append(rows.content, first + np.arange(new)),
+        )
 
     @property
     def run(self) -> LabelledRows | None:
@@ -80,13 +103,15 @@ class FileRows(Struct, frozen=True):
         return as_run(self.rows, self.strata, self.tests, self.unanswered) if self.drawn else None
 
 
-def _unanswered(file: ScoreFile) -> Iterator[UnansweredRow]:
-    """Yield the drawn rows that nobody answered; files of earlier versions lack the confidence."""
+def _unanswered(file: ScoreFile, *, drawn: bool) -> Iterator[UnansweredRow]:
+    """Yield the rows that nobody answered; files of earlier versions lack the confidence."""
     sure = [row.confidence for row in file.rows]
     for row in file.unanswered:
         name = str(row.get("stratum"))
         stated = row.get("confidence")
         if name not in STRATA or name.endswith("/none"):
+            continue
+        if drawn and row.get("selection") != "draw":
             continue
         confidence = sum(sure) / max(1, len(sure))
         if isinstance(stated, float) and 0 <= stated <= 1:
@@ -107,6 +132,7 @@ def file_rows(source: Source) -> FileRows:
         for name in ("stratum", "item_hash", "test")
     )
     independent = bool(kept) and len(items) == len(kept)
+    drawn = weighted and independent and _is_whole_draw(kept)
     rows = Rows.of(
         [row.confidence for row in kept],
         [row.correct for row in kept],
@@ -119,11 +145,11 @@ def file_rows(source: Source) -> FileRows:
         rows=rows,
         strata=strata if kept and len(strata) == len(kept) else None,
         source=file.source,
-        drawn=weighted and independent and _is_whole_draw(kept),
+        drawn=drawn,
         warnings=tuple(warnings),
         tests=tests if len(tests) == len(kept) else (),
         independent=independent,
-        unanswered=tuple(_unanswered(file)),
+        unanswered=tuple(_unanswered(file, drawn=drawn)),
     )
 
 

@@ -167,6 +167,7 @@ def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
         gate.expect,
         *_observed_counts(gate),
         independent=file.independent,
+        others=() if page.representative else file.others,
     )
 
 

@@ -92,7 +92,7 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
     rows = []
     for verdict, weight in zip(made.labelled, made.weighing.weights, strict=True):
         truth = verdict.place.truth
-        if verdict.unanswered and made.drawn[verdict.key]:
+        if verdict.unanswered and (made.drawn[verdict.key] or not weighted):
             # A reader counts it against and for the panel, so it must know of it.
             (label, *_) = labels.of_item(desk.conn, verdict.item)
             open_row = _full_row(run, verdict, label, None, made, head)

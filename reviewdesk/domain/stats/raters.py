@@ -22,11 +22,6 @@ from reviewdesk.domain.verdict import SLACK
 Labels = tuple[str | None, ...]
 """The label of each rater, in the order of the raters; ``None`` where one gave none."""
 
-RESAMPLES = 2_000
-SEED = 20
-TAIL = 0.025
-ENOUGH = 10
-"""The fewest items for which kappa and alpha get an interval."""
 SAME = "everybody gave one and the same label throughout"
 FEW = "no item has two labels"
 
@@ -76,13 +71,12 @@ class RaterAgreement(Struct, frozen=True):
 
 
 def rater_agreement(strata: Sequence[RatedStratum], raters: Sequence[str]) -> RaterAgreement:
-    """Compute the agreement of all raters and of each two of them, with 95% intervals.
+    """Compute the agreement of all raters and of each two of them, with 95% intervals of raw.
 
     *Raw* is the weighted share of alike pairs of labels within items, alpha is nominal, and an
-    item weighs ``N_h/n_h``. Intervals of kappa, alpha and of raw for three raters or more are the
-    ends of the rescaled bootstrap within strata, about such items; those of raw for two raters are
-    MOVER's over Wilson's, or Wilson's without a draw. Source: Krippendorff 2019, ch. 12; Cohen
-    1960; Rao and Wu 1988.
+    item weighs ``N_h/n_h``. The interval of raw for two raters is MOVER's over Wilson's, or
+    Wilson's without a draw. Kappa, alpha, and raw for three raters or more have none: resampling
+    few items covers too little. Source: Krippendorff 2019, ch. 12; Cohen 1960.
     """
     found = _standing([one.of() for one in strata])
     pairs = tuple(
@@ -131,7 +125,7 @@ def _figure(
     figure: Callable[[Floats], Floats],
     undefined: str,
 ) -> Ranged:
-    """Return a figure of the items of all strata, with the ends of its bootstrap."""
+    """Return a figure of the items of all strata."""
     held = [one for one in strata if one.items]
     n = sum(one.n for one in held)
     if not n:
@@ -144,22 +138,7 @@ def _figure(
     value = float(figure(np.asarray(whole)[None])[0])
     if not np.isfinite(value):
         return Ranged(None, reason=undefined)
-    if n < ENOUGH:
-        return Ranged(value)
-    rng = np.random.default_rng(SEED)
-    total = np.zeros((RESAMPLES, adds[0].shape[1]))
-    for weight, count, add in zip(weights, counts, adds, strict=True):
-        m = int(count.sum())
-        times = rng.multinomial(m, count / m, size=RESAMPLES)
-        c = (m / (m - 1)) ** 0.5 if m > 1 else 0.0
-        total += weight * ((count * (1 - c) + c * times) @ add)
-    drawn = figure(total)
-    drawn = drawn[np.isfinite(drawn)]
-    # Redraws of items that all agree cannot show how sure that is.
-    if not len(drawn) or not np.ptp(drawn):
-        return Ranged(value)
-    low, high = np.quantile(drawn, [TAIL, 1 - TAIL])
-    return Ranged(value, max(float(low), -1.0), min(float(high), 1.0))
+    return Ranged(value)
 
 
 def _weights(strata: Sequence[RatedStratum], n: int) -> list[float]:

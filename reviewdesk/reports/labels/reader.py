@@ -141,18 +141,14 @@ def read_scores(source: Source) -> ScoreFile:
 
 
 def _unanswered(rows: Sequence[ScoreRow], lacking: Sequence[Row]) -> Iterator[Row]:
-    """Yield one row of each drawn content whose labels say neither pass nor fail with one voice."""
+    """Yield one row of each content whose labels say neither pass nor fail with one voice."""
     known = {row.facts.get("item_hash") for row in rows}
     truths: dict[object, set[object]] = {}
     for row in lacking:
         truths.setdefault(row.get("item_hash"), set()).add(row.get("truth"))
     for row in {one.get("item_hash"): one for one in reversed(lacking)}.values():
         said = truths[row.get("item_hash")]
-        if (
-            row.get("selection") == "draw"
-            and row.get("item_hash") not in known
-            and ("unsure" in said or len(said) > 1)
-        ):
+        if row.get("item_hash") not in known and ("unsure" in said or len(said) > 1):
             yield row
 
 

@@ -68,11 +68,6 @@ def test_the_example_of_the_field() -> None:
     assert pair.kappa.value == pytest.approx(0.4)
     assert found.alpha.value == pytest.approx(1 - 0.3 / (2 * 11 * 9 / 380))
     assert (found.raw.value, found.raw.low, found.raw.high) == (0.7, *wilson(7, 10))
-    for ranged in (pair.kappa, found.alpha):
-        assert ranged.value is not None
-        assert ranged.low is not None
-        assert ranged.high is not None
-        assert ranged.low < ranged.value < ranged.high <= 1
 
 
 def test_the_draw_weighs_each_stratum_by_its_size() -> None:
@@ -105,29 +100,8 @@ def test_what_is_undefined_says_why() -> None:
     assert same.alpha.reason == SAME
 
 
-def test_no_interval_is_given_by_few_items_or_by_items_that_all_agree() -> None:
-    few = measured([("pass", "pass"), ("fail", "pass"), ("fail", "fail")])
-    assert few.alpha.value is not None
-    assert few.alpha.low is few.pairs[0].kappa.low is None
+def test_only_the_share_of_two_people_has_an_interval() -> None:
     alike = measured([("pass", "pass")] * 10 + [("fail", "fail")] * 10)
-    assert (alike.alpha.value, alike.alpha.low) == (1, None)
     assert alike.raw.low == pytest.approx(wilson(20, 20)[0])
-
-
-def test_the_interval_covers_the_truth() -> None:
-    # Two raters who each say what is so in 9 of 10, of items half of which pass: they agree on
-    # .9² + .1² = .82, and kappa and alpha of very many items are (.82 - .5)/.5 = .64.
-    import random
-
-    rng, held, tries = random.Random(7), 0, 120  # noqa: S311
-    for _ in range(tries):
-        truths = [rng.choice(["pass", "fail"]) for _ in range(80)]
-        wrong = {"pass": "fail", "fail": "pass"}
-        items = [
-            tuple(truth if rng.random() < 0.9 else wrong[truth] for _ in range(2))
-            for truth in truths
-        ]
-        alpha = measured(items).alpha
-        held += alpha.low is not None and alpha.low <= 0.64 <= (alpha.high or 0)
-    # 95% of 120 is 114; under 102 a true 95% would fall once in a million runs.
-    assert held >= 102
+    assert (alike.alpha.value, alike.alpha.low, alike.pairs[0].kappa.low) == (1, None, None)
+    assert measured([("pass", "pass", "fail")] * 20).raw.low is None

@@ -61,7 +61,7 @@ def test_full_rows_and_an_unsure_one() -> None:
     assert found.unanswered == ()
 
 
-def test_a_drawn_item_without_an_answer_is_held_once() -> None:
+def test_an_item_without_an_answer_is_held_once() -> None:
     def row(item: str, truth: str, **more: object) -> dict[str, object]:
         return {**FULL, "item_hash": item, "truth": truth, "selection": "draw", **more}
 
@@ -70,13 +70,13 @@ def test_a_drawn_item_without_an_answer_is_held_once() -> None:
         row("answered", "pass"), row("answered", "fail", **lacking),
         row("unsure", "unsure", **lacking), row("unsure", "unsure", **lacking),
         row("disputed", "pass", **lacking), row("disputed", "fail", **lacking),
-        # Without a confidence of this kind, which is no lack of an answer; and outside the draw.
+        # Without a confidence of this kind, which is no lack of an answer.
         row("bare", "pass", correct=None, confidence=None),
         row("ad hoc", "unsure", **{**lacking, "selection": "ad hoc"}),
     )  # fmt: skip
     found = read_scores(_source(*rows))
     assert len(found.rows) == 1
-    assert sorted(one["item_hash"] for one in found.unanswered) == ["disputed", "unsure"]
+    assert sorted(one["item_hash"] for one in found.unanswered) == ["ad hoc", "disputed", "unsure"]
 
 
 def test_a_source_that_only_some_rows_name_is_not_the_files() -> None:
