@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import http.client
 import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, perf_counter
+from urllib.parse import urlsplit
 
 from judge import JURORS, prepared
 from scaling.table import machine, write
@@ -67,7 +69,7 @@ async def serve(latency: float, limit: int, window: float) -> None:
     sys.path.insert(0, str(ROOT))
     from tests.live.server import Seen, Server, answer, envelope, verdict
 
-    began, count = -window, 0
+    began, count, refused = -window, 0, 0
 
     def reply(seen: Seen) -> str:
         if '"nonce"' in seen.user:
@@ -76,15 +78,16 @@ async def serve(latency: float, limit: int, window: float) -> None:
                            "pass": True, "score": 0.8, "reason": "It fits."})  # fmt: skip
 
     async def admit(seen: Seen, out: asyncio.StreamWriter) -> None:
-        nonlocal began, count
-        if not seen.body:  # proxies look whether somebody is there
-            out.write(answer(404, {}))
+        nonlocal began, count, refused
+        if not seen.body:  # proxies look whether somebody is there, and ``refusals`` asks
+            out.write(answer(404, {"refused": refused}))
             return
         now = monotonic()
         if now >= began + window:
             began, count = now, 0
         count += 1
         if limit and count > limit:
+            refused += 1
             left = {"retry-after": str(int(began + window - now) + 1)}
             out.write(answer(429, {"error": {"message": "slow down"}}, left))
         else:
@@ -93,6 +96,13 @@ async def serve(latency: float, limit: int, window: float) -> None:
     async with Server(latency=latency, fault=admit) as running:
         print(running.url, flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+def refusals(url: str) -> int:
+    """Return how many requests the server has refused so far."""
+    with closing(http.client.HTTPConnection(urlsplit(url).netloc)) as asked:
+        asked.request("GET", "/")
+        return int(json.loads(asked.getresponse().read())["refused"])
 
 
 def run(tool: str, command: Sequence[str], folder: Path) -> tuple[Cost, str]:
@@ -237,6 +247,8 @@ def main() -> None:
             costs = []
             with server(given.latency, limit, given.window) as url:
                 costs.append(ours(url, given.cases, given.concurrency))
+                if limit and not refusals(url):
+                    raise SystemExit("the limiter refused nothing")
                 costs += [cross_judge(python, url, given.cases)] if python else []
                 costs += [promptfoo(node, url, given.cases, given.concurrency)] if node else []
             text += table(title, costs)

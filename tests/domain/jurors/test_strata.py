@@ -1,10 +1,6 @@
-"""Jurors through the draw: counts per stratum, rates, comparisons, and how often they cover."""
+"""Jurors through the draw: counts per stratum, rates and comparisons."""
 
 from __future__ import annotations
-
-import importlib.util
-import sys
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -26,10 +22,9 @@ from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.run.columns import Columns, Small
 from reviewdesk.domain.stats.correction import Cells
-from reviewdesk.domain.stats.rates import midp, wilson
+from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.verdict import Decision, Policy
 from tests.domain.bodies import body, columns, juror, panel, read
-from tests.helpers import ROOT
 
 PASS, FAIL, NONE = 1, 0, -1
 
@@ -240,45 +235,3 @@ def test_kappa_goes_through_the_draw_and_a_window_has_its_own_labels() -> None:
     assert value == pytest.approx(0.75)
     # The labels of the rest alone: a flagged one is lacking, so each counts once.
     assert kappas(found, said, range(20, 40))["j0"] == (1.0, 20)
-
-
-# How often the intervals hold the truth
-
-
-@pytest.fixture(scope="module")
-def study() -> ModuleType:
-    """The benchmark, whose simulation this shares."""
-    spec = importlib.util.spec_from_file_location("jurors_study", ROOT / "benchmarks/jurors.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_rates_of_jurors_cover_the_run(study: ModuleType) -> None:
-    runs = 60
-    found = study.coverage(study.PROCESSES[0], runs)
-    assert found.keys() == {"accuracy", "sensitivity", "specificity", "less panel"}
-    for name, trials in found.items():
-        held = sum(one.held for one in trials) / len(trials)
-        off = sum(one.estimate - one.truth for one in trials) / len(trials)
-        # About 300 intervals, those of one run hanging together: counting each label once covers
-        # 13 to 70%, and is off by more than .05.
-        assert held >= 0.9, name
-        assert abs(off) < 0.02, name
-
-
-def test_counting_each_label_once_would_not(study: ModuleType) -> None:
-    held, off = [], []
-    for seed in range(20):
-        run = study.invented(study.PROCESSES[0], seed)
-        for votes in run.votes:
-            cells = labelled(voted(votes, run.labels))
-            truth = float((votes == run.truth)[votes >= 0].mean())
-            low, high = wilson(cells.right, cells.n)
-            held.append(low <= truth <= high)
-            off.append(cells.right / cells.n - truth)
-    assert np.mean(held) < 0.8
-    assert np.mean(off) < -0.05
