@@ -30,7 +30,6 @@ NUMPY = {
     "domain/jury/stopping.py",
     "domain/jury/verdicts.py",
     "domain/whatif/item.py",
-    "domain/whatif/replay.py",
     "domain/archive/content_draw.py",
     "domain/archive/joined.py",
     "domain/archive/repeated_ids.py",

@@ -215,7 +215,7 @@ def test_marks_are_capped_on_every_surface(call: Call, tmp_path: Path) -> None:
     call("filters", "save", "piled", f"text~{PILE}")
     reads = (
         "queue", "open", "runs", "show v2", "calibrate", "calibrate --jurors", "labels list",
-        "filters", "labels tags", "labels export", "labels export --format full",
+        "filters", "labels export", "labels export --format full",
         "labels export --format csv", "labels export --format yaml", "desk info",
         "export report -o -", "export markdown -o -",
         "whatif --strategy mean", "queue --json", "labels agreement",

@@ -12,6 +12,7 @@ from reviewdesk.cli.common import (
     json_option,
     open_desk,
     put,
+    put_document,
     put_json,
     run_option,
     say,
@@ -31,12 +32,6 @@ if TYPE_CHECKING:
     help="Where a run's confidence is read from.",
 )
 @click.option("--jurors", is_flag=True, help="Each juror against the labels and over time.")
-@click.option(
-    "--window",
-    type=click.IntRange(min=1),
-    metavar="DAYS",
-    help="With --jurors: suggest weights from the labels of the last DAYS days alone.",
-)
 @run_option
 @json_option
 @shared_options
@@ -45,7 +40,6 @@ def calibrate(
     labels: str | None,
     confidence: str | None,
     jurors: bool,
-    window: int | None,
     run_name: str | None,
     as_json: bool,
 ) -> None:
@@ -54,22 +48,17 @@ def calibrate(
     It reckons by LABELS, else by the desk's labels. LABELS with --run are a trusted set from
     elsewhere: where its rows say what the judge decided, the run's pass rate is corrected by them.
     """
-    if window is not None and not jurors:
-        raise UsageError("--window: it is the jurors' weights that have one", "Add --jurors.")
-    if labels is not None:
-        if jurors:
-            raise UsageError(
-                "--jurors: a labels file holds no votes", "Leave out the file, or --jurors."
-            )
-        _of_file(labels, run_name, as_json=as_json)
-    elif jurors:
-        _of_jurors(run_name, confidence, window, as_json=as_json)
-    else:
-        _of_run(run_name, confidence, as_json=as_json)
+    if labels is None:
+        _of_run(run_name, confidence, jurors=jurors, as_json=as_json)
+        return
+    if jurors:
+        raise UsageError(
+            "--jurors: a labels file holds no votes", "Leave out the file, or --jurors."
+        )
+    _of_file(labels, run_name, as_json=as_json)
 
 
 def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
-    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk import files
     from reviewdesk.desk.figures.labels_file import calibrate_file, observed
     from reviewdesk.views.calibration import file_calibration
@@ -83,45 +72,28 @@ def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
     if as_json:
         put_json(figures.filed(page))
         return
-    put(document_text(file_calibration(page)))
+    put_document(file_calibration(page))
     _warn(page.calibration)
 
 
-def _of_run(run_name: str | None, confidence: str | None, *, as_json: bool) -> None:
-    from reviewdesk.cli.plain import document_text
-    from reviewdesk.desk.figures.calibration import FitScope, calibration_page
-    from reviewdesk.views.calibration import calibration
-    from reviewdesk.views.json import figures
-
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        page = calibration_page(desk, run, confidence, jurors=False, fits=FitScope.HEADLINE)
-    if as_json:
-        put_json(figures.run_figures(page))
-        return
-    put(document_text(calibration(page)))
-    _warn(page.calibration)
-
-
-def _of_jurors(
-    run_name: str | None, confidence: str | None, window: int | None, *, as_json: bool
-) -> None:
-    from reviewdesk.cli.plain import document_text
+def _of_run(run_name: str | None, confidence: str | None, *, jurors: bool, as_json: bool) -> None:
     from reviewdesk.desk.figures.calibration import FitScope, calibration_page
     from reviewdesk.desk.figures.jurors import jurors_page
+    from reviewdesk.views import jurors as juror_views
     from reviewdesk.views.calibration import calibration
     from reviewdesk.views.json import figures
-    from reviewdesk.views.jurors import jurors
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         page = calibration_page(desk, run, confidence, jurors=False, fits=FitScope.HEADLINE)
-        found = jurors_page(desk, run, window)
+        seated = jurors_page(desk, run) if jurors else None
     if as_json:
-        put_json(figures.run_figures(page) | figures.jurors(found))
+        put_json(figures.run_figures(page) | ({} if seated is None else figures.jurors(seated)))
         return
-    put(document_text(calibration(page)))
-    put(f"\n{document_text(jurors(found))}")
+    put_document(calibration(page))
+    if seated is not None:
+        put()
+        put_document(juror_views.jurors(seated))
     _warn(page.calibration)
 
 

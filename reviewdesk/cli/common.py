@@ -19,7 +19,7 @@ from reviewdesk.errors import UsageError
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.domain.records import Event, Run
-    from reviewdesk.views.document import Section
+    from reviewdesk.views.document import Document, Section
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -125,6 +125,13 @@ def put(text: str = "") -> None:
 def dump(value: object) -> str:
     """Return JSON in plain ASCII on one line, so that no control character reaches a terminal."""
     return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f")
+
+
+def put_document(document: Document) -> None:
+    """Print a document on stdout as plain text."""
+    from reviewdesk.cli.plain import document_text
+
+    put(document_text(document))
 
 
 def put_json(value: object) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewdesk.cli.common import json_option, open_desk, put, put_json, say, shared_options
+from reviewdesk.cli.common import json_option, put, put_json, shared_options
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.errors import UsageError
 
@@ -18,12 +18,9 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: reviewdesk config --example > config.toml")
 @click.option("--example", "as_example", is_flag=True, help="Print a file with every setting.")
-@click.option(
-    "--forget", "forgotten", metavar="NAME|all", help="Forget what the desk keeps, then show."
-)
 @json_option
 @shared_options
-def config(*, as_example: bool, forgotten: str | None, as_json: bool) -> None:
+def config(*, as_example: bool, as_json: bool) -> None:
     """Show the settings in force and where each comes from.
 
     It checks the file and its keys. What is chosen on the screen is kept by the desk and overrides
@@ -34,8 +31,6 @@ def config(*, as_example: bool, forgotten: str | None, as_json: bool) -> None:
             raise UsageError("--example prints TOML", "Leave out --json.")
         put(_example())
         return
-    if forgotten is not None:
-        _forget(forgotten)
     facts = _facts(current_settings())
     if as_json:
         put_json(facts)
@@ -60,20 +55,6 @@ def _kept() -> dict[str, Any]:
         for part in ("order", "filter")
     }
     return usable(values) | {part: runs for part, runs in parts.items() if runs}
-
-
-def _forget(name: str) -> None:
-    from reviewdesk.desk.review.kept import forget
-
-    found = _kept()
-    if name != "all" and name not in found:
-        known = ", ".join(found)
-        hint = f"Kept: {known}; or all." if known else "Nothing is kept."
-        raise UsageError(f"--forget: the desk keeps no {name!r}", hint)
-    if found:
-        with open_desk() as desk:
-            forget(desk, None if name == "all" else name)
-    say(f"forgot {', '.join(found) if name == 'all' else name}" if found else "nothing was kept")
 
 
 def _facts(settings: Settings) -> dict[str, Any]:
@@ -121,7 +102,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     for name, (value, source) in settings.items():
         yield f"{name:15}  {value:{wide}}  {source}"
     if facts["kept"]:
-        yield "kept by the desk, and over the file; --forget NAME or all takes it away:"
+        yield "kept by the desk, and over the file; forget it in the palette (ctrl+p):"
     for name, found in facts["kept"].items():
         yield f"  {name:12}  {_value_text(found['value'])}"
     yield "keys that differ from the defaults:" if facts["keys"] else "keys: the defaults"

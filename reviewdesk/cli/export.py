@@ -37,11 +37,10 @@ def _output_option(command: F) -> F:
 
 
 @export.command(epilog="Example: reviewdesk export report -o run.jsonl")
-@click.option("--lines", is_flag=True, help="JSON Lines; the name of a .jsonl file asks for it.")
 @_output_option
 @run_option
 @shared_options
-def report(*, lines: bool, output: Path | None, force: bool, run_name: str | None) -> None:
+def report(*, output: Path | None, force: bool, run_name: str | None) -> None:
     """Write a run as a canonical report.
 
     The re-runs of this desk are in it. Reading it in again gives the same run. Labels are not
@@ -53,7 +52,7 @@ def report(*, lines: bool, output: Path | None, force: bool, run_name: str | Non
         run = chosen_run(desk, run_name)
         bar = ProgressLine(f"writing {run.name}")
         try:
-            made = pieces(desk, run, output, as_lines=lines, progress=bar)
+            made = pieces(desk, run, output, progress=bar)
             _put(desk, run, output, made, force=force)
         finally:
             bar.done()

@@ -104,7 +104,6 @@ def labels() -> None:
 
 
 labels.add_command(team.agreement)
-labels.add_command(team.disagreements)
 labels.add_command(team.adjudicate)
 
 
@@ -205,22 +204,3 @@ def list_(*, run_name: str | None, as_json: bool) -> None:
             who = show_line(f"{row['id']}  {by}  {row['at']}")
             tags = f"  [{show_line(', '.join(row['tags']))}]" if row["tags"] else ""
             put(f"{row['label']:8} {row['decision'] or '-':13} {who}{tags}")
-
-
-@labels.command("tags", epilog="Example: reviewdesk labels tags --json")
-@run_option
-@json_option
-@shared_options
-def tags_(*, run_name: str | None, as_json: bool) -> None:
-    """Count the items of a run that carry each tag."""
-    from reviewdesk.desk.review.filters import tag_counts
-    from reviewdesk.domain.safetext import show_line
-    from reviewdesk.views.json.shape import plain
-
-    with open_desk() as desk:
-        found = tag_counts(desk, chosen_run(desk, run_name))
-        if as_json:
-            put_json(plain(found))
-            return
-        for line in found:
-            put(f"{line.count:6}  {show_line(line.tag)}")

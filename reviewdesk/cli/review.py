@@ -17,6 +17,7 @@ from reviewdesk.cli.common import (
     json_option,
     open_desk,
     put,
+    put_document,
     put_json,
     put_json_list,
     run_option,
@@ -399,7 +400,6 @@ def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
 
     It is an id, or RUN:ID where several runs have it.
     """
-    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.live.rerun_history import of_item
     from reviewdesk.desk.review.named import named_verdict
     from reviewdesk.domain.panel.rerun_result import RerunHistory
@@ -413,8 +413,5 @@ def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
         if as_json:
             put_json(shapes.verdict(item, [one.rerun for one in records]))
         else:
-            put(
-                document_text(
-                    views.verdict(item, RerunHistory(tuple(one.rerun for one in records)))
-                )
-            )
+            history = RerunHistory(tuple(one.rerun for one in records))
+            put_document(views.verdict(item, history))

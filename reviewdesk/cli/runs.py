@@ -10,6 +10,7 @@ from reviewdesk.cli.common import (
     json_option,
     open_desk,
     put,
+    put_document,
     put_json,
     say,
     shared_options,
@@ -68,7 +69,6 @@ def compare(*, run: str, other: str | None, as_json: bool) -> None:
     with the run opened last. The difference is paired and taken through the draw; queue --run RUN
     --filter flip:OTHER lists the decisions that differ.
     """
-    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.figures.two_panels import panel_comparison
     from reviewdesk.views.comparison import two_panels
     from reviewdesk.views.json import figures
@@ -79,4 +79,4 @@ def compare(*, run: str, other: str | None, as_json: bool) -> None:
     if as_json:
         put_json(figures.two_panels(found))
         return
-    put(document_text(two_panels(found)))
+    put_document(two_panels(found))

@@ -14,6 +14,7 @@ from reviewdesk.cli.common import (
     json_option,
     open_desk,
     put,
+    put_document,
     put_json,
     report_event,
     run_option,
@@ -38,43 +39,19 @@ _SHOWN = 20
 @json_option
 @shared_options
 def agreement(*, run_name: str | None, as_json: bool) -> None:
-    """Show how far the reviewers of a run agree.
-
-    Shows the raw share, Cohen's kappa for each two and Krippendorff's alpha for all, and each
-    reviewer's pace and agreement with themselves.
-    """
-    from reviewdesk.cli.plain import document_text
-    from reviewdesk.desk.team.agreement import team_page
+    """Show how far the reviewers of a run agree, and where they differ."""
+    from reviewdesk.desk.team.agreement import disagreements, team_page
     from reviewdesk.views.json import team as shapes
     from reviewdesk.views.team import team
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         page = team_page(desk, run)
+        found = disagreements(desk, run)
     if as_json:
-        put_json(shapes.team(run, page))
+        put_json(shapes.team(run, page, found))
     else:
-        put(document_text(team(page)))
-
-
-@click.command(epilog="Example: reviewdesk labels disagreements --run support-bot")
-@run_option
-@json_option
-@shared_options
-def disagreements(*, run_name: str | None, as_json: bool) -> None:
-    """List the verdicts on which people differ."""
-    from reviewdesk.cli.plain import document_text
-    from reviewdesk.desk.team.agreement import disagreements as find
-    from reviewdesk.views.json import team as shapes
-    from reviewdesk.views.team import disagreements as shown
-
-    with open_desk() as desk:
-        run = chosen_run(desk, run_name)
-        found = find(desk, run)
-    if as_json:
-        put_json(shapes.disagreements(run, found))
-    else:
-        put(document_text(shown(found)))
+        put_document(team(page, found))
 
 
 @click.command(epilog="Example: reviewdesk labels adjudicate refund-after-30-days fail")

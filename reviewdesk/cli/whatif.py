@@ -12,7 +12,7 @@ from reviewdesk.cli.common import (
     chosen_run,
     json_option,
     open_desk,
-    put,
+    put_document,
     put_json,
     run_option,
     shared_options,
@@ -52,7 +52,6 @@ Examples:
   reviewdesk whatif --strategy median --strategy mean --threshold 0.6
   reviewdesk whatif --trim 0.1 --trim 0.3 --rounding nearest
   reviewdesk whatif --drop judge-a --json
-  reviewdesk whatif --stop-when-decided --strategy quorum --quorum 0.5
   reviewdesk whatif support/017"""
 
 
@@ -84,23 +83,11 @@ Examples:
     shell_complete=completion.jurors,
     help="Without this juror.",
 )
-@click.option(
-    "--stop-when-decided", is_flag=True, help="Replay the ballots juror by juror, as judge asks."
-)
-@click.option(
-    "--ask",
-    "order",
-    multiple=True,
-    metavar="JUROR",
-    shell_complete=completion.jurors,
-    help="The next juror of that replay; all at first, by seat.",
-)
 @json_option
 @shared_options
 def whatif(
-    *, verdict: str | None, run_name: str | None, stop_when_decided: bool, order: tuple[str, ...],
-    as_json: bool, **given: tuple[str, ...],
-) -> None:  # fmt: skip
+    *, verdict: str | None, run_name: str | None, as_json: bool, **given: tuple[str, ...]
+) -> None:
     """Show what other rules would have decided.
 
     They are applied to the stored ballots. Without options: every strategy, trims, quorums,
@@ -118,18 +105,9 @@ def whatif(
 
     A changed threshold is the jurors' pass line too: scores vote by it, except where a vote was
     withheld. A juror left out is neither seated nor counted.
-
-    --stop-when-decided replays the ballots as judge would ask for them, and tells the calls saved;
-    with --ask, repeated, the jurors that it names are the panel, in that order.
     """
     variants = _variants(given)
-    if order and not stop_when_decided:
-        raise UsageError("--ask is for a replay", "Add --stop-when-decided.")
-    if stop_when_decided:
-        if verdict is not None:
-            raise UsageError("--stop-when-decided is of a whole run", "Leave out the verdict.")
-        _replay(run_name, order, variants, as_json=as_json)
-    elif verdict is None:
+    if verdict is None:
         _of_run(run_name, variants, as_json=as_json)
     else:
         _of_item(verdict, run_name, variants, as_json=as_json)
@@ -173,7 +151,6 @@ def _share(option: str, text: str, what: str, below: float | None = None) -> flo
 
 
 def _of_run(name: str | None, variants: Sequence[Variant] | None, *, as_json: bool) -> None:
-    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.figures.whatif import what_if
     from reviewdesk.views import whatif
     from reviewdesk.views.json import figures
@@ -184,30 +161,12 @@ def _of_run(name: str | None, variants: Sequence[Variant] | None, *, as_json: bo
         rows = found.rows if variants is not None else (found.standing, *found.rows)
         put_json(figures.what_if(found, rows))
         return
-    put(document_text(whatif.what_if(found)))
-
-
-def _replay(
-    name: str | None, order: Sequence[str], variants: Sequence[Variant] | None, *, as_json: bool
-) -> None:
-    from reviewdesk.cli.plain import section_text
-    from reviewdesk.desk.figures.whatif import replay_run
-    from reviewdesk.domain.whatif.policies import Variant
-    from reviewdesk.views import whatif
-    from reviewdesk.views.json import figures
-
-    with open_desk() as desk:
-        found = replay_run(desk, chosen_run(desk, name), order, variants or (Variant(),))
-    if as_json:
-        put_json([figures.replay(one) for one in found])
-    else:
-        put(section_text(whatif.replays(found)))
+    put_document(whatif.what_if(found))
 
 
 def _of_item(
     verdict: str, run_name: str | None, variants: Sequence[Variant] | None, *, as_json: bool
 ) -> None:
-    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.figures.whatif import what_if_item
     from reviewdesk.domain.whatif.item import attacks
     from reviewdesk.views.json import figures
@@ -223,4 +182,4 @@ def _of_item(
         return
     rules = found if variants is None else ()
     bought = [(row.variant, attacks(item.verdict, row.variant)) for row in rules]
-    put(document_text(policies(item, found, bought)))
+    put_document(policies(item, found, bought))

@@ -181,10 +181,9 @@ def _kappas(page: JurorsPage, *, blind: bool = False) -> Section:
         weights, _ = suggested_weights(kappas)
     rows = [_kappa(one, weight, blind) for one, weight in zip(page.jurors, weights, strict=True)]
     basis = page.basis
-    when = "" if basis.days is None else f" of the last {basis.days} days"
     text = (
         f"kappa from {ENOUGH} votes on; weights: kappa clipped at 0, drawn to the mean, sum 1, "
-        f"by {basis.labels} labels{when}; fp, fn: false passes and fails; corrected: its pass rate "
+        f"by {basis.labels} labels; fp, fn: false passes and fails; corrected: its pass rate "
         "less its own mistakes; lone: dissents that were right, alone or trimmed, and their rate"
     )
     blocks = (table(heads, rows, "Kappa and suggested weights"), Paragraph(text, Tone.MUTED))

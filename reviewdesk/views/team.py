@@ -1,13 +1,13 @@
-"""What is said of several reviewers: their work, how far they agree, and where they differ."""
+"""What is said of several reviewers: how far they agree, where they differ, and their work."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from reviewdesk.domain.labels.chain import AGENT, DESK
 from reviewdesk.domain.labels.team import Disagreement, TeamMember, TeamPage
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.stats.figures import Ranged
+from reviewdesk.domain.stats.raters import PairAgreement
 from reviewdesk.views.document import (
     Block,
     Column,
@@ -36,51 +36,46 @@ _ALONE = (
 )
 
 
-def team(page: TeamPage) -> Document:
-    """Return how the people of a run agree and work."""
-    return Document((_agreement(page), *_pairs(page), _members(page.members)))
+def team(page: TeamPage, found: Sequence[Disagreement] = (), *, blind: bool = False) -> Document:
+    """Return how far the people of a run agree, where they differ, and how each of them works.
+
+    A blind session is not told what the panel decided.
+    """
+    differing = (_disagreements(found, blind=blind),) if found else ()
+    return Document((_agreement(page), *differing, _members(page.members)))
 
 
 def _agreement(page: TeamPage) -> Section:
     found = page.agreement
     if not found.n:
         return Section("Agreement", (Paragraph(_ALONE, Tone.MUTED),))
-    rows = [
-        ("same label", *_ranged(found.raw)),
-        ("Krippendorff's alpha", number(found.alpha.value), ""),
-    ]
-    blocks: list[Block] = [table(("", "", "95%"), rows, "The agreement of all")]
-    if found.alpha.reason:
-        blocks.append(Paragraph(f"alpha is undefined: {found.alpha.reason}", Tone.WARN))
+    heads = ("", "alike", "95%", "kappa")
+    rows = [_pair(one, drawn=page.drawn) for one in found.pairs]
+    blocks: list[Block] = [table(heads, rows, "Every two people")]
+    alpha = found.alpha
+    text = f"Krippendorff's alpha of all: {number(alpha.value)}"
+    if alpha.reason:
+        text = f"Krippendorff's alpha is undefined: {alpha.reason}"
+    blocks.append(Paragraph(text))
     open_ = page.disputed
     text = f"{plural(open_, 'verdict')} without a truth, as people differ"
     text += f"; {page.adjudicated:,} adjudicated"
     blocks.append(Paragraph(text, Tone.WARN if open_ else Tone.TEXT))
-    note = f"{plural(page.items, 'item')} with two labels, "
-    note += f"through the draw of {found.n:,} of them" if page.drawn else "of these items alone"
-    return Section("Agreement", tuple(blocks), note)
+    return Section("Agreement", tuple(blocks), f"{plural(page.items, 'item')} with two labels")
 
 
-def _pairs(page: TeamPage) -> tuple[Section, ...]:
-    pairs = page.agreement.pairs
-    if not pairs:
-        return ()
-    heads = ("two people", "items", "alike", "same label", "95%", "kappa")
-    rows: list[Sequence[Words]] = [
-        (
-            (outside(one.one, 40), " and ", outside(one.two, 40)),
-            f"{one.n:,}",
-            f"{one.same:,}",
-            *_ranged(one.raw),
-            number(one.kappa.value),
-        )
-        for one in pairs
-    ]
-    return (Section("Each two of them", (table(heads, rows, "Every two people"),)),)
+def _pair(found: PairAgreement, *, drawn: bool) -> Sequence[Words]:
+    """Return a row such as ``ann and ben  9 of 10 (0.92 after weighting by group)``."""
+    alike = f"{found.same:,} of {found.n:,}"
+    if drawn:
+        alike += f" ({number(found.raw.value, 2)} after weighting by group)"
+    names = (outside(found.one, 40), " and ", outside(found.two, 40))
+    ends = Text(interval(found.raw.low, found.raw.high), Tone.MUTED)
+    return names, alike, ends, number(found.kappa.value)
 
 
 def _members(members: Sequence[TeamMember]) -> Section:
-    heads = ("reviewer", "items", "per hour", "seconds each", "labelled twice", "same label", "95%")
+    heads = ("reviewer", "items", "per hour", "seconds each", "labelled twice", "alike", "95%")
     rows: list[Sequence[Words]] = [
         (
             outside(one.reviewer, 40),
@@ -98,24 +93,8 @@ def _members(members: Sequence[TeamMember]) -> Section:
     return Section("Reviewers", (table(heads, rows, "Every reviewer"),))
 
 
-def _ranged(found: Ranged) -> tuple[Words, Words]:
-    return number(found.value), Text(interval(found.low, found.high), Tone.MUTED)
-
-
-def whole(page: TeamPage, found: Sequence[Disagreement], *, blind: bool) -> Document:
-    """Return how the people of a run agree and work, and where they differ."""
-    differ = disagreements(found, blind=blind).sections if found else ()
-    return Document((*team(page).sections[:1], *differ, *team(page).sections[1:]))
-
-
-def disagreements(found: Sequence[Disagreement], *, blind: bool = False) -> Document:
-    """Return the verdicts on which people differ, their labels side by side.
-
-    A blind session is not told what the panel decided.
-    """
-    if not found:
-        text = "Nobody differs: every label of an item is the same."
-        return Document((Section("Disagreements", (Paragraph(text, Tone.MUTED),)),))
+def _disagreements(found: Sequence[Disagreement], *, blind: bool) -> Section:
+    """Return the verdicts on which people differ, their labels side by side."""
     names = sorted({one.reviewer for item in found for one in item.opinions})
     people = (outside(name, 24, Tone.STRONG) for name in names)
     heads: tuple[Words, ...] = ("item", *people, *(() if blind else ("panel",)), "truth")
@@ -123,7 +102,7 @@ def disagreements(found: Sequence[Disagreement], *, blind: bool = False) -> Docu
     rows = tuple(_row(item, names, blind=blind) for item in found)
     open_ = sum(one.adjudication is None for one in found)
     note = f"{plural(open_, 'verdict')} to settle, {len(found) - open_:,} settled"
-    return Document((Section("Disagreements", (Table(columns, rows),), note),))
+    return Section("Disagreements", (Table(columns, rows),), note)
 
 
 def _row(item: Disagreement, names: Sequence[str], *, blind: bool) -> Row:
@@ -135,13 +114,17 @@ def _row(item: Disagreement, names: Sequence[str], *, blind: bool) -> Row:
         *(() if blind else (decision(item.decision),)),
         NONE if settled is None else (TRUTHS[settled.label], " by ", outside(settled.reviewer, 24)),
     )
-    every = (*item.opinions, *((settled,) if settled else ()))
-    notes = (
-        Quote(one.note, Tone.MUTED, (outside(one.reviewer, 24), ", ", moment(one.at), ": "))
-        for one in every
-        if one.note
-    )
-    return Row(cells, below=tuple(notes))
+    return Row(cells, below=tuple(_notes(item)))
+
+
+def _notes(item: Disagreement) -> Iterator[Quote]:
+    """Yield each note once: who settles an item may have given it a note of the same words."""
+    shown = set()
+    for one in (*([item.adjudication] if item.adjudication else []), *item.opinions):
+        if one.note and (one.reviewer, one.note) not in shown:
+            shown.add((one.reviewer, one.note))
+            lead = (outside(one.reviewer, 24), ", ", moment(one.at), ": ")
+            yield Quote(one.note, Tone.MUTED, lead)
 
 
 def chain_name(reviewer: str, desk: str) -> str:

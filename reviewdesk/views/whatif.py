@@ -20,7 +20,6 @@ from reviewdesk.domain.whatif.policies import (
     whole,
     written,
 )
-from reviewdesk.domain.whatif.replay import Replay
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -301,26 +300,3 @@ def _attacks(found: Sequence[tuple[Variant, Sequence[Attack]]]) -> list[Section]
 def _change(found: Attack) -> Text:
     turns = " !" if found.decisions else "  "
     return Text(number(found.change) + turns, Tone.WARN if found.decisions else Tone.TEXT)
-
-
-def replays(found: Sequence[Replay]) -> Section:
-    """Return what stopping when decided would have saved, under each rule, and the calls made."""
-    rows: list[list[Words]] = [
-        [
-            outside(one.variant.name, 60),
-            f"{one.same:,} of {one.verdicts:,}",
-            f"{one.calls:,} of {one.full:,}",
-            NONE if one.saved is None else f"{one.saved:.1%}",
-        ]
-        for one in found
-    ]
-    heads = (Column("rule", right=False), "same decision", "calls", "saved")
-    blocks: list[Block] = [table(heads, rows, "Calls saved by stopping when decided")]
-    for one in found:
-        calls = joined([(outside(name, 40), f" {n:,}") for name, n in one.asked.items()])
-        name = (outside(one.variant.name, 60), ": ") if len(found) > 1 else ()
-        blocks.append(Paragraph((*name, "calls in their order: ", *calls), Tone.MUTED))
-    if left := max((one.left_out for one in found), default=0):
-        text = f"{words.plural(left, 'verdict lacks', 'verdicts lack')} one of the jurors"
-        blocks.append(Paragraph(text, Tone.WARN))
-    return Section("Stopping when decided", tuple(blocks))

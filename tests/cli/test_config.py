@@ -172,7 +172,7 @@ def test_what_the_desk_keeps_is_shown_with_its_source(
     }
     lines = cli("config").out.splitlines()
     assert re.fullmatch(r'theme {12}"ansi-dark" +desk', lines[1])
-    place = lines.index("kept by the desk, and over the file; --forget NAME or all takes it away:")
+    place = lines.index("kept by the desk, and over the file; forget it in the palette (ctrl+p):")
     assert lines[place + 1 : place + 3] == ['  theme         "ansi-dark"', "  queue_width   0.3"]
     assert '  order         {"support-bot": "-score"}' in lines
     # Another reviewer keeps nothing, and a variable is over what is kept.
@@ -180,27 +180,6 @@ def test_what_the_desk_keeps_is_shown_with_its_source(
     monkeypatch.setenv("REVIEWDESK_THEME", "high-contrast")
     theme = cli("config", "--json").json["settings"]["theme"]
     assert theme == {"value": "high-contrast", "source": "REVIEWDESK_THEME"}
-
-
-def test_what_the_desk_keeps_is_forgotten_by_name_or_whole(
-    cli: Cli, file: File, desk_path: Path
-) -> None:
-    del file
-    done = cli("config", "--forget", "all")
-    assert (done.code, done.err) == (0, "nothing was kept\n")
-    assert not desk_path.exists()
-    keep(desk_path, theme="ansi-dark", wrap=False, plain=True)
-    done = cli("config", "--forget", "theme", "--json")
-    assert done.err == "forgot theme\n"
-    assert (list(done.json["kept"]), done.json["settings"]["theme"]["source"]) == (
-        ["wrap", "plain"], "default",
-    )  # fmt: skip
-    done = cli("config", "--forget", "theme")
-    assert (done.code, done.lines) == (
-        2, ["--forget: the desk keeps no 'theme'. Kept: wrap, plain; or all."],
-    )  # fmt: skip
-    assert cli("config", "--forget", "all").err == "forgot wrap, plain\n"
-    assert cli("config", "--json").json["kept"] == {}
 
 
 # The example

@@ -165,7 +165,6 @@ def of_team() -> Iterator[tuple[str, Document]]:
     """The documents about several reviewers: none, and two of whom one has a hostile name."""
     nobody = rater_agreement([], ())
     yield "team of nobody", team_views.team(TeamPage((), nobody, 0, False, 0, 0))
-    yield "no disagreements", team_views.disagreements([])
     items = Counter[Labels]({("pass", "fail"): 4, ("pass", "pass"): 20, ("fail", "fail"): 3})
     found = rater_agreement([RatedStratum(items)], ("ann", HOSTILE))
     pairs = [LabelPair(Truth.PASS, Truth.FAIL, unseen=False)] * 3
@@ -184,8 +183,8 @@ def of_team() -> Iterator[tuple[str, Document]]:
         Disagreement(1, HOSTILE, "ab", None, None, (one, two), None),
         Disagreement(2, "v", "cd", Decision.PASS, 0.9, (one, replace(two, reviewer="cy")), settled),
     ]
-    yield "disagreements", team_views.disagreements(listed)
-    yield "team and where it differs", team_views.whole(page, listed, blind=True)
+    yield "team and where it differs", team_views.team(page, listed)
+    yield "team, blind", team_views.team(page, listed, blind=True)
 
 
 @cache

@@ -78,7 +78,7 @@ def filled(*names: str) -> JurorsPage:
     return JurorsPage(
         jurors=tuple(facts(name, seat) for seat, name in enumerate(names)),
         labels=2089,
-        basis=Basis(2089, 30, 0.61),
+        basis=Basis(2089, 0.61),
         contest=Contest(names[-1], Difference(names[-1], 0.02, -0.01, 0.05, 2345, 99, 90)),
         volatile=(
             VolatileCase(7, names[0], ((names[-1], 0.2), ("two", 0.9)), 0.49, 0.7, turned=True),

@@ -216,7 +216,7 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
     assert made == {
         "calibration.calibration", "calibration.file_calibration", "calibration.summary",
         "comparison.comparison", "gates.gates", "jurors.jurors", "panel.panel",
-        "reliability.reliability", "team.disagreements", "team.team", "team.whole",
+        "reliability.reliability", "team.team",
         "run.run", "comparison.two_panels",
         "verdict.jury", "verdict.verdict", "whatif.policies", "whatif.what_if",
     }  # fmt: skip

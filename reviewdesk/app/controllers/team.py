@@ -152,7 +152,7 @@ class TeamController:
         def read(desk: Desk, _report: Report) -> PageForm:
             page = agreement.team_page(desk, session.run)
             found = agreement.disagreements(desk, session.run)
-            document = views.whole(page, found, blind=session.view.blind)
+            document = views.team(page, found, blind=session.view.blind)
             wanted = [("enter", "shows the disputed")] * bool(page.disputed)
             shown = DialogPage(
                 f"Reviewers of {show_line(session.run.name, 60)}",

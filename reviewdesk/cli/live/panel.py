@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import json_option, put, put_json, say, say_section, shared_options
+from reviewdesk.cli.common import (
+    json_option,
+    put,
+    put_document,
+    put_json,
+    say,
+    say_section,
+    shared_options,
+)
 from reviewdesk.cli.invocation import current_settings
 from reviewdesk.errors import ExitCode, UsageError
 
@@ -38,7 +46,6 @@ def check(*, path: str, generator: str | None, as_json: bool) -> None:
     It shows jurors, families, weights, breakdown, cost and keys. Nothing is sent. Exits 0 with
     warnings, and 2 where the file cannot be used.
     """
-    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.live.panel_new import check_panel
     from reviewdesk.domain.verdict import Generator
     from reviewdesk.views.json import panel as shapes
@@ -49,7 +56,7 @@ def check(*, path: str, generator: str | None, as_json: bool) -> None:
     if as_json:
         put_json(shapes.check(found))
     else:
-        put(document_text(composition(found.panel, found.missing, found.malformed)))
+        put_document(composition(found.panel, found.missing, found.malformed))
 
 
 _EPILOG = """\b
@@ -108,7 +115,6 @@ def new(
 
 
 def _tell(path: str, draft: PanelDraft, *, as_json: bool) -> None:
-    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.live.panel_new import check_panel
     from reviewdesk.views.json import panel as shapes
     from reviewdesk.views.live.panel import panel as composition
@@ -117,7 +123,7 @@ def _tell(path: str, draft: PanelDraft, *, as_json: bool) -> None:
     if as_json:
         put_json({**shapes.check(found), "notes": list(draft.notes)})
     else:
-        put(document_text(composition(found.panel, found.missing, found.malformed)))
+        put_document(composition(found.panel, found.missing, found.malformed))
         for note in draft.notes:
             put(f"note      {note}")
         put(f"written   {path}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -36,22 +36,19 @@ if TYPE_CHECKING:
 _MOST_VOLATILE = 20
 
 
-def jurors_page(desk: Desk, run: Run, window: int | None = None) -> JurorsPage:
-    """Compute the jurors page of a run.
-
-    Weights are suggested from the labels of the last ``window`` days, or from all without it.
-    """
+def jurors_page(desk: Desk, run: Run) -> JurorsPage:
+    """Compute the jurors page of a run."""
     from reviewdesk.domain.jurors import drift
     from reviewdesk.domain.jurors.pairs import pairs
     from reviewdesk.domain.jurors.strata import first_seats
 
     if run.whole != run.verdicts:
-        return JurorsPage((), 0, Basis(0, window), of_archive=True)
+        return JurorsPage((), 0, Basis(0), of_archive=True)
     now = panels(desk, run)
     past = (panels(desk, one) for one in _runs_before(desk, run))
     offsets = drift.drifts(drift.offsets(now), drift.earlier(past, now.names))
     with reading(desk.conn, desk.path):
-        counted = _label_figures(desk, run, now, window)
+        counted = _label_figures(desk, run, now)
         failed = now.key[now.failed.any(axis=0)].tolist()
         seats = drift.seats(now, jurors.unparsed(desk.conn, failed))
         keys, repeated = jurors.moving(desk.conn, run.key, _MOST_VOLATILE)
@@ -65,7 +62,7 @@ def jurors_page(desk: Desk, run: Run, window: int | None = None) -> JurorsPage:
     return JurorsPage(
         jurors=facts,
         labels=counted.labels,
-        basis=Basis(counted.recent, window, mean),
+        basis=Basis(counted.labels, mean),
         contest=counted.contest,
         volatile=tuple(cases),
         repeated=repeated,
@@ -116,17 +113,16 @@ def _run_time(run: Run) -> tuple[str, int]:
 
 
 class _LabelFigures(Struct, frozen=True):
-    """The figures of every juror against the labels; ``recent`` counts the labels in the window."""
+    """The figures of every juror against the labels."""
 
     counts: dict[str, JurorCounts]
     drawn: dict[str, JurorRates]
     kappas: dict[str, tuple[float | None, float]]
     contest: Contest
     labels: int
-    recent: int
 
 
-def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _LabelFigures:
+def _label_figures(desk: Desk, run: Run, now: Columns) -> _LabelFigures:
     from reviewdesk.domain.jurors import strata
 
     rows = labelled(desk, run)
@@ -136,26 +132,20 @@ def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _L
         {one.key: one.place for one in rows},
         {one.key: one.test for one in rows},
     )
-    since = None if window is None else desk.clock() - timedelta(days=window)
     counter = Counter()
-    recent = []
-    n = 0
+    voted = []
     for found, panel in labelled_panels(desk, run):
-        row = found.key - int(now.key[0])
         counter.add(panel)
-        n += 1
-        if since is None or datetime.fromisoformat(found.at) >= since:
-            recent.append(row)
+        voted.append(found.key - int(now.key[0]))
     drawn, contest = strata.juror_rates(
         now, labels, strata.lone_dissents(now, _stated_trims(desk, now))
     )
     return _LabelFigures(
         counts={one.name: one for one in counter.counts()},
         drawn=drawn,
-        kappas=strata.kappas(now, labels, recent),
+        kappas=strata.kappas(now, labels, voted),
         contest=contest,
-        labels=n,
-        recent=len(recent),
+        labels=len(voted),
     )
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.figures.ballots import every_ballot, panels
+from reviewdesk.desk.figures.ballots import panels
 from reviewdesk.desk.figures.label_rows import labelled
-from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names
-from reviewdesk.domain.verdict import verdict_reader
 from reviewdesk.domain.whatif.item import outcomes
 from reviewdesk.domain.whatif.policies import (
     PolicyCounts,
@@ -21,9 +19,7 @@ from reviewdesk.domain.whatif.policies import (
     outliers,
     whole,
 )
-from reviewdesk.domain.whatif.replay import Replay, replay
 from reviewdesk.errors import UsageError
-from reviewdesk.store import runs, verdicts
 from reviewdesk.store.connect import reading
 from reviewdesk.store.load import archives
 
@@ -94,15 +90,3 @@ def what_if_item(item: Item, variants: Sequence[Variant] | None = None) -> tuple
     known_jurors(names, variants, item.verdict.id)
     standing = PolicyResult(Variant(), item.assessment.score, item.assessment.decision)
     return (standing, *outcomes(item.verdict, variants))
-
-
-def replay_run(
-    desk: Desk, run: Run, order: Sequence[str], variants: Sequence[Variant]
-) -> tuple[Replay, ...]:
-    """Replay a run as a panel that asks the jurors of ``order`` and stops when it has decided."""
-    every_ballot(run)
-    read = verdict_reader(run.header, runs.options(desk.conn, run.key))
-    known_jurors(panels(desk, run).names, [Variant(dropped=name) for name in order], run.name)
-    with reading(desk.conn, desk.path):
-        bodies = (stored_body(one.text) for one in verdicts.bodies(desk.conn, run))
-        return replay(map(read, bodies), order, variants)

@@ -108,7 +108,7 @@ class JurorFacts(Struct, frozen=True):
     """One juror: against the labels, through the draw, and over all its verdicts of the run.
 
     ``labelled_*`` describe the labels alone, unweighted, as a blind session may show them; the
-    other rates are through the draw. ``weight`` is a suggestion from the votes of the window.
+    other rates are through the draw. ``weight`` is a suggestion from the votes that have labels.
     ``offset`` is ``None`` if the juror never scored a verdict together with another juror.
     """
 
@@ -220,13 +220,9 @@ def _quotable_rate(labelled: Rate, drawn: Estimate, design: Design) -> Quoted:
 
 
 class Basis(Struct, frozen=True):
-    """The data behind the suggested weights: ``labels`` labelled verdicts from ``days`` days.
-
-    ``days`` counts back from now, ``None`` for all; ``mean`` is the mean kappa of the shrinkage.
-    """
+    """The data behind the suggested weights: labelled verdicts, and the mean kappa of shrinkage."""
 
     labels: int
-    days: int | None = None
     mean: float | None = None
 
 

@@ -12,7 +12,6 @@ from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Target
 from reviewdesk.domain.whatif.item import attacks
 from reviewdesk.domain.whatif.policies import PolicyResult, Result, WhatIfTable
-from reviewdesk.domain.whatif.replay import Replay
 from reviewdesk.views.comparison import conclusion
 from reviewdesk.views.document import plain as plain_text
 from reviewdesk.views.json.shape import shape
@@ -145,9 +144,7 @@ def jurors(page: JurorsPage) -> dict[str, Any]:
             for one in page.volatile
         ],
         "repeated_cases": page.repeated,
-        "weights_basis": shape(
-            page.basis, "labels window_days=days mean_kappa=mean", sum=1, applied=False
-        ),
+        "weights_basis": shape(page.basis, "labels mean_kappa=mean", sum=1, applied=False),
         "pairs": [
             {
                 "jurors": [one.first, one.second],
@@ -231,15 +228,6 @@ _RESULT = (
     "policy=variant.name flipped pass_rate inconclusive n_labelled accuracy brier ece changed "
     "decided undecided"
 )
-
-
-def replay(found: Replay) -> dict[str, Any]:
-    """Return one row of ``whatif --stop-when-decided --json``."""
-    return {
-        **shape(found, "policy=variant.name order verdicts same stopped left_out calls full saved"),
-        "asked": found.asked,
-        **shape(found.variant),
-    }
 
 
 def what_if_item(item: Item, rows: Sequence[PolicyResult]) -> list[dict[str, Any]]:

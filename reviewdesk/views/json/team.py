@@ -7,18 +7,14 @@ from typing import Any
 
 from reviewdesk.domain.labels.team import Disagreement, TeamPage
 from reviewdesk.domain.records import Run
-from reviewdesk.views.json.shape import plain, shape
+from reviewdesk.views.json.shape import shape
 
 
-def team(run: Run, page: TeamPage) -> dict[str, Any]:
-    """Return how the people of a run work and agree."""
-    return {"run": run.name, **shape(page)}
-
-
-def disagreements(run: Run, found: Sequence[Disagreement]) -> list[dict[str, Any]]:
-    """Return the verdicts on which people differ."""
+def team(run: Run, page: TeamPage, found: Sequence[Disagreement]) -> dict[str, Any]:
+    """Return how the people of a run work and agree, and the verdicts on which they differ."""
     keys = "id item_hash decision score opinions adjudication"
-    return [{"run": run.name, **plain(shape(one, keys))} for one in found]
+    differing = [shape(one, keys) for one in found]
+    return {"run": run.name, **shape(page), "disagreements": differing}
 
 
 def synced(found: Any) -> dict[str, Any]:

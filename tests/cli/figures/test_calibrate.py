@@ -84,10 +84,9 @@ def test_calibrate_tells_the_tags(labelled: Cli) -> None:
 
 
 def test_calibrate_jurors(labelled: Cli) -> None:
-    whole = labelled("calibrate", "--jurors", "--window", "30", "--json").json
+    whole = labelled("calibrate", "--jurors", "--json").json
     found = whole["jurors"]
     assert whole["weights_basis"]["labels"] == 3
-    assert whole["weights_basis"]["window_days"] == 30
     assert whole["volatile"] == []
     assert all(row.keys() >= keys(JUROR) for row in found)
     # j1 passes agreed and split and fails failed; j2 passes the first, fails the second, and
@@ -120,13 +119,6 @@ def test_without_a_label_of_the_rest_a_juror_has_bounds(loaded: Cli) -> None:
     )
     # j1 is wrong on the flagged one, and may be right on its two other votes.
     assert (found["accuracy_low"], found["accuracy_high"]) == (0.0, pytest.approx(2 / 3))
-
-
-def test_a_window_is_of_the_jurors(labelled: Cli) -> None:
-    refused = labelled("calibrate", "--window", "30")
-    assert (refused.code, len(refused.lines)) == (2, 1)
-    assert "--jurors" in refused.lines[0]
-    assert labelled("calibrate", "--jurors", "--window", "0").code == 2
 
 
 def test_calibrate_in_plain_words(labelled: Cli) -> None:

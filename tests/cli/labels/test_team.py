@@ -36,10 +36,10 @@ def test_they_agree_on_one_of_two(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("team")
 def test_a_disagreement_is_listed_and_settled(cli: Cli) -> None:
-    (found,) = cli("labels", "disagreements", "--json").json
+    (found,) = cli("labels", "agreement", "--json").json["disagreements"]
     assert [one["label"] for one in found["opinions"]] == ["pass", "fail"]
     assert cli("labels", "adjudicate", "a", "fail", "--json").json["label"] == "fail"
-    out = cli("labels", "disagreements").out
+    out = cli("labels", "agreement").out
     assert "0 verdicts to settle, 1 settled" in out
     assert "fail by ann" in out
     assert controls(out) == set()
