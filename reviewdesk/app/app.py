@@ -33,7 +33,6 @@ from reviewdesk.app.controllers.requests import (
     QuestionForm,
     Redraw,
     Request,
-    Sideways,
     TagsForm,
     TakeLines,
     TakeSelection,
@@ -165,8 +164,8 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
                 self._ask(form, then)
             case Move(by, by_pages):
                 self.top.move(by, pages=by_pages)
-            case Jump() | Sideways():
-                self.review.scroll_text(request)
+            case Jump(by):
+                self.review.jump(by)
             case Copy(text):
                 self.copy_to_clipboard(text)
             case TakeSelection(then):

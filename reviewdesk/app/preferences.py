@@ -1,7 +1,4 @@
-"""What the desk keeps of a reviewer's screen, and the controller that stores it when it changes.
-
-Every reading option is kept; what else is, ``choices`` reads and ``_USABLE`` checks by its name.
-"""
+"""What the desk keeps of a reviewer's screen: theme, panel file, and the widths of the panes."""
 
 from __future__ import annotations
 
@@ -9,13 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.requests import UseOwnTheme
 from reviewdesk.app.keys.actions import THEMES
-from reviewdesk.app.texts.layout import ReadingOptions
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import kept
 from reviewdesk.domain.safetext import show_line
@@ -26,12 +22,6 @@ from reviewdesk.views.document import Tone
 KEEPING = "keeping"
 SETTINGS = ("theme", "panel")
 """The settings that can be chosen on the screen. The panel "" is the report's own."""
-READING = {
-    field.name: getattr(ReadingOptions(), field.name)
-    for field in fields(ReadingOptions)
-    if field.name not in {"page", "find"}
-}
-"""The reading options that are kept, and their defaults. Page and words belong to one item."""
 WIDTHS = {"queue_width": "queue", "jury_width": "jury"}
 """The kept shares of the screen's width, and the panes that have them."""
 
@@ -44,16 +34,9 @@ def _is_share(value: object) -> bool:
     return isinstance(value, float) and 0 < value < 1
 
 
-def _is_like(default: object, value: object) -> bool:
-    if isinstance(default, frozenset):
-        return isinstance(value, list) and all(isinstance(name, str) for name in value)
-    return type(value) is type(default)
-
-
 _USABLE: Mapping[str, Callable[[Any], bool]] = {
     "theme": lambda value: isinstance(value, str) and value in THEMES,
     **dict.fromkeys(WIDTHS, _is_share),
-    **{name: partial(_is_like, default) for name, default in READING.items()},
     "panel": _is_path,
 }
 """Returns True for a value that can be used, by the name under which it is kept."""
@@ -73,12 +56,7 @@ def choices(core: Core) -> dict[str, Any]:
             for name in SETTINGS
         },
         **{name: getattr(core.panes, pane) for name, pane in WIDTHS.items()},
-        **{name: _json(getattr(core.reading, name)) for name in READING},
     }
-
-
-def _json(option: object) -> object:
-    return sorted(option) if isinstance(option, frozenset) else option
 
 
 class PreferenceController:
@@ -95,8 +73,6 @@ class PreferenceController:
     def _use(self, values: Mapping[str, Any]) -> None:
         core = self._core
         core.settings = self._given.with_kept(values)
-        reading = {name: type(own)(values.get(name, own)) for name, own in READING.items()}
-        core.reading = replace(core.reading, **reading)
         core.arrange(
             replace(core.panes, queue=values.get("queue_width"), jury=values.get("jury_width"))
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,7 @@ import pytest
 
 from reviewdesk.app.controllers.requests import UseOwnTheme
 from reviewdesk.app.controllers.state import Panes
-from reviewdesk.app.preferences import KEEPING, usable
-from reviewdesk.app.texts.layout import ReadingOptions
+from reviewdesk.app.preferences import KEEPING
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import kept
 from reviewdesk.settings import Settings
@@ -40,20 +38,17 @@ def close(review: Review) -> None:
 def test_what_was_chosen_is_there_at_the_next_start(tmp_path: Path) -> None:
     review = start(tmp_path)
     review.command("theme high-contrast")
-    review.press("wrap", "pane.wider", "order")
+    review.press("pane.wider", "order")
     review.answer("-score")
-    panes, reading = review.state.panes, review.state.reading
-    assert not reading.wrap
+    panes = review.state.panes
     close(review)
     review = start(tmp_path)
     assert review.controller.core.settings.theme == "high-contrast"
     assert review.state.panes.columns == panes.columns != Panes(width=160).columns
-    assert review.state.reading == reading
     assert review.desk.view(review.run).order == "-score"  # type: ignore[union-attr]
     close(review)
     other = start(tmp_path, reviewer="ben")
     assert other.controller.core.settings.source("theme") == "default"
-    assert other.state.reading == ReadingOptions()
     assert other.state.panes.columns == Panes(width=160).columns
     close(other)
 
@@ -63,7 +58,7 @@ def test_it_is_stored_in_the_background_and_never_by_a_label(tmp_path: Path) -> 
     review.press("label.pass", wait=1)
     review.controller.poll()
     assert KEEPING not in review.runner.started
-    review.press("wrap")
+    review.press("pane.wider")
     review.press("label.fail", wait=1)
     assert KEEPING not in review.runner.started
     review.controller.poll()
@@ -72,7 +67,8 @@ def test_it_is_stored_in_the_background_and_never_by_a_label(tmp_path: Path) -> 
     assert review.runner.started.count(KEEPING) == 1
     assert stored(review) == {}
     review.after()
-    assert stored(review) == {"wrap": False}
+    # 0.295 of 160 columns are 47, and a key widens by 4: 51 of 160.
+    assert stored(review) == {"queue_width": 0.3187}
     review.controller.poll()
     assert review.runner.started.count(KEEPING) == 1
     close(review)
@@ -80,12 +76,12 @@ def test_it_is_stored_in_the_background_and_never_by_a_label(tmp_path: Path) -> 
 
 def test_each_window_stores_only_what_was_chosen_in_it(tmp_path: Path) -> None:
     one, other = start(tmp_path), start(tmp_path)
-    one.press("plain")
-    other.press("wrap")
+    one.press("pane.wider")
+    other.command("theme high-contrast")
     close(other)
     close(one)
     review = start(tmp_path)
-    assert (review.state.reading.plain, review.state.reading.wrap) == (True, False)
+    assert stored(review).keys() == {"theme", "queue_width"}
     close(review)
 
 
@@ -94,7 +90,7 @@ def test_a_choice_that_cannot_be_stored_is_told_once_and_does_not_keep_the_app_o
 ) -> None:
     review = start(tmp_path)
     review.desk.conn.execute("DROP TABLE kept_settings")
-    for action in ("wrap", "plain"):
+    for action in ("pane.wider", "pane.narrower"):
         review.press(action)
         review.controller.poll()
         review.after()
@@ -103,7 +99,7 @@ def test_a_choice_that_cannot_be_stored_is_told_once_and_does_not_keep_the_app_o
         review.controller.poll()
         review.after()
         assert review.notice == ""
-    review.press("beside", "quit")
+    review.press("pane.wider", "quit")
     assert review.closed
     review.desk.close()
 
@@ -117,31 +113,24 @@ HOSTILE = (
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:8])
 def test_a_damaged_value_counts_as_not_kept(tmp_path: Path, text: str) -> None:
     review = start(tmp_path)
-    for name in ("theme", "queue_width", "jury_width", "wrap", "plain", "beside", "panel", "zzz"):
+    for name in ("theme", "queue_width", "jury_width", "panel", "zzz"):
         review.desk.conn.execute("INSERT INTO kept_settings VALUES ('ann', ?, ?)", (name, text))
     review.desk.conn.execute("INSERT INTO kept_settings VALUES ('ann', 'x', X'FF00')")
     review.desk.close()
     review = start(tmp_path)
     assert review.state.panes.columns == Panes(width=160).columns
-    reading = review.state.reading
-    assert (reading.wrap, reading.beside) == (True, True)
     settings = review.controller.core.settings
     assert settings.theme == "desk"
     # Any plain text could be a path.
     assert settings.panel in {"", "no-such-theme"}
     assert review.notice == ""
     # A new choice takes the place of the damaged one.
-    review.press("wrap")
+    review.press("pane.wider")
+    columns = review.state.panes.columns
     close(review)
     review = start(tmp_path)
-    assert review.state.reading.wrap is not reading.wrap
+    assert review.state.panes.columns == columns != Panes(width=160).columns
     close(review)
-
-
-def test_every_reading_option_but_page_and_words_can_be_kept() -> None:
-    core = {"wrap": False, "plain": True, "beside": False}
-    assert usable(json.loads(json.dumps(core))) == core
-    assert usable({"page": 3, "find": ["x"]}) == {}
 
 
 def test_what_is_kept_is_over_the_file_and_under_the_environment(tmp_path: Path) -> None:
@@ -190,13 +179,12 @@ def test_the_last_panel_file_is_asked_again(tmp_path: Path, monkeypatch: Any) ->
 def test_forgetting_sets_the_screen_back(tmp_path: Path) -> None:
     review = start(tmp_path)
     review.command("theme ansi-dark")
-    review.press("wrap", "pane.wider")
+    review.press("pane.wider")
     review.controller.poll()
     review.after()
-    assert stored(review).keys() >= {"theme", "wrap", "queue_width"}
+    assert stored(review).keys() >= {"theme", "queue_width"}
     review.choose("kept.forget")
     assert stored(review) == {}
-    assert review.state.reading == ReadingOptions()
     assert review.state.panes.columns == Panes(width=160).columns
     assert isinstance(review.requests[-1], UseOwnTheme)
     assert review.notice.startswith("forgot what the desk kept of the screen")

@@ -156,7 +156,7 @@ def test_what_the_desk_keeps_is_shown_with_its_source(
     cli: Cli, file: File, desk_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file('theme = "desk-light"')
-    keep(desk_path, theme="ansi-dark", queue_width=0.3, wrap=False, zzz=1, plain="yes")
+    keep(desk_path, theme="ansi-dark", queue_width=0.3, zzz=1, jury_width="yes")
     assert cli("ingest", SAMPLE).code == 0
     desk = open_desk(desk_path)
     desk.save_view(desk.run(), View(order="-score", filter="esc"))
@@ -166,7 +166,6 @@ def test_what_the_desk_keeps_is_shown_with_its_source(
     assert found["kept"] == {
         "theme": {"value": "ansi-dark", "source": "desk"},
         "queue_width": {"value": 0.3, "source": "desk"},
-        "wrap": {"value": False, "source": "desk"},
         "order": {"value": {"support-bot": "-score"}, "source": "desk"},
         "filter": {"value": {"support-bot": "esc"}, "source": "desk"},
     }

@@ -19,7 +19,6 @@ from reviewdesk.app.texts.layout import (
     TextPassage,
     covered,
     merged,
-    touched,
 )
 from reviewdesk.domain.records import Item
 
@@ -92,10 +91,6 @@ class LabelGuard:
         return counts
 
 
-_Page = tuple[int, bool]
-"""A page of a text by its number, and whether it is laid out for reading."""
-
-
 class DrawnItem(Struct, frozen=True):
     """What a front end has drawn of an item, as it reports it after each frame that differs.
 
@@ -113,12 +108,10 @@ class Unseen(Struct, frozen=True):
     """The passage of a response that has to come on screen before a label.
 
     ``lines`` counts its first and last line from 1, if others of the response were on screen.
-    ``cut`` says that all began on screen, but went on beyond the right edge of the pane.
     """
 
     passage: TextPassage
     lines: tuple[int, int] | None = None
-    cut: bool = False
 
 
 @dataclass(slots=True)
@@ -126,29 +119,22 @@ class _SeenText:
     """One response: which characters of its pages were on screen, and since when that is enough."""
 
     since: float = math.inf
-    seen: dict[_Page, list[Cut]] = field(default_factory=dict)
-    counts: dict[_Page, int] = field(default_factory=dict)
+    seen: dict[int, list[Cut]] = field(default_factory=dict)
+    counts: dict[int, int] = field(default_factory=dict)
     """How many lines were on screen, by page, as the page was wrapped when it was drawn last."""
 
     def add(self, part: PartLines, shown: tuple[Cut, ...], height: int, now: float) -> None:
         """Add what one frame shows: all of the text, or ``height`` of its lines, are enough."""
-        page = part.page, part.laid_out
-        seen = self.seen[page] = merged([*self.seen.get(page, []), *shown])
-        missing = len(self.missing(part))
-        self.counts[page] = len(part.starts) - missing
-        drawn = sum(count for (_, form), count in self.counts.items() if form is part.laid_out)
+        seen = self.seen[part.page] = merged([*self.seen.get(part.page, []), *shown])
+        self.counts[part.page] = len(part.starts) - len(self.missing(part))
         whole = part.pages == 1 and covered((0, part.end), seen)
-        if whole or drawn >= height:
+        if whole or sum(self.counts.values()) >= height:
             self.since = now
 
     def missing(self, part: PartLines) -> list[int]:
-        """Return the lines of the shown page that were not on screen.
-
-        Of a line that is not wrapped, any part counts: a screenful of them is a screenful.
-        """
-        seen = self.seen.get((part.page, part.laid_out), [])
-        was_seen = covered if part.wrapped else touched
-        return [at for at, cut in enumerate(part.cuts) if not was_seen(cut, seen)]
+        """Return the lines of the shown page that were not on screen."""
+        seen = self.seen.get(part.page, [])
+        return [at for at, cut in enumerate(part.cuts) if not covered(cut, seen)]
 
     def unseen(self, part: PartLines) -> Unseen:
         """Return what has to come on screen, on the shown page or else on another."""
@@ -160,9 +146,7 @@ class _SeenText:
             passage = TextPassage(part.name, part.page, cuts[first][0], cuts[last][1])
             some = len(missing) < len(cuts)
             return Unseen(passage, (first + 1, last + 1) if some else None)
-        if not part.wrapped:
-            return Unseen(TextPassage(part.name, part.page, 0, part.end), cut=True)
-        others = (page for page in range(part.pages) if (page, part.laid_out) not in self.counts)
+        others = (page for page in range(part.pages) if page not in self.counts)
         return Unseen(TextPassage(part.name, next(others, part.page), end=1))
 
 

@@ -113,8 +113,7 @@ class LabelController:
             core.choose("item")
             core.say_here(f"The item is open. {again}", Tone.TEXT)
         elif unseen is not None:
-            wrap = core.reading.wrap or unseen.cut
-            core.reading = replace(core.reading, page=unseen.passage.page, wrap=wrap)
+            core.reading = replace(core.reading, page=unseen.passage.page)
             if core.panes.alone:
                 core.choose("item")
             core.seen.turn_to(unseen.passage)
@@ -351,8 +350,6 @@ def _feedback(session: Session, item: Item) -> str:
 def _unseen_text(unseen: Unseen) -> str:
     """Return which passage had not been on screen."""
     text = {"output": "the response", "alternative": "response B"}[unseen.passage.part]
-    if unseen.cut:
-        return f"{text[0].upper()}{text[1:]} went on to the right; its lines are wrapped now"
     if unseen.lines is None:
         return f"{text[0].upper()}{text[1:]} was not on screen yet; it is now"
     first, last = unseen.lines

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core
-from reviewdesk.app.controllers.requests import Jump, Sideways
+from reviewdesk.app.controllers.requests import Jump
 from reviewdesk.app.controllers.state import LEAST, WIDE, Panes
 from reviewdesk.app.texts.layout import FOLDS, TITLE
 from reviewdesk.domain.records import Item
@@ -105,8 +104,6 @@ class PaneController:
 
 
 _FOLDED_TEXTS = {TITLE: "name", "rubric": "rubric", "input": "input", "reference": "reference"}
-_SIDEWAYS = 8
-"""Columns by which one key press scrolls unwrapped lines."""
 
 
 class ReadingController:
@@ -121,22 +118,9 @@ class ReadingController:
     def verbs(self) -> dict[str, Callable[[], None]]:
         """The methods that carry out this controller's actions, by action id."""
         core = self._core
-        toggle = self._toggle
-        sideways = f"{core.keys.first('left')} {core.keys.first('right')} move sideways"
-        beside = "side by side where there is room"
-        below = "below each other"
-        texts = "texts are"
-        two = "two responses stand"
         return {
             "text.next": partial(self._page, 1),
             "text.previous": partial(self._page, -1),
-            "wrap": partial(
-                toggle, "wrap", "lines are wrapped", f"lines are not wrapped: {sideways}"
-            ),
-            "plain": partial(
-                toggle, "plain", f"{texts} shown exactly as they are", f"{texts} formatted"
-            ),
-            "beside": partial(toggle, "beside", f"{two} {beside}", f"{two} {below}"),
             "jury.reasons": partial(
                 self._unfold,
                 frozenset({REASONS}),
@@ -149,8 +133,6 @@ class ReadingController:
             "unfold": self._unfold_texts,
             "part.next": lambda: core.requests.append(Jump(1)),
             "part.previous": lambda: core.requests.append(Jump(-1)),
-            "left": lambda: core.requests.append(Sideways(-_SIDEWAYS)),
-            "right": lambda: core.requests.append(Sideways(_SIDEWAYS)),
         }
 
     def _page(self, by: int) -> None:
@@ -199,11 +181,3 @@ class ReadingController:
         core.say(
             f"shown whole where it is long: {names}" if found else "long texts fold", Tone.MUTED
         )
-
-    def _toggle(self, name: str, on: str, off: str) -> None:
-        """Turn one reading option on or off, and say which."""
-        core = self._core
-        turned = not getattr(core.reading, name)
-        option: dict[str, Any] = {name: turned}
-        core.reading = replace(core.reading, **option)
-        core.say(on if turned else off, Tone.MUTED)

@@ -161,12 +161,6 @@ class Jump(Struct, frozen=True):
     by: int
 
 
-class Sideways(Struct, frozen=True):
-    """Scroll lines that are not wrapped sideways by columns."""
-
-    columns: int
-
-
 class Copy(Struct, frozen=True):
     """Put a text on the clipboard."""
 
@@ -208,7 +202,7 @@ class Close(Struct, frozen=True):
 
 
 Request: TypeAlias = (
-    "Ask | Move | Jump | Sideways | Copy | TakeSelection | TakeLines | UseTheme | UseOwnTheme"
+    "Ask | Move | Jump | Copy | TakeSelection | TakeLines | UseTheme | UseOwnTheme"
     " | OpenPalette | Redraw | Close"
 )
 FAR = 1 << 40

@@ -85,9 +85,6 @@ _ITEM = (
     Action("text.next", ITEM, "Next page of a long text", "right_square_bracket", REVIEW, "page"),
     Action("text.previous", ITEM, "Page before of a long text", "left_square_bracket", REVIEW),
     Action("unfold", ITEM, "Long texts whole, or folded", "semicolon", REVIEW),
-    Action("wrap", ITEM, "Wrap long lines, or not", "w", REVIEW),
-    Action("plain", ITEM, "Texts formatted, or exactly as they are", "x", REVIEW),
-    Action("beside", ITEM, "Two responses side by side, or below", "vertical_line", REVIEW),
 )
 _MOVES = (
     Action("next", MOVE, "Next undecided", "space", REVIEW, "next"),
@@ -96,8 +93,6 @@ _MOVES = (
     Action("item.previous", MOVE, "Previous item, whatever its state", "K", REVIEW),
     Action("down", MOVE, "Down, or scroll down", "j,down"),
     Action("up", MOVE, "Up, or scroll up", "k,up"),
-    Action("left", MOVE, "Left, in lines that are not wrapped", "h,left", REVIEW),
-    Action("right", MOVE, "Right, in lines that are not wrapped", "l,right", REVIEW),
     Action("half.down", MOVE, "Half a page down", "ctrl+d"),
     Action("half.up", MOVE, "Half a page up", "ctrl+u"),
     Action("page.down", MOVE, "A page down", "pagedown"),

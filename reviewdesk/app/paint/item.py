@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -17,7 +17,6 @@ from reviewdesk.app.paint.long_text import (
     column,
     folded,
     highlight,
-    laid_out,
     page_lines,
 )
 from reviewdesk.app.paint.styled import Lines, paragraph
@@ -60,7 +59,6 @@ class _Part(Struct, frozen=True):
     text: PaintedText
     page: int = 0
     pages: int = 1
-    laid_out: bool = False
     paired: bool = False
     """Whether it stands beside the other response."""
 
@@ -68,7 +66,7 @@ class _Part(Struct, frozen=True):
     def lines(self) -> Lines:
         return [*self.above, *self.text.lines]
 
-    def placed(self, head: int, *, wrapped: bool) -> PartLines:
+    def placed(self, head: int) -> PartLines:
         return PartLines(
             self.name,
             head,
@@ -77,9 +75,7 @@ class _Part(Struct, frozen=True):
             self.text.end,
             self.page,
             self.pages,
-            self.laid_out,
             self.text.folded,
-            wrapped,
         )
 
 
@@ -100,8 +96,7 @@ def painted_item(
     """Return the whole pane; ``hidden`` leaves out what a blind session must not show.
 
     In a pane of ``height`` lines long texts fold, so that the response is met at its start;
-    ``key`` unfolds them. No line is wider than the width, unless ``reading`` leaves long lines
-    whole.
+    ``key`` unfolds them. No line is wider than the width.
     """
     airy = height is None or height >= AIRY
     parts = [_title(item, width, hidden=hidden), *_texts(item, width, reading)]
@@ -124,14 +119,10 @@ def _title(item: Item, width: int, *, hidden: bool) -> _Part:
     return _Part(TITLE, decided, PaintedText.counted(lines))
 
 
-def _together(texts: Mapping[str, str], width: int, reading: ReadingOptions) -> bool:
-    return texts.keys() >= {*RESPONSES} and reading.beside and reading.wrap and width >= BESIDE
-
-
 def _texts(item: Item, width: int, reading: ReadingOptions) -> Iterator[_Part]:
     """Yield every text under its title, and where the response would stand if there is none."""
     texts = verdict.texts(item)
-    together = _together(texts, width, reading)
+    together = texts.keys() >= {*RESPONSES} and width >= BESIDE
     for key, title in verdict.TEXTS.items():
         name = title.upper()
         text = texts.get(key)
@@ -142,16 +133,15 @@ def _texts(item: Item, width: int, reading: ReadingOptions) -> Iterator[_Part]:
             note = paragraph(verdict.SIDE_NOTE, width, Ink.MUTED) if stacked else []
             yield _Part(
                 key,
-                [*note, *above(name, text, room, reading)],
-                page_lines(text, room, reading),
+                [*note, *above(name, text, room, reading.page)],
+                page_lines(text, room, reading.page),
                 page.number - 1,
                 page.of,
-                laid_out(text, reading),
                 together and key in RESPONSES,
             )
         elif key == "output":
             lines = paragraph(verdict.NO_RESPONSE, width, Ink.MUTED)
-            yield _Part(key, above(name, "", width, reading), PaintedText.counted(lines))
+            yield _Part(key, above(name, "", width, 0), PaintedText.counted(lines))
 
 
 def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str) -> list[_Part]:
@@ -203,10 +193,10 @@ def _stacked(
         if one.paired:
             other = parts[at + 1]
             lines += paragraph(verdict.SIDE_NOTE, width, Ink.MUTED)
-            placed += [part.placed(len(lines), wrapped=True) for part in (one, other)]
+            placed += [part.placed(len(lines)) for part in (one, other)]
             lines += beside(one.lines, other.lines, width)
         else:
-            placed.append(one.placed(len(lines), wrapped=reading.wrap))
+            placed.append(one.placed(len(lines)))
             lines += one.lines
     return PaintedItem(highlight(lines, reading.find), ItemLayout(item, tuple(placed)))
 

@@ -13,20 +13,19 @@ from rich.cells import cell_len
 from textual.content import Content, Span
 
 from reviewdesk.app.paint.styled import ELLIPSIS, Lines, block, heading, line, paragraph
-from reviewdesk.app.texts.fold import cuts, fitting
+from reviewdesk.app.texts.fold import cuts
 from reviewdesk.app.texts.inked import (
     InkedLine,
-    InkedText,
-    code,
     diff_inked,
+    is_diff,
+    is_json,
     is_minified,
     json_inked,
     prose_rows,
     rows,
     text_inked,
 )
-from reviewdesk.app.texts.kinds import TextKind, kind_of
-from reviewdesk.app.texts.layout import ReadingOptions, part
+from reviewdesk.app.texts.layout import part
 from reviewdesk.app.theme.inks import Ink
 
 _WORD = re.compile(r"[^\W_]+")
@@ -100,8 +99,6 @@ def _start_pattern(word: str) -> str:
     return "" if cell_len(word[0]) == 2 else r"(?<![^\W_])"
 
 
-LONGEST_LINE = 4_000
-"""The most cells of a line that is not folded."""
 MEASURE = 105
 """The most cells of a folded line of prose: the eye loses its way back over longer ones."""
 BESIDE = 60
@@ -122,16 +119,9 @@ class PaintedText(Struct, frozen=True):
         return cls(tuple(lines), tuple(range(len(lines))), len(lines))
 
 
-def section(title: str, text: str, width: int, reading: ReadingOptions) -> Lines:
-    """Return the title with the page number, and one page of the text."""
-    return [*above(title, text, width, reading), *page_lines(text, width, reading).lines]
-
-
-def page_lines(text: str, width: int, reading: ReadingOptions) -> PaintedText:
+def page_lines(text: str, width: int, page: int) -> PaintedText:
     """Return one page of a text, whole."""
-    if not text:
-        return PaintedText((), (), 0)
-    return _body(text, part(text, reading.page).number - 1, reading.plain, reading.wrap, width)
+    return _body(text, part(text, page).number - 1, width) if text else PaintedText((), (), 0)
 
 
 def folded(text: PaintedText, size: int, key: str, words: Sequence[str] = ()) -> PaintedText:
@@ -157,9 +147,8 @@ def folded(text: PaintedText, size: int, key: str, words: Sequence[str] = ()) ->
     )
 
 
-def laid_out(text: str, reading: ReadingOptions) -> bool:
-    """Return True if the text is indented for reading: its characters are not at their places."""
-    return not reading.plain and kind_of(text) is TextKind.JSON and is_minified(text)
+def _is_laid_out(text: str) -> bool:
+    return is_json(text) and is_minified(text)
 
 
 def beside(left: Lines, right: Lines, width: int) -> Lines:
@@ -180,14 +169,14 @@ def column(width: int) -> int:
     return (width - cell_len(_BETWEEN)) // 2
 
 
-def above(title: str, text: str, width: int, reading: ReadingOptions) -> Lines:
+def above(title: str, text: str, width: int, page: int) -> Lines:
     """Return what stands above a text: its title, with the page number and what is noted of it."""
-    shown = part(text, reading.page)
+    shown = part(text, page)
     notes = []
     if shown.of > 1:
         notes.append(f"page {shown.number} of {shown.of}")
         notes.append(f"characters {shown.start + 1:,}-{shown.end:,} of {len(text):,}")
-    if laid_out(text, reading):
+    if _is_laid_out(text):
         notes.append("JSON, indented here")
     note = " · ".join(notes)
     if cell_len(f"{title}  {note} ") <= width:
@@ -196,19 +185,14 @@ def above(title: str, text: str, width: int, reading: ReadingOptions) -> Lines:
 
 
 @lru_cache(maxsize=24)
-def _body(text: str, page: int, plain: bool, wrap: bool, width: int) -> PaintedText:
+def _body(text: str, page: int, width: int) -> PaintedText:
     """Return one page as lines. They are cached, because every move paints the pane again."""
     lines: Lines = []
     starts: list[int] = []
     at = 0
-    shown = _rows(text, page, plain)
-    prose = kind_of(text) is TextKind.TEXT
-    before = text[: part(text, page).start] if prose else ""
-    measured = prose_rows((row.text for row in shown), before) if prose else repeat(False)
-    for row, short in zip(shown, measured, strict=False):
+    for row, short in _rows(text, page):
         room = min(width, MEASURE) if short else width
-        pieces = _folded_lines(row, room) if wrap else [(0, _unfolded_line(row))]
-        for number, (start, painted) in enumerate(pieces):
+        for number, (start, painted) in enumerate(_folded_lines(row, room)):
             lines.append(painted)
             # What stands before the first piece, its indentation, belongs to it.
             starts.append(at + (start if number else 0))
@@ -217,23 +201,17 @@ def _body(text: str, page: int, plain: bool, wrap: bool, width: int) -> PaintedT
 
 
 @lru_cache(maxsize=12)
-def _rows(text: str, page: int, plain: bool) -> tuple[InkedLine, ...]:
+def _rows(text: str, page: int) -> tuple[tuple[InkedLine, bool], ...]:
+    """Return the lines of a sanitised page with their inks, and whether each is prose."""
     shown = part(text, page)
-    page_text = block(text[shown.start : shown.end], limit=shown.end - shown.start)
-    if plain:
-        return tuple(rows(InkedText(page_text)))
-    return tuple(rows(_inked_page(kind_of(text), page_text, text, shown.start)))
-
-
-def _inked_page(kind: TextKind, shown: str, text: str, start: int) -> InkedText:
-    """Return a sanitised page with the inks for the kind of the whole text."""
-    if kind is TextKind.TEXT:
-        return text_inked(shown, text[:start])
-    if kind is TextKind.JSON:
-        return json_inked(shown, text[:start], lay=is_minified(text))
-    if kind is TextKind.DIFF:
-        return diff_inked(shown, started=start > 0)
-    return code(shown, kind)
+    before = text[: shown.start]
+    clean = block(text[shown.start : shown.end], limit=shown.end - shown.start)
+    if is_json(text):
+        return tuple(zip(rows(json_inked(clean, before, lay=is_minified(text))), repeat(False)))
+    if is_diff(text):
+        return tuple(zip(rows(diff_inked(clean, started=bool(before))), repeat(False)))
+    inked = tuple(rows(text_inked(clean, before)))
+    return tuple(zip(inked, prose_rows((row.text for row in inked), before), strict=True))
 
 
 def _folded_lines(row: InkedLine, width: int) -> Iterator[tuple[int, Content]]:
@@ -274,12 +252,3 @@ def _piece(
         high = min(last, start + len(text)) - start
         mine.append(Span(low + indent, high + indent, ink))
     return Content(" " * indent + text, mine)
-
-
-def _unfolded_line(row: InkedLine) -> Content:
-    """Return a line unfolded, cut at LONGEST_LINE with the number of characters left out."""
-    if cell_len(row.text) <= LONGEST_LINE:
-        return Content(row.text, [Span(*span) for span in row.spans])
-    kept = fitting(row.text, LONGEST_LINE)
-    content = Content(row.text, [Span(*span) for span in row.spans])[:kept]
-    return content + line((f"{ELLIPSIS} {len(row.text) - kept:,} more", Ink.MUTED))

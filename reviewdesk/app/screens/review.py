@@ -13,7 +13,6 @@ from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 from textual.widget import Widget
 
-from reviewdesk.app.controllers.requests import Jump, Sideways
 from reviewdesk.app.controllers.state import PANES, Page, Panes, ViewState
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.frame import strip_lines, title_line
@@ -282,14 +281,10 @@ class ReviewScreen(PlacedScreen):
         else:
             widget.move(lines)
 
-    def scroll_text(self, request: Jump | Sideways) -> None:
-        """Scroll the item, or the jury if it has the keys, by sections or sideways."""
+    def jump(self, by: int) -> None:
+        """Scroll the item, or the jury if it has the keys, by sections."""
         jury = self.drawn is not None and self.drawn.panes.current == "jury"
-        pane = self.text("jury" if jury else "item")
-        if isinstance(request, Jump):
-            pane.jump(request.by)
-        else:
-            pane.sideways(request.columns)
+        self.text("jury" if jury else "item").jump(by)
 
     @property
     def figures_in_view(self) -> list[str]:

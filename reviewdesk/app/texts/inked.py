@@ -1,17 +1,45 @@
-"""Inks for texts: prose with Markdown, diffs, JSON and code."""
+"""Inks for texts: prose with Markdown, diffs and JSON. In doubt, a text is prose."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
 from msgspec import Struct
 
-from reviewdesk.app.texts.kinds import TextKind, fence_kind
 from reviewdesk.app.theme.inks import Ink
+
+_HEAD = 20_000
+"""How many characters from the start of a text are searched for the signs of a diff."""
+_LONGEST_JSON = 2_000_000
+_DIFF_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
+_DIFF_HEAD = re.compile(r"^(?:diff --git |--- \S)", re.MULTILINE)
+
+
+@lru_cache(maxsize=64)
+def is_json(text: str) -> bool:
+    """Return True if the text is one whole JSON array or object."""
+    text = text.strip()
+    if not (text[:1] in ("{", "[") and text[-1:] in ("}", "]") and len(text) <= _LONGEST_JSON):
+        return False
+    try:
+        # Numbers are not needed, and int refuses long ones.
+        json.loads(text, parse_int=len, parse_float=len)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def is_diff(text: str) -> bool:
+    """Return True if the text has the header and a hunk of a unified diff."""
+    head = text[:_HEAD].replace("\r\n", "\n")
+    return bool(_DIFF_HUNK.search(head) and _DIFF_HEAD.search(head))
+
 
 Span: TypeAlias = tuple[int, int, str]
 """Start and end of some characters, and their ink."""
@@ -58,120 +86,6 @@ def rows(inked: InkedText) -> Iterator[InkedLine]:
 
 
 INDENT = re.compile(r" *")
-_CONTINUED = 2
-
-_HASH = r"#[^\n]*"
-_SLASHES = r"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)"
-_DASHES = r"--[^\n]*|/\*[\s\S]*?(?:\*/|\Z)"
-_LINE_STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?' + r"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'?"
-_LONG_STRING = r'"""[\s\S]*?(?:"""|\Z)' + r"|'''[\s\S]*?(?:'''|\Z)"
-_TEMPLATE = r"`[^`\\]*(?:\\[\s\S][^`\\]*)*`?"
-_CHARACTER = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?' + r"|'(?:\\[^\n]{1,9}?|[^'\\\n])'|`[^`]*`?"
-"""Strings where a lone apostrophe is a lifetime or a label, not the start of a string."""
-
-_NOTES = {
-    TextKind.PYTHON: (_HASH, _LONG_STRING + "|" + _LINE_STRING),
-    TextKind.SCRIPT: (_SLASHES, _LINE_STRING + "|" + _TEMPLATE),
-    TextKind.BRACES: (_SLASHES, _CHARACTER),
-    TextKind.SQL: (_DASHES, _LINE_STRING),
-    TextKind.SHELL: (r"(?<![^\s;])#[^\n]*", _LINE_STRING),
-    TextKind.CONFIG: (r"(?<!\S)[#;][^\n]*", _LINE_STRING),
-}
-_WORDS = {
-    TextKind.PYTHON: """
-        and as assert async await begin break case class continue def del do elif else elsif
-        end ensure except finally for from global if import in is lambda match module
-        nonlocal not or pass raise rescue return self super try unless until when while with
-        yield
-    """,
-    TextKind.SCRIPT: """
-        abstract as async await break case catch class const continue debugger declare
-        default delete do else enum export extends finally for from function if implements
-        import in instanceof interface keyof let namespace new of private protected public
-        readonly return static super switch this throw try type typeof var void while with
-        yield
-    """,
-    TextKind.BRACES: """
-        abstract as async auto await bool break byte case catch chan char class const
-        continue default defer delete do double dyn else enum export extends extern final
-        finally float fn for foreach func fun go goto guard if impl implements import in
-        inline int interface internal is let long loop match mod move mut namespace new
-        object operator override package private protected pub public range readonly ref
-        return sealed select self short signed sizeof static string struct super switch
-        template this throw throws trait try type typedef typename union unsafe unsigned use
-        using val var virtual void volatile when where while yield
-    """,
-    TextKind.SQL: """
-        add all alter and as asc avg begin between by case check column commit constraint
-        count create cross database default delete desc distinct drop else end exists
-        explain foreign from full group having if in index inner insert into is join key
-        left like limit max min not offset on or order outer over partition primary
-        recursive references returning right rollback select set sum table temp temporary
-        then transaction truncate union unique update using values view when where window
-        with
-    """,
-    TextKind.SHELL: """
-        alias break case cd continue do done echo elif else esac eval exec exit export fi
-        for function if in local read return set shift source sudo test then trap unset
-        until while
-    """,
-    TextKind.CONFIG: "",
-}
-_CONSTANTS = frozenset(
-    ["true", "false", "null", "none", "nil", "undefined", "nan", "inf", "infinity"]
-)  # fmt: skip
-_KEYWORDS = {kind: frozenset(words.split()) for kind, words in _WORDS.items()}
-_NAMING = frozenset(["def", "class", "function", "func", "fn", "fun", "struct", "enum", "trait"])
-_KEY = {TextKind.CONFIG: r"(?m:^[ \t]*(?:- )*)(?:\[[^\]\n]*\]|[\w.-]+(?=[ \t]*[:=]))"}
-_NUMBER = r"(?<![\w.])(?:0[xXbBoO][0-9a-fA-F_]+|[0-9][0-9_]*(?:\.[0-9_]+)?(?:[eE][+-]?[0-9]+)?)\w*"
-
-_MARKUP = re.compile(
-    r"(?P<comment><!--[\s\S]*?(?:-->|\Z)|<!\[CDATA\[[\s\S]*?(?:\]\]>|\Z)|<[!?][^>]*>?)"
-    r"|(?P<name></?[A-Za-z][\w:.-]*|(?<=[\s\w\"'/])/?>)"
-    r"|(?P<string>(?<==)\"[^\"<]*\"?|(?<==)'[^'<]*'?)"
-    r"|(?P<number>&(?:#?\w{1,32});)"
-)
-_CODE_INKS = {"comment": Ink.COMMENT, "string": Ink.STRING, "number": Ink.NUMBER, "name": Ink.NAME}
-
-
-def code(text: str, kind: TextKind) -> InkedText:
-    """Return a text of code with its inks."""
-    return InkedText(text, tuple(code_spans(text, kind)), INDENT, _CONTINUED)
-
-
-def code_spans(text: str, kind: TextKind) -> Iterator[Span]:
-    """Yield the inks of a piece of code, in order."""
-    if kind is TextKind.MARKUP:
-        for match in _MARKUP.finditer(text):
-            yield *match.span(), _CODE_INKS[match.lastgroup or "name"]
-        return
-    keywords = _KEYWORDS[kind]
-    named = False
-    for match in _pattern(kind).finditer(text):
-        if match.lastgroup != "word":
-            yield *match.span(), _CODE_INKS[match.lastgroup or "comment"]
-            named = False
-            continue
-        word = match[0]
-        lower = word.lower() if kind is TextKind.SQL else word
-        if lower in keywords:
-            yield *match.span(), Ink.KEYWORD
-        elif lower.lower() in _CONSTANTS:
-            yield *match.span(), Ink.NUMBER
-        elif named:
-            yield *match.span(), Ink.NAME
-        named = word in _NAMING
-
-
-@lru_cache(maxsize=16)
-def _pattern(kind: TextKind) -> re.Pattern[str]:
-    comment, string = _NOTES[kind]
-    key = rf"|(?P<name>{_KEY[kind]})" if kind in _KEY else ""
-    return re.compile(
-        rf"(?P<comment>{comment})|(?P<string>{string}){key}|(?P<number>{_NUMBER})"
-        r"|(?P<word>[^\W\d]\w*)"
-    )
-
 
 _INSIDE = r'[^"\\]*(?:\\.[^"\\]*)*(?:(?P<shut>")|(?P<lone>\\)?)'
 _TOKEN = re.compile(r'"' + _INSIDE + r'|[{}\[\],:]|[^\s{}\[\],:"]+|\s+', re.DOTALL)
@@ -278,7 +192,7 @@ def _json_spans(tokens: Sequence[str]) -> list[Span]:
 _HANG = re.compile(r" *(?:(?:[-*+•]|\d{1,3}[.)]|>)(?: +|$))*")
 _DIFF_HANG = re.compile(r"[-+]? *")
 
-_FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,}) *(?P<word>[^\s`{]*)[^\n`]*$", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 _PROSE = re.compile(
     r"(?P<strong>^ {0,3}#{1,6} [^\n]+|\*\*(?=[^\s*])[^*\n]+(?<=\S)\*\*)"
     r"|(?P<emphasis>(?<![\w*])\*(?=[^\s*])[^*\n]+(?<=\S)\*(?![\w*])"
@@ -297,7 +211,7 @@ _DIFF_LINE = re.compile(
 )
 _DIFF_INKS = {
     "head": Ink.STRONG,
-    "hunk": Ink.KEYWORD,
+    "hunk": Ink.NOTE,
     "added": Ink.PASS,
     "gone": Ink.FAIL,
     "note": Ink.MUTED,
@@ -324,36 +238,28 @@ def diff_inked(shown: str, *, started: bool = False) -> InkedText:
 def _text_spans(text: str, before: str) -> Iterator[Span]:
     at = 0
     opened = _open_fence(before)
-    if opened:
-        at = yield from _fence_spans(text, 0, *opened)
     while at < len(text):
-        fence = _FENCE.search(text, at)
-        yield from _prose(text, at, fence.start() if fence else len(text))
-        if not fence:
-            return
-        yield fence.start(), fence.end(), Ink.MUTED
-        at = yield from _fence_spans(text, fence.end(), fence["fence"], fence["word"])
+        if opened is None:
+            fence = _FENCE.search(text, at)
+            yield from _prose(text, at, fence.start() if fence else len(text))
+            if not fence:
+                return
+            yield *fence.span(), Ink.MUTED
+            at = fence.end()
+            opened = fence["fence"]
+        shut = _shut(opened).search(text, at)
+        end = shut.start() if shut else len(text)
+        if end > at:
+            yield at, end, Ink.CODE
+        if shut:
+            yield *shut.span(), Ink.MUTED
+        at = shut.end() if shut else len(text)
+        opened = None
 
 
-def _fence_spans(text: str, start: int, mark: str, word: str) -> Generator[Span, None, int]:
-    """Yield the inks of the block from ``start``, and return where the prose goes on."""
-    shut = re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}} *$", re.MULTILINE).search(text, start)
-    end = shut.start() if shut else len(text)
-    body = text[start:end]
-    for first, last, ink in _block(body, fence_kind(word, body)):
-        yield start + first, start + last, ink
-    if shut:
-        yield shut.start(), shut.end(), Ink.MUTED
-    return shut.end() if shut else len(text)
-
-
-def _block(body: str, kind: TextKind) -> Iterator[Span]:
-    if kind is TextKind.JSON:
-        yield from json_inked(body, lay=False).spans
-    elif kind is TextKind.DIFF:
-        yield from _diff(body, 0)
-    elif kind is not TextKind.TEXT:
-        yield from code_spans(body, kind)
+def _shut(mark: str) -> re.Pattern[str]:
+    """Return the pattern of the line that closes a fence."""
+    return re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}} *$", re.MULTILINE)
 
 
 def prose_rows(texts: Iterable[str], before: str = "") -> Iterator[bool]:
@@ -362,21 +268,21 @@ def prose_rows(texts: Iterable[str], before: str = "") -> Iterator[bool]:
     for text in texts:
         fence = _FENCE.match(text)
         if fence and opened is None:
-            opened = fence["fence"], fence["word"]
+            opened = fence["fence"]
             yield False
             continue
         yield opened is None and not text.startswith(_SET)
-        if fence and opened and not fence["word"] and fence["fence"].startswith(opened[0]):
+        if opened and _shut(opened).match(text):
             opened = None
 
 
-def _open_fence(before: str) -> tuple[str, str] | None:
-    """Return mark and word of the fence that a text leaves open, or None."""
-    opened: tuple[str, str] | None = None
+def _open_fence(before: str) -> str | None:
+    """Return the mark of the fence that a text leaves open, or None."""
+    opened: str | None = None
     for fence in _FENCE.finditer(before):
         if opened is None:
-            opened = fence["fence"], fence["word"]
-        elif not fence["word"] and fence["fence"].startswith(opened[0]):
+            opened = fence["fence"]
+        elif _shut(opened).match(fence[0]):
             opened = None
     return opened
 

@@ -18,12 +18,6 @@ FOLDS = frozenset({TITLE, "rubric", "input", "reference"})
 class ReadingOptions(Struct, frozen=True):
     """The reviewer's choices for drawing an item's texts. They never change the text itself."""
 
-    wrap: bool = True
-    """Whether long lines are folded. Otherwise they stay whole, and the pane scrolls sideways."""
-    plain: bool = False
-    """Whether a text is shown as it is, without inks and without indentation for reading."""
-    beside: bool = True
-    """Whether response and alternative stand in two columns where the pane is wide enough."""
     page: int = 0
     """The page to show, counted from 0. A text with fewer pages shows its last."""
     open_sections: frozenset[str] = frozenset()
@@ -131,11 +125,7 @@ class PartLines(Struct, frozen=True):
     end: int
     page: int = 0
     pages: int = 1
-    laid_out: bool = False
-    """Whether the page is indented for reading: its characters are not those of the text."""
     folded: bool = False
-    wrapped: bool = True
-    """Whether long lines are wrapped. Otherwise the pane cuts them at its edge."""
 
     @property
     def cuts(self) -> Iterator[Cut]:
@@ -212,12 +202,6 @@ def covered(cut: Cut, seen: list[Cut]) -> bool:
     """Return True if one of the sorted, disjoint stretches in ``seen`` contains ``cut``."""
     at = bisect_right(seen, (cut[0], float("inf"))) - 1
     return at >= 0 and seen[at][1] >= cut[1]
-
-
-def touched(cut: Cut, seen: list[Cut]) -> bool:
-    """Return True if one of the sorted, disjoint stretches in ``seen`` overlaps ``cut``."""
-    at = bisect_right(seen, (cut[1] - 1, float("inf"))) - 1
-    return at >= 0 and seen[at][1] > cut[0]
 
 
 def merged(cuts: list[Cut]) -> list[Cut]:

@@ -42,10 +42,8 @@ class Ink(StrEnum):
     FOUND = "found"
     EMPHASIS = "emphasis"
     CODE = "code"
-    KEYWORD = "keyword"
     STRING = "string"
     NUMBER = "number"
-    COMMENT = "comment"
     NAME = "name"
 
 
@@ -68,15 +66,13 @@ VARIABLES = {
     Ink.FOUND: "desk-found",
     Ink.EMPHASIS: "desk-strong",
     Ink.CODE: "desk-name",
-    Ink.KEYWORD: "desk-keyword",
     Ink.STRING: "desk-string",
     Ink.NUMBER: "desk-number",
-    Ink.COMMENT: "desk-muted",
     Ink.NAME: "desk-name",
 }
 BOLD = frozenset({Ink.STRONG, Ink.HEAD, Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.KEY})
 BLOCK = frozenset({Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.FOUND})
-FAINT = frozenset({Ink.MUTED, Ink.RULE, Ink.COMMENT})
+FAINT = frozenset({Ink.MUTED, Ink.RULE})
 ITALIC = frozenset({Ink.EMPHASIS})
 
 

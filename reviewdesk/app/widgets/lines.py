@@ -19,7 +19,6 @@ from textual.widget import Widget
 
 from reviewdesk.app.controllers.exposure import DrawnItem
 from reviewdesk.app.paint.styled import Lines, Painter, cut, line
-from reviewdesk.app.texts.fold import fitting
 from reviewdesk.app.theme.inks import STOP, Ink
 from reviewdesk.domain.safetext import strip_controls
 from reviewdesk.errors import ReviewDeskError
@@ -62,11 +61,6 @@ def harmless(strip: Strip) -> Strip:
     """Return a drawn line without control characters, whatever was typed or pasted."""
     clean = [segment._replace(text=strip_controls(segment.text)) for segment in strip]
     return Strip(clean, strip.cell_length)
-
-
-MORE_LEFT = "‹"
-MORE_RIGHT = "›"
-"""Marks of a line that continues beyond the left or right edge of the pane."""
 
 
 def to_strip(widget: Widget, content: Content, width: int, under: Style | None = None) -> Strip:
@@ -162,9 +156,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self._width = 0
         self._anchor = (0, 1)
         self._moving = False
-        self._left = 0
-        self._widest: int | None = None
-        self._marks: dict[str, Strip] = {}
 
     @property
     def allow_select(self) -> bool:
@@ -175,7 +166,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self._painter = painter
         if not keep:
             self._anchor = top
-            self._left = 0
             self.screen.clear_selection()
         self.repaint()
 
@@ -186,8 +176,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         try:
             self._width = width
             self._lines = self._painter(max(1, width - 1)) if width else []
-            self._widest = None
-            self._left = min(self._left, self._furthest)
             self._hold(Size(width, len(self._lines)))
             self._scroll_to_anchor()
         finally:
@@ -245,16 +233,6 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         """Scroll so that line ``at`` is the first in view."""
         self.scroll_to(y=at, animate=False)
 
-    def sideways(self, columns: int) -> None:
-        self._left = max(0, min(self._left + columns, self._furthest))
-        self.refresh()
-
-    @property
-    def _furthest(self) -> int:
-        if self._widest is None:
-            self._widest = max((content.cell_length for content in self._lines), default=0)
-        return max(0, self._widest - max(1, self._width - 1))
-
     @property
     def place(self) -> tuple[int, int, int]:
         return round(self.scroll_offset.y), self.page, len(self._lines)
@@ -287,7 +265,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         return drawn_lines(self, crop)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line with a margin of one column, and marks where it continues sideways."""
+        """Draw one line with a margin of one column."""
         width = self.size.width
         at = y + self.scroll_offset.y
         if at >= len(self._lines):
@@ -295,28 +273,12 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         content = self._lines[at]
         # The column of a scroll bar that is not shown stays blank.
         room = max(0, min(width, self._width) - 1)
-        plain = content.plain
-        cells = content.cell_length
-        # Section titles do not scroll sideways, so that readers know where in the text they are.
-        left = 0 if _inked(content, Ink.HEAD) else self._left
         if (chosen := self.text_selection) and (span := chosen.get_span(at)):
             style = self.screen.get_visual_style("screen--selection")
             content = content.stylize(style, span[0], None if span[1] == -1 else span[1])
-        strip = to_strip(self, content, max(cells, left + room)).crop(left, left + room)
-        strip = strip.apply_offsets(fitting(plain, left), at)
-        if cells > left + room > 0:
-            strip = Strip.join([strip.crop(0, room - 1), self._mark(MORE_RIGHT)])
-        drawn = Strip.join([self._mark(MORE_LEFT if left and cells else " "), strip])
+        strip = to_strip(self, content, room).apply_offsets(0, at)
+        drawn = Strip.join([Strip.blank(1, self.visual_style.rich_style), strip])
         return drawn.adjust_cell_length(width, self.visual_style.rich_style)
-
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._marks.clear()
-
-    def _mark(self, sign: str) -> Strip:
-        if sign not in self._marks:
-            self._marks[sign] = to_strip(self, line((sign, Ink.MUTED)), 1)
-        return self._marks[sign]
 
 
 def _same(before: Painter, after: Painter) -> bool:

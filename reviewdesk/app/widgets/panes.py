@@ -10,9 +10,8 @@ from textual.strip import Strip
 
 from reviewdesk.app.controllers.exposure import DrawnItem
 from reviewdesk.app.paint.item import PaintedItem
-from reviewdesk.app.paint.long_text import LONGEST_LINE
 from reviewdesk.app.paint.styled import Lines, Painter
-from reviewdesk.app.texts.fold import Cut, fitting
+from reviewdesk.app.texts.fold import Cut
 from reviewdesk.app.texts.layout import ItemLayout, PartLines, Place, TextPassage
 from reviewdesk.app.widgets.lines import ItemDrawn, Pane
 
@@ -92,11 +91,11 @@ class ItemPane(Pane):
         """Report the responses' characters in ``rows`` and all others drawn of this frame."""
         layout = self.layout_of_item
         top = round(self.scroll_offset.y)
-        frame = self._paints, top, self._left, self.size
+        frame = self._paints, top, self.size
         if frame != self._frame:
             self._frame = frame
             self._drawn = set()
-        if not layout.parts or self._drawn.issuperset(rows):
+        if not layout.parts or self.size.width < 2 or self._drawn.issuperset(rows):
             return
         self._drawn.update(rows)
         shown = {}
@@ -110,21 +109,7 @@ class ItemPane(Pane):
         line = at - part.first
         if not 0 <= line < len(part.starts):
             return None
-        start = part.starts[line]
-        end = part.starts[line + 1] if line + 1 < len(part.starts) else part.end
-        room = max(0, min(self.size.width, self._width) - 1)
-        if part.wrapped or (not self._left and self._lines[at].cell_length <= room):
-            return start, end
-        content = self._lines[at]
-        plain = content.plain
-        cells = content.cell_length
-        if 0 < cells <= self._left:
-            return None
-        # A line that is itself cut ends with a note, which is not of the text; an edge with a mark.
-        last = fitting(plain, min(self._left + room - (cells > self._left + room), LONGEST_LINE))
-        whole = last == len(plain) and cells <= LONGEST_LINE
-        first = fitting(plain, self._left)
-        return (start + first, end if whole else start + last) if whole or first < last else None
+        return part.starts[line], (*part.starts, part.end)[line + 1]
 
 
 class JuryPane(Pane):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.requests import NoteForm, PromptForm, Sideways
+from reviewdesk.app.controllers.requests import NoteForm, PromptForm
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import kept
 from reviewdesk.domain.records import View
@@ -237,31 +237,6 @@ def test_long_texts_turn_pages_and_keep_them_for_the_way_back(tmp_path: Path) ->
     review.press("item.previous")
     assert review.state.reading.page == 1
     desk.close()
-
-
-def test_reading_changes_how_texts_are_drawn_and_says_so(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        start = review.state.start
-        for action, field, notices in (
-            ("wrap", "wrap", ("lines are not wrapped: h l move sideways", "lines are wrapped")),
-            ("plain", "plain", ("texts are shown exactly as they are", "texts are formatted")),
-            (
-                "beside",
-                "beside",
-                (
-                    "two responses stand below each other",
-                    "two responses stand side by side where there is room",
-                ),
-            ),
-        ):
-            before = getattr(review.state.reading, field)
-            for notice in notices:
-                review.press(action)
-                assert review.notice == notice
-            assert getattr(review.state.reading, field) is before
-        assert review.state.start == start
-        review.press("left", "right")
-        assert review.requests[-2:] == [Sideways(-8), Sideways(8)]
 
 
 def test_an_answer_that_never_came_changes_nothing(tmp_path: Path) -> None:

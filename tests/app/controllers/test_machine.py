@@ -23,7 +23,7 @@ from tests.app.reviewkit import Review
 MOVES = (
     "next", "back", "item.next", "item.previous", "down", "up", "first", "last", "half.down",
     "deeper", "shallower", "pane.next", "zoom", "screen.calibration", "screen.runs", "screen.item",
-    "leave", "run.open", "search.next", "section.next", "diagram.table", "drill", "stop", "wrap",
+    "leave", "run.open", "search.next", "section.next", "diagram.table", "drill", "stop",
     "pane.wider", "pane.narrower", "pane.default",
 )  # fmt: skip
 WRITES = (

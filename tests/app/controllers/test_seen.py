@@ -127,7 +127,7 @@ def test_parts_add_up_over_scrolls_and_visits(tmp_path: Path) -> None:
 
 def test_of_a_pair_both_must_have_been_on_screen(tmp_path: Path) -> None:
     with reviewed(tmp_path, output="short", alternative=numbered(40)) as review:
-        review.press("beside")
+        review.resize((60, SMALL[1]))
         fresh(review)
         review.press("label.pass")
         assert "of response B were not on screen yet" in review.notice
@@ -183,21 +183,6 @@ def test_a_resize_neither_loses_nor_adds(tmp_path: Path) -> None:
         review.resize(WIDE)
         review.press("label.pass")
         assert review.labels.count(Truth.PASS) == 1
-
-
-def test_lines_that_are_cut_at_the_edge_are_wrapped_first(tmp_path: Path) -> None:
-    with reviewed(tmp_path, output="word " * 300) as review:
-        review.press("wrap")
-        fresh(review)
-        cut = DrawnItem(
-            review.pane.layout, {"output": ((0, 78),)}, Place(), review.pane.height
-        )  # the pane shows 78 of 1,500 characters
-        forget(review)
-        review.controller.saw(cut)
-        review.press("label.pass")
-        assert review.state.reading.wrap
-        assert "its lines are wrapped now" in review.notice
-        assert review.labels == [None, None]
 
 
 def layout(lines: int, *, page: int = 0, pages: int = 1) -> ItemLayout:

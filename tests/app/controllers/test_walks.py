@@ -69,7 +69,7 @@ class Witness:
         """Take in a frame: all characters of a text of one page are enough, and so is a frame."""
         for part in drawn.layout.responses:
             text, shown = (drawn.layout.item, part.name), drawn.shown[part.name]
-            chars = self._chars.setdefault((*text, part.page, part.laid_out), set())
+            chars = self._chars.setdefault((*text, part.page), set())
             for first, end in shown:
                 chars.update(range(first, end))
             if shown:

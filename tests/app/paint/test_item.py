@@ -11,7 +11,6 @@ import pytest
 from reviewdesk.app.paint.document import words_line
 from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.paint.rows import queue_line
-from reviewdesk.app.texts.layout import ReadingOptions
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Item, Truth
 from reviewdesk.reports.bytes.source import Source
@@ -23,13 +22,8 @@ from tests.app.builders import open_run, report, verdict
 HUMAN = {"label": "fail", "by": "dr \x1b[2Jsmith", "at": "2024-02-03T04:05:06Z"}
 
 
-def text(
-    item: Item, width: int = 79, *, hidden: bool = False, plain: bool = False, beside: bool = True
-) -> str:
-    lines = item_lines(
-        item, width, hidden=hidden, reading=ReadingOptions(plain=plain, beside=beside)
-    )
-    return "\n".join(line.plain for line in lines)
+def text(item: Item, width: int = 79, *, hidden: bool = False) -> str:
+    return "\n".join(line.plain for line in item_lines(item, width, hidden=hidden))
 
 
 def labelled(path: Path, *, taken: bool) -> tuple[Desk, int]:
@@ -64,16 +58,7 @@ def test_a_label_of_the_reviewer_is_told_by_the_reviewer(tmp_path: Path) -> None
     desk.close()
 
 
-@pytest.mark.parametrize(("beside", "together"), [(True, True), (False, False)])
-def test_a_pair_stands_side_by_side_or_below(tmp_path: Path, beside: bool, together: bool) -> None:
-    pair = verdict(1, output="the first draft", alternative="the second draft")
-    desk, run = open_run(tmp_path / "d.db", report([pair]))
-    lines = text(desk.item(desk.find(run, "item/001")), beside=beside).split("\n")
-    assert any("first draft" in at and "second draft" in at for at in lines) is together
-    desk.close()
-
-
-def test_json_is_indented_and_shown_as_it_is_where_asked(tmp_path: Path) -> None:
+def test_json_is_indented(tmp_path: Path) -> None:
     written = '{"a":[1,1.50],"a":"b"}'
     desk, run = open_run(tmp_path / "d.db", report([verdict(1, output=written)]))
     item = desk.item(desk.find(run, "item/001"))
@@ -81,7 +66,6 @@ def test_json_is_indented_and_shown_as_it_is_where_asked(tmp_path: Path) -> None
     assert text(item).count('"a":') == 2
     assert "1.50" in text(item)
     assert written not in text(item)
-    assert written in text(item, plain=True)
     desk.close()
 
 

@@ -15,8 +15,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from reviewdesk.app.paint.item import item_lines, pages, painted_item
-from reviewdesk.app.paint.long_text import LONGEST_LINE, beside, column, section
-from reviewdesk.app.paint.styled import block
+from reviewdesk.app.paint.long_text import above, beside, column, page_lines
 from reviewdesk.app.texts.layout import PAGE, ReadingOptions
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Event, Item, Truth
@@ -26,8 +25,6 @@ from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 MD = "- one two three four five six\n\n    indented code that is long\nplain prose that is folded"
 READINGS = [
     ReadingOptions(),
-    ReadingOptions(plain=True),
-    ReadingOptions(beside=False),
     ReadingOptions(page=1, find=("red", "日")),
 ]
 
@@ -48,6 +45,10 @@ def shown(item: Item, width: int = 80, **more: Any) -> list[str]:
     return plain(item_lines(item, width, hidden=False, reading=ReadingOptions(**more)))
 
 
+def section(title: str, text: str, width: int, page: int = 0) -> list[Content]:
+    return [*above(title, text, width, page), *page_lines(text, width, page).lines]
+
+
 def texts(lines: list[str], title: str, until: str | None = None) -> list[str]:
     """The lines below a section's title."""
     start = next(at for at, text in enumerate(lines) if text.startswith(title)) + 1
@@ -66,7 +67,7 @@ HARD = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reading", READINGS, ids=["usual", "plain", "below", "second"])
+@pytest.mark.parametrize("reading", READINGS, ids=["usual", "second"])
 def test_every_text_fits_every_width(tmp_path: Path, reading: ReadingOptions) -> None:
     for number, text in enumerate(HARD):
         clean = text.replace("\ud800", "")
@@ -97,40 +98,18 @@ def test_an_indentation_takes_a_third_of_the_width_at_most(tmp_path: Path) -> No
     assert lines == ["     one two", "     three"]
 
 
-def test_plain_is_the_text_as_it_stands(tmp_path: Path) -> None:
-    output = '{"a":1,"' + "b" * 50 + '":[1,{"c":"  d"}]}'
-    item = item_of(tmp_path, output=output)
-    assert len(texts(shown(item), "RESPONSE", until="end")) > 3
-    assert texts(shown(item, plain=True), "RESPONSE", until="end") == [output]
-    lines = item_lines(item, 80, hidden=False, reading=ReadingOptions(plain=True))
-    assert lines[-1].spans == []
-    # What was indented here says so, and what was not says nothing.
-    assert "RESPONSE  JSON, indented here" in "\n".join(shown(item))
-    assert "JSON" not in "\n".join(shown(item, plain=True))
-
-
 def test_json_that_was_laid_out_stays_so(tmp_path: Path) -> None:
     output = '{\n      "a":   1,\n"b": 2}'
     lines = shown(item_of(tmp_path, output=output))
     assert texts(lines, "RESPONSE", until="end") == output.split("\n")
+    # What is indented here says so, and what was indented already says nothing.
+    assert "RESPONSE  JSON, indented here" in "\n".join(shown(item_of(tmp_path, output='{"a":1}')))
     assert "JSON" not in "\n".join(lines)
 
 
 def test_a_field_that_is_no_text_is_shown_as_json(tmp_path: Path) -> None:
     item = item_of(tmp_path, reference=["first", "second"])
     assert texts(shown(item), "REFERENCE", until="end") == ["- first", "- second"]
-
-
-def test_lines_that_are_not_folded_stay_whole(tmp_path: Path) -> None:
-    long = "word " * 100 + "end"
-    item = item_of(tmp_path, output=long + "\n" + "日" * 3000, alternative="b")
-    lines = shown(item, 100, wrap=False)
-    assert long in lines
-    # 2,000 ideographs are 4,000 cells.
-    cut = next(text for text in lines if text.startswith("日"))
-    assert cut == "日" * (LONGEST_LINE // 2) + "… 1,000 more"
-    # Two columns have no room for whole lines: the responses are below each other.
-    assert lines.index("b") > lines.index(long)
 
 
 LONG = "".join(f"line {number} of many\n" for number in range(3000))
@@ -168,7 +147,7 @@ def test_an_item_without_long_texts_has_one_page(tmp_path: Path) -> None:
 
 def test_a_hidden_character_is_shown_on_every_page() -> None:
     text = "a" * PAGE + "\x1b[31m\u202e" + "b" * 100
-    lines = plain(section("T", text, 200, ReadingOptions(page=1)))
+    lines = plain(section("T", text, 200, 1))
     assert "".join(lines[1:]) == "␛[31m<U+202E>" + "b" * 100
 
 
@@ -184,10 +163,9 @@ def test_a_pair_stands_side_by_side(tmp_path: Path) -> None:
     assert "pass = the rubric's claim holds for the first response" in lines
 
 
-@pytest.mark.parametrize(("width", "more"), [(59, {}), (100, {"beside": False})])
-def test_a_pair_below_each_other(tmp_path: Path, width: int, more: dict[str, bool]) -> None:
+def test_a_pair_below_each_other(tmp_path: Path) -> None:
     item = item_of(tmp_path, output="first", alternative="second")
-    lines = shown(item, width, **more)
+    lines = shown(item, 59)
     assert lines.index("first") < lines.index("second")
     # What pass means is about both, and so stands above the heading of the first.
     note = lines.index("pass = the rubric's claim holds for the first response")
@@ -202,19 +180,15 @@ def test_the_columns_of_wide_characters_stand(tmp_path: Path) -> None:
 
 
 def test_equal_texts_stay_on_equal_rows() -> None:
-    left = section("A", MD, column(61), ReadingOptions())
-    for content in beside(left, section("A", MD, column(61), ReadingOptions()), 61):
+    left = section("A", MD, column(61))
+    for content in beside(left, section("A", MD, column(61)), 61):
         one, _, two = content.plain.partition(" │ ")
         assert one.rstrip() == two.rstrip()
 
 
-@given(st.text(max_size=300), st.integers(1, 60), st.booleans(), st.booleans())
-def test_any_text_is_drawn(text: str, width: int, whole: bool, bare: bool) -> None:
-    lines = section("T", text, width, ReadingOptions(wrap=not whole, plain=bare))
-    if not whole:
-        assert all(line.cell_length <= width for line in lines)
-    if whole and bare and text:
-        assert plain(lines[-block(text).count("\n") - 1 :]) == block(text).split("\n")
+@given(st.text(max_size=300), st.integers(1, 60))
+def test_any_text_is_drawn(text: str, width: int) -> None:
+    assert all(line.cell_length <= width for line in section("T", text, width))
 
 
 def test_found_words_are_marked(tmp_path: Path) -> None:
@@ -272,11 +246,11 @@ def test_an_item_without_tags_and_mark_says_nothing_of_them(tmp_path: Path) -> N
 def test_prose_keeps_a_measure_and_code_takes_the_width() -> None:
     prose, code = "word " * 40, "x = " + "y + " * 38 + "y"
     text = f"{prose}\n```\n{code}\n```\n| {code} |\n    {code}\n{prose}"
-    drawn = plain(section("RESPONSE", text, 180, ReadingOptions()))[1:]
+    drawn = plain(section("RESPONSE", text, 180))[1:]
     # 40 words of 5 cells are 200: 21 of them fill 104 of 105 cells, the other 19 are 95.
     assert [cell_len(one) for one in drawn if one.startswith("word")] == [104, 95] * 2
     assert sum(code in one for one in drawn) == 3
-    assert max(map(cell_len, plain(section("RESPONSE", prose, 60, ReadingOptions())))) == 60
+    assert max(map(cell_len, plain(section("RESPONSE", prose, 60)))) == 60
 
 
 def inputs(tmp_path: Path, lines: int, response: int, height: int) -> list[str]:

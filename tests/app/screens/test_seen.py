@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from reviewdesk.app.controllers.exposure import SeenItems
 from reviewdesk.domain.records import View
@@ -78,7 +77,7 @@ async def test_a_scroll_that_was_not_drawn_does_not_count(tmp_path: Path) -> Non
 async def test_a_pane_without_a_width_shows_nothing(tmp_path: Path) -> None:
     opened = open_run(tmp_path / "d.db", report([verdict(1, output=LONG)]))
     async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
-        await stage.press("w", "ctrl+d")
+        await stage.press("ctrl+d")
         left = stage.cells()[2:-4]
         for size in ((1, 1), SMALL):
             await stage.pilot.resize_terminal(*size)
@@ -144,37 +143,6 @@ async def test_held_keys_do_not_outrun_the_screen(tmp_path: Path) -> None:
             stage.app.post_message(key_event(key))
         await stage.settle()
         assert labels(stage) == 0
-
-
-async def test_lines_read_sideways_to_their_end_are_seen(tmp_path: Path) -> None:
-    output = "word " * 40 + "end\n\nshort"
-    opened = open_run(tmp_path / "d.db", report([verdict(1, output=output), verdict(2)]))
-    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
-        stage.controller.core.reading = replace(stage.controller.core.reading, wrap=False)
-        forget(stage)
-        stage.app.act(stage.controller.core.show)
-        await stage.settle()
-        while seen_lines(stage) is not None:
-            before = stage.cells()
-            await stage.press("l")
-            assert stage.cells() != before
-        assert "end" in stage.drawn()
-        await stage.press("p")
-        assert labels(stage) == 1
-
-
-@pytest.mark.slow
-async def test_a_character_below_the_mark_at_the_edge_is_not_seen(tmp_path: Path) -> None:
-    opened = open_run(tmp_path / "d.db", report([verdict(1, output="a" * 200), verdict(2)]))
-    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
-        pane = stage.review.item
-        await stage.press("w")
-        part = pane.layout_of_item.responses[0]
-        for _ in range(3):
-            line = next(cell for cell in stage.cells() if "aaaa" in cell)
-            first, end = pane._characters(part, part.first) or (0, 0)
-            assert end - first == line.count("a") + (end > 200)
-            await stage.press("l")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The scrolling pane: sideways and down, and where it is."""
+"""The scrolling pane: where it is, and what is selected in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from textual.content import Content
 
-from reviewdesk.app.paint.styled import Lines, heading
+from reviewdesk.app.paint.styled import Lines
 from reviewdesk.app.widgets.lines import Pane
 from tests.app.appkit import SMALL, Stage, juror, open_run, report, staged, verdict
 
@@ -29,58 +29,6 @@ def row(stage: Stage, pane: Pane, at: int = 0) -> str:
     return stage.cells()[pane.region.y + at][pane.region.x : pane.region.right - 1]
 
 
-async def test_wide_lines_scroll_sideways_within_their_range(tmp_path: Path) -> None:
-    lines = [Content(WORDS), Content("short"), Content(""), heading("TITLE", 40)]
-    async with pane_of(tmp_path, lines) as (stage, pane):
-        # 80 columns less the margin and the column of the scroll bar.
-        room = pane.region.width - 2
-        assert room == 78
-        assert row(stage, pane) == " " + WORDS[: room - 1] + "›"
-        pane.sideways(10)
-        await stage.settle()
-        assert row(stage, pane) == "‹" + WORDS[10 : 10 + room - 1] + "›"
-        assert row(stage, pane, 1) == "‹" + " " * room
-        assert row(stage, pane, 2) == " " * (room + 1)
-        # A section's title stays.
-        assert row(stage, pane, 3).startswith(" TITLE")
-        pane.sideways(1000)
-        await stage.settle()
-        assert row(stage, pane) == "‹" + WORDS[-room:]
-        pane.sideways(-1000)
-        await stage.settle()
-        assert row(stage, pane).startswith(" 0123")
-
-
-async def test_a_wide_character_at_the_edge_is_not_halved(tmp_path: Path) -> None:
-    async with pane_of(tmp_path, [Content("日本語" * 40)]) as (stage, pane):
-        pane.sideways(1)
-        await stage.settle()
-        assert row(stage, pane).startswith("‹ 本語日")
-        assert stage.cells()[pane.region.y]
-
-
-async def test_another_text_starts_at_the_left_and_the_same_stays(tmp_path: Path) -> None:
-    async with pane_of(tmp_path, [Content(WORDS)]) as (stage, pane):
-        pane.sideways(20)
-        pane.paint(lambda _width: [Content(WORDS)], keep=True)
-        await stage.settle()
-        assert row(stage, pane).startswith("‹" + WORDS[20:30])
-        # A text that is less wide cannot be scrolled so far: 90 columns in 78 leave 12.
-        pane.paint(lambda _width: [Content(WORDS[:90])], keep=True)
-        await stage.settle()
-        assert row(stage, pane).startswith("‹" + WORDS[12:22])
-        pane.paint(lambda _width: [Content(WORDS)])
-        await stage.settle()
-        assert row(stage, pane).startswith(" " + WORDS[:10])
-
-
-async def test_a_text_that_fits_does_not_move(tmp_path: Path) -> None:
-    async with pane_of(tmp_path, [Content("short")]) as (stage, pane):
-        pane.sideways(5)
-        await stage.settle()
-        assert row(stage, pane).rstrip() == " short"
-
-
 async def test_going_to_a_line_and_telling_the_place(tmp_path: Path) -> None:
     lines = [Content(f"line {number}") for number in range(100)]
     async with pane_of(tmp_path, lines) as (stage, pane):
@@ -95,16 +43,14 @@ async def test_going_to_a_line_and_telling_the_place(tmp_path: Path) -> None:
         assert pane.place == (100 - height, height, 100)
 
 
-async def test_a_selection_in_a_scrolled_line_is_what_was_pointed_at(tmp_path: Path) -> None:
+async def test_a_selection_is_what_was_pointed_at(tmp_path: Path) -> None:
     async with pane_of(tmp_path, [Content(WORDS)]) as (stage, pane):
-        pane.sideways(10)
-        await stage.settle()
         await stage.pilot.mouse_down(pane, offset=(3, 0))
         await stage.pilot.hover(pane, offset=(8, 0))
         await stage.pilot.mouse_up(pane, offset=(8, 0))
         await stage.press("ctrl+c")
-        # The margin is one column: columns 3 to 8 are characters 12 to 17 of the line.
-        assert stage.app.clipboard.startswith(WORDS[12:17])
+        # The margin is one column: columns 3 to 8 are characters 2 to 7 of the line.
+        assert stage.app.clipboard.startswith(WORDS[2:7])
 
 
 async def test_the_jury_stops_at_each_juror_and_is_kept_for_every_item(tmp_path: Path) -> None:

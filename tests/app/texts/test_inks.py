@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.app.texts.inked import InkedText, code, diff_inked, json_inked, rows, text_inked
-from reviewdesk.app.texts.kinds import TextKind
+from reviewdesk.app.texts.inked import (
+    InkedText,
+    diff_inked,
+    is_diff,
+    is_json,
+    json_inked,
+    rows,
+    text_inked,
+)
 from reviewdesk.app.theme.inks import Ink
 
 ATOMS = [
@@ -19,7 +26,6 @@ ATOMS = [
     "--", "@@ -1 +1 @@\n", "--- a\n", "<!--", "1. ", "日本",
 ]  # fmt: skip
 MESS = st.lists(st.sampled_from(ATOMS), max_size=40).map("".join)
-CODES = [kind for kind in TextKind if kind not in (TextKind.TEXT, TextKind.JSON, TextKind.DIFF)]
 
 
 def inked(found: InkedText, ink: Ink) -> list[str]:
@@ -46,8 +52,7 @@ def hold(found: InkedText) -> None:
 
 @given(MESS)
 def test_no_text_is_changed(text: str) -> None:
-    every = [code(text, kind) for kind in CODES]
-    every += [text_inked(text), diff_inked(text), diff_inked(text, started=True)]
+    every = [text_inked(text), diff_inked(text), diff_inked(text, started=True)]
     for found in [*every, json_inked(text, lay=False)]:
         assert found.text == text
         hold(found)
@@ -142,24 +147,20 @@ def test_markdown() -> None:
     assert [row.hang for row in rows(found)] == [0, 0, 0, 2, 3, 2, 0, 0]
 
 
-def test_a_fence_is_inked_by_its_language_and_nothing_else_is() -> None:
-    text = (
-        "def is a word\n```python\ndef f():\n  return 1\n```\nreturn it\n~~~\nplain # text\n~~~\n"
-    )
+def test_the_text_of_a_fence_is_code() -> None:
+    text = "def is\n```python\ndef *f*():\n```\nit\n~~~\n```\n~~~\n"
     found = text_inked(text)
-    assert inked(found, Ink.KEYWORD) == ["def", "return"]
-    assert inked(found, Ink.NAME) == ["f"]
+    assert inked(found, Ink.CODE) == ["\ndef *f*():\n", "\n```\n"]
     assert inked(found, Ink.MUTED) == ["```python", "```", "~~~", "~~~"]
-    assert inked(found, Ink.COMMENT) == []
-    assert found.spans[1][0] == text.index("def f")
+    assert inked(found, Ink.EMPHASIS) == []
 
 
 def test_a_fence_left_open_goes_on_on_the_next_page() -> None:
     before = "~~~\n```\n~~~\nHere:\n````js\nlet a = 1;\n```\n"
     found = text_inked("let b = 2;\n````\nlet it be\n", before)
-    assert inked(found, Ink.KEYWORD) == ["let"]
+    assert inked(found, Ink.CODE) == ["let b = 2;\n"]
     assert inked(found, Ink.MUTED) == ["````"]
-    assert inked(text_inked("let b = 2;\n", before + "````\n"), Ink.KEYWORD) == []
+    assert inked(text_inked("let b = 2;\n", before + "````\n"), Ink.CODE) == []
 
 
 def test_a_diff_keeps_its_signs() -> None:
@@ -171,40 +172,30 @@ def test_a_diff_keeps_its_signs() -> None:
     assert inked(found, Ink.FAIL) == ["-old"]
     assert inked(found, Ink.PASS) == ["+new"]
     assert inked(found, Ink.STRONG) == ["diff --git a/x b/x", "--- a/x", "+++ b/x"]
-    assert inked(found, Ink.KEYWORD) == ["@@ -1,2 +1,2 @@ f"]
+    assert inked(found, Ink.NOTE) == ["@@ -1,2 +1,2 @@ f"]
     # The list before the first header is prose.
     assert inked(found, Ink.MUTED) == ["-", "\\ No newline"]
     assert inked(diff_inked("-old", started=True), Ink.FAIL) == ["-old"]
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "ink", "expected"),
+    ("text", "json", "diff"),
     [
-        (TextKind.PYTHON, "class A:  # a 'note'\n", Ink.COMMENT, ["# a 'note'"]),
-        (TextKind.PYTHON, "class A:\n", Ink.NAME, ["A"]),
-        (TextKind.PYTHON, "x = '# no' + 1_0.5e3", Ink.STRING, ["'# no'"]),
-        (TextKind.PYTHON, "x = '# no' + 1_0.5e3", Ink.NUMBER, ["1_0.5e3"]),
-        (TextKind.PYTHON, "x2 = None", Ink.NUMBER, ["None"]),
-        (TextKind.PYTHON, 'a = """x\n\'y"""', Ink.STRING, ['"""x\n\'y"""']),
-        (TextKind.PYTHON, "it = 'open\nif it", Ink.KEYWORD, ["if"]),
-        (TextKind.SCRIPT, "`a ${b}\n` // c", Ink.STRING, ["`a ${b}\n`"]),
-        (TextKind.SCRIPT, "`a` // c", Ink.COMMENT, ["// c"]),
-        (TextKind.BRACES, "fn f<'a>(x: &'a str)", Ink.STRING, []),
-        (TextKind.BRACES, "char c = '\\n';", Ink.STRING, ["'\\n'"]),
-        (TextKind.BRACES, "/* a\n b */ int x", Ink.COMMENT, ["/* a\n b */"]),
-        (TextKind.SQL, "select a From b -- c", Ink.KEYWORD, ["select", "From"]),
-        (TextKind.SQL, "select a From b -- c", Ink.COMMENT, ["-- c"]),
-        (TextKind.SHELL, "echo $#a # b", Ink.COMMENT, ["# b"]),
-        (TextKind.CONFIG, "- a: 1\nb.c = 'x'\n[d]\n", Ink.NAME, ["- a", "b.c", "[d]"]),
-        (TextKind.MARKUP, '<a href="x">b &amp; c</a>', Ink.NAME, ["<a", ">", "</a", ">"]),
-        (TextKind.MARKUP, '<a href="x">b &amp; c</a>', Ink.STRING, ['"x"']),
-        (TextKind.MARKUP, "<!-- <b> --><i/>", Ink.COMMENT, ["<!-- <b> -->"]),
+        ('{"a": 1}', True, False),
+        ('[1, 2,\n {"b": null}]', True, False),
+        (" [] \n", True, False),
+        ('{"a":1,"a":2,"n":1e400}', True, False),
+        ('{"a": 1} and more', False, False),
+        ("{not json}", False, False),
+        ("[" * 100_000 + "]" * 100_000, False, False),
+        ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", False, True),
+        ("Fix it.\r\n\r\n--- a/x\r\n+++ b/x\r\n@@ -1,2 +1,2 @@ f\r\n a\r\n-b", False, True),
+        ("- a list\n+ of things", False, False),
     ],
 )
-def test_code(kind: TextKind, text: str, ink: Ink, expected: list[str]) -> None:
-    assert inked(code(text, kind), ink) == expected
+def test_json_and_diffs_are_told_by_their_signs(text: str, json: bool, diff: bool) -> None:
+    assert (is_json(text), is_diff(text)) == (json, diff)
 
 
-def test_code_hangs_under_its_indentation() -> None:
-    assert [row.hang for row in rows(code("a\n    b", TextKind.PYTHON))] == [2, 6]
+def test_a_continued_line_of_a_diff_hangs_under_its_indentation() -> None:
     assert [row.hang for row in rows(diff_inked("+    b", started=True))] == [6]
