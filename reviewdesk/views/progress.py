@@ -79,7 +79,7 @@ def live_text(found: LiveProgress) -> str:
     """Return text such as ``120/200 · paused: gpt-x, 429, 41 s left · 61/s calls · ETA 1m20s``."""
     parts = [f"{found.done:,}/{found.cases:,}"]
     if found.paused:
-        parts.append(f"paused: {_pauses(found.paused)}")
+        parts.append(f"paused: {pauses_text(found.paused)}")
     parts.append(f"{found.rate:.3g}/s calls")
     if found.spent_usd is not None:
         parts.append(money(found.spent_usd))
@@ -88,7 +88,7 @@ def live_text(found: LiveProgress) -> str:
     return " · ".join(parts)
 
 
-def _pauses(paused: Sequence[ModelPause]) -> str:
+def pauses_text(paused: Sequence[ModelPause]) -> str:
     """Return the models that are paused, the one that is paused for longest first."""
     by_length = sorted(paused, key=lambda pause: -pause.left)
     texts = [

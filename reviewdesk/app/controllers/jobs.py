@@ -29,13 +29,14 @@ from reviewdesk.domain.panel.rerun_result import (
 )
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.errors import DeskError, ReviewDeskError
+from reviewdesk.views.progress import pauses_text
 
 if TYPE_CHECKING:
     from reviewdesk.desk.live.rerun import ReadyRerun
 
 
 _INTERVAL = 0.2
-"""Seconds between two reports of the progress of a re-run of several verdicts."""
+"""Seconds between two reports of the progress of a re-run."""
 
 
 class TaskStop:
@@ -76,7 +77,7 @@ def run_rerun(
 ) -> RerunSummary | None:
     """Ask the jurors; return what it brought, ``None`` if it was stopped before it began.
 
-    Of one verdict it reports each ballot, of several the progress.
+    It reports the progress, and of one verdict each ballot.
     """
     from reviewdesk.desk.live.rerun_batch import RerunListener, carry_out
 
@@ -90,11 +91,10 @@ def run_rerun(
             report(progress)
 
     def came(_key: int, ballot: CanonicalBallot) -> None:
-        report(arrival_of(ballot))
+        if len(ready.keys) == 1:
+            report(arrival_of(ballot))
 
-    listener = RerunListener(told=told, ended=ends.append)
-    if len(ready.keys) == 1:
-        listener = RerunListener(came, ended=ends.append)
+    listener = RerunListener(came, told, ends.append)
 
     async def asking() -> None:
         with stop:
@@ -181,6 +181,8 @@ class Jobs:
         for one in self.reruns.values():
             if one.alone:
                 came = f"{RERUN} {len(one.came)}/{len(one.asked)}"
+                if one.progress is not None and one.progress.paused:
+                    came += f" · paused: {pauses_text(one.progress.paused)}"
                 shares.append("stopping" if one.stopping else came)
         return " · ".join(shares)
 

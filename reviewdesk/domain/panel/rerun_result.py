@@ -33,7 +33,7 @@ class Arrival(Struct, frozen=True):
 class OpenRerun(Struct, frozen=True):
     """A running re-run: its verdicts, the jurors that are asked, and the ballots so far.
 
-    Of several verdicts only the ``progress`` is told, not each ballot.
+    Of several verdicts the ballots are not kept, only the ``progress``.
     """
 
     keys: frozenset[int]

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.content import Content
 
-from reviewdesk.app.controllers.jobs import NOTHING, RerunReader
+from reviewdesk.app.controllers.jobs import NOTHING, Job, Jobs, RerunReader
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.desk import Desk
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.panel.rerun_result import Arrival, OpenRerun, RerunHistory
+from reviewdesk.domain.panel.turnout import LiveProgress, ModelPause
 from reviewdesk.domain.records import Item, Run, Truth, View
 from reviewdesk.views.document import Document
 from reviewdesk.views.live import rerun
@@ -274,3 +276,20 @@ def test_a_whole_panel_offers_nothing(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([body]))
     assert "asks the" not in whole(item_of(desk, run), key="R")
     desk.close()
+
+
+def test_the_header_names_the_model_whose_pause_a_single_rerun_waits_for() -> None:
+    class Idle:
+        def start(self, job: Job) -> None:
+            pass
+
+        def cancel(self, name: str) -> None:
+            pass
+
+    jobs = Jobs(Idle())
+    jobs.reruns["asking"] = OpenRerun(frozenset({1}), "a", ("j1", "j2"))
+    assert jobs.text == "asking 0/2"
+    pause = ModelPause("gpt-x", "429", 40.2, is_named=True)
+    progress = LiveProgress(0, 1, 0.0, None, None, (pause,))
+    jobs.reruns["asking"] = replace(jobs.reruns["asking"], progress=progress)
+    assert jobs.text == "asking 0/2 · paused: gpt-x, 429, 41 s left"
