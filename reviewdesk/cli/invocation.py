@@ -80,13 +80,13 @@ def scale_of(text: str | None) -> tuple[float, float] | None:
     return float(match[1]), float(match[2])
 
 
-def columns_of(text: str | None) -> tuple[str, ...]:
-    """Parse column names that are separated by commas."""
+def columns_of(option: str, text: str | None) -> tuple[str, ...]:
+    """Parse the column names of an option, which are separated by commas."""
     if text is None:
         return ()
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     if not all(names):
-        raise UsageError(f"--judge-columns: {text!r} has an empty name", "Write a,b,c.")
+        raise UsageError(f"{option}: {text!r} has an empty name", "Write a,b,c.")
     return names
 
 

@@ -66,7 +66,20 @@ def reading_options(command: F) -> F:
         click.option("--pass-label", "pass_labels", multiple=True, help="A word for a pass."),
         click.option("--fail-label", "fail_labels", multiple=True, help="A word for a fail."),
         click.option("--scale", metavar="LOW..HIGH", help="What raw scores mean: 1..5."),
-        click.option("--judge-columns", metavar="A,B,C", help="A wide table's judges."),
+        click.option(
+            "--judge-columns", metavar="A,B,C", help="Columns that hold one judge's scores each."
+        ),
+        click.option(
+            "--criteria-columns", metavar="A,B,C", help="Columns that ask different questions."
+        ),
+        click.option(
+            "--item-column", metavar="NAME", help="The column of a table that names items."
+        ),
+        click.option("--output-column", metavar="NAME", help="The column that holds responses."),
+        click.option(
+            "--reason-suffix", metavar="TEXT", help="What a judge's column of reasons ends in."
+        ),
+        click.option("--map", metavar="NAME|FILE", help="Read a table by this map; see `map -h`."),
         click.option("--max-size", metavar="BYTES", help="Largest file to read: 500M, 4G."),
     )
     for option in reversed(options):
@@ -118,7 +131,12 @@ def load_options(given: dict[str, Any]) -> LoadOptions:
         pass_labels=given["pass_labels"],
         fail_labels=given["fail_labels"],
         scale=invocation.scale_of(given["scale"]),
-        judge_columns=invocation.columns_of(given["judge_columns"]),
+        judge_columns=invocation.columns_of("--judge-columns", given["judge_columns"]),
+        criteria_columns=invocation.columns_of("--criteria-columns", given["criteria_columns"]),
+        item_column=given["item_column"],
+        output_column=given["output_column"],
+        reason_suffix=given["reason_suffix"],
+        map=given["map"],
         audit_share=current_settings().audit_share,
     )
 

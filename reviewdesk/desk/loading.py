@@ -61,6 +61,11 @@ class LoadOptions(Struct, frozen=True):
     fail_labels: tuple[str, ...] = ()
     scale: tuple[float, float] | None = None
     judge_columns: tuple[str, ...] = ()
+    criteria_columns: tuple[str, ...] = ()
+    item_column: str | None = None
+    output_column: str | None = None
+    reason_suffix: str | None = None
+    map: str | None = None
 
     def __post_init__(self) -> None:
         """Raise UsageError unless ``audit_share`` lies between 0 and 1."""

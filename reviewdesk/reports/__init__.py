@@ -27,6 +27,11 @@ _FLAGS = {
     "fail_labels": "--fail-label",
     "scale": "--scale",
     "judge_columns": "--judge-columns",
+    "criteria_columns": "--criteria-columns",
+    "item_column": "--item-column",
+    "output_column": "--output-column",
+    "reason_suffix": "--reason-suffix",
+    "map": "--map",
 }
 
 
@@ -45,15 +50,15 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
     from reviewdesk.reports.sniff import recognise
 
     forced = None
-    if options.format is not None:
+    # An option that only tables have makes the file a table, whatever it looks like.
+    wanted = options.format or ("table" if options.of_tables else None)
+    if wanted is not None:
         from reviewdesk.reports.dialects import named
 
-        forced = named(options.format)
+        forced = named(wanted)
         if forced is None:
             known = ", ".join(_formats())
-            raise UsageError(
-                f'there is no format "{show_line(options.format, 60)}"', f"Use {known}."
-            )
+            raise UsageError(f'there is no format "{show_line(wanted, 60)}"', f"Use {known}.")
     dialect, look = recognise(source, forced, streamed=streamed)
     for name in options.given():
         if name in _FLAGS and name not in dialect.uses:

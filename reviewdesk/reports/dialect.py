@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 from msgspec import Struct, field
 
@@ -17,12 +16,14 @@ class FirstLook(Struct, frozen=True):
     """What the start of a file reveals about its format.
 
     ``outline`` is filled for JSON and JSON Lines only; ``text`` is the start of a text file, and
-    empty for a zip archive.
+    ``columns`` those of a binary table.
     """
 
-    kind: Literal["json", "text", "zip"]
+    kind: str
+    """``json``, ``text``, ``zip``, or the kind of a binary table."""
     text: str = ""
     outline: Outline = field(default_factory=lambda: Outline("object"))
+    columns: tuple[str, ...] = ()
 
 
 class Dialect(Struct, frozen=True):

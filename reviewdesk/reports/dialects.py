@@ -7,7 +7,7 @@ from reviewdesk.reports.canonical import reader as canonical
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.inspectai import log as inspect_log
 from reviewdesk.reports.promptfoo import result as promptfoo
-from reviewdesk.reports.tables import presets, table
+from reviewdesk.reports.tables import table
 
 FOREIGN: tuple[Dialect, ...] = (
     crossjudge.DIALECT,
@@ -16,7 +16,7 @@ FOREIGN: tuple[Dialect, ...] = (
     deepeval.DIALECT,
     juried.DIALECT,
     council.DIALECT,
-    *presets.DIALECTS,
+    *table.TOOLS,
     table.DIALECT,
 )
 """Formats of other tools that are recognised by a signature."""

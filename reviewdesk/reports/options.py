@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -30,6 +31,14 @@ class ReadOptions(Struct, frozen=True):
     """The lowest and the highest raw score, for scores that are not from 0 to 1."""
     judge_columns: tuple[str, ...] = ()
     """The columns of a wide table, each with one juror's scores."""
+    criteria_columns: tuple[str, ...] = ()
+    """The columns of a wide table, each with the scores for one question."""
+    item_column: str | None = None
+    output_column: str | None = None
+    reason_suffix: str | None = None
+    """What the columns of reasons have behind the names of their judges."""
+    map: str | None = None
+    """The name of a map, or the path of its file."""
 
     def __post_init__(self) -> None:
         """Raise UsageError if the scale is not ascending or a word means both pass and fail."""
@@ -50,5 +59,31 @@ class ReadOptions(Struct, frozen=True):
             "fail_labels": list(self.fail_labels) or None,
             "scale": list(self.scale) if self.scale else None,
             "judge_columns": list(self.judge_columns) or None,
+            "criteria_columns": list(self.criteria_columns) or None,
+            "item_column": self.item_column,
+            "output_column": self.output_column,
+            "reason_suffix": self.reason_suffix,
+            "map": self._map_hash(),
         }
         return {name: value for name, value in options.items() if value is not None}
+
+    @property
+    def of_tables(self) -> bool:
+        """Whether an option is given that only tables have, so that the file is one."""
+        return bool(
+            self.judge_columns
+            or self.criteria_columns
+            or self.item_column
+            or self.output_column
+            or self.reason_suffix
+            or self.map
+        )
+
+    def _map_hash(self) -> str | None:
+        """Return the SHA-256 of the map's text, because a changed map makes another run."""
+        if self.map is None:
+            return None
+        # Imported here because only a table needs maps.
+        from reviewdesk.reports.maps import map_text
+
+        return hashlib.sha256(map_text(self.map).encode()).hexdigest()

@@ -21,6 +21,7 @@ _HEAD = 1 << 16
 _SCHEMA_FAMILY = "reviewdesk.report/"
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_TABLES = (*_ZIP, b"PAR1", b"ARROW1", b"\xd0\xcf\x11\xe0")
 _MAGIC = (
     (
         b"SQLite format 3\x00",
@@ -49,6 +50,10 @@ def recognise(
     """
     fail = failing(source)
     head = _head(source, fail)
+    if look := _binary_table(head, source, fail):
+        return _fitting(look, forced) or _refuse(
+            fail("", "is a table, which that format is not", "Leave out --format.")
+        )
     if head.startswith(_ZIP):
         return _fitting(FirstLook("zip"), forced) or _refuse(refusals.archive(fail))
     text = _text(head, fail, whole=len(head) < _HEAD)
@@ -78,10 +83,23 @@ def _head(source: Source, fail: Fail) -> bytes:
         return head + stream.read(_HEAD) if skipped else head
 
 
+def _binary_table(head: bytes, source: Source, fail: Fail) -> FirstLook | None:
+    """Return the first look at a Parquet or Feather file or a workbook; None for other files."""
+    if not head.startswith(_TABLES):
+        return None
+    from reviewdesk.reports.tables import binary
+
+    with source.open_raw() as stream:
+        if not (kind := binary.kind_of(head, stream, fail)):
+            return None
+        stream.seek(0)
+        return FirstLook(kind, columns=binary.columns(kind, stream, fail))
+
+
 def _fitting(look: FirstLook, forced: Dialect | None) -> tuple[Dialect, FirstLook] | None:
     """Return the foreign dialect that fits a file other than JSON; a forced one must fit too."""
     if forced is not None:
-        opens = forced.fits(look) or (forced.reads_tables and look.kind == "text")
+        opens = forced.fits(look) or (forced.reads_tables and look.kind != "zip")
         return (forced, look) if opens else None
     found = _foreign(look)
     return (found, look) if found else None

@@ -21,8 +21,9 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     ),
     "score": ("score", "rating", "value", "grade"),
     "item": (
-        "item", "item_id", "example_id", "question_id", "case_id", "sample_id", "case", "example",
-        "sample", "id",
+        "item", "item_id", "example_id", "question_id", "case_id", "sample_id", "prompt_id",
+        "trace_id", "task_id", "row_id", "record_id", "conversation_id", "case", "example",
+        "sample", "id", "uid", "uuid",
     ),
     "model": ("judge_model", "juror_model", "model"),
     "vendor": ("judge_vendor", "vendor"),
@@ -43,17 +44,29 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "cost_usd": ("cost_usd",),
     "tokens_in": ("tokens_in",),
     "tokens_out": ("tokens_out",),
-    "rubric": ("rubric", "criterion", "criteria"),
+    "rubric": ("rubric",),
+    "dimension": (
+        "dimension", "criterion", "criteria", "metric", "metric_name", "aspect", "score_name",
+    ),
     "test": ("test", "test_name", "name"),
     "suite": ("suite", "dataset"),
     "tags": ("tags",),
     "threshold": ("threshold",),
-    "input": ("input", "prompt", "question", "query", "instruction"),
-    "output": ("output", "response", "answer", "completion", "text"),
+    "input": ("input", "prompt", "question", "query", "instruction", "user_input", "request"),
+    "output": (
+        "output", "response", "answer", "completion", "text", "model_output", "generation",
+        "actual_output",
+    ),
     "alternative": ("alternative",),
-    "reference": ("reference", "expected", "expected_output", "reference_answer", "ground_truth"),
+    "reference": (
+        "reference", "expected", "expected_output", "reference_answer", "ground_truth",
+        "expected_response",
+    ),
     "generator": ("generator", "generator_model", "output_model", "model"),
-    "human": ("human", "human_label", "truth", "gold", "gold_label"),
+    "human": (
+        "human", "human_label", "truth", "gold", "gold_label", "human_verdict", "reviewer",
+        "expert",
+    ),
     "human_by": ("human_by", "labelled_by", "labeled_by"),
     "human_at": ("human_at", "labelled_at", "labeled_at"),
 }  # fmt: skip
@@ -76,8 +89,8 @@ FACTS = frozenset({
 })  # fmt: skip
 """The roles that describe an item."""
 
-ITEM = FACTS | {"item", "rubric", "repeat", "human", "human_by", "human_at"}
-"""The roles that have one cell in a row, even with a column for each judge."""
+REASONS = ("reason", "reasoning", "rationale", "explanation", "comment", "justification")
+"""The names of a column beside a judge's that holds why the judge answered so."""
 
 
 def roles_of(columns: Iterable[str]) -> dict[str, str]:
@@ -100,6 +113,25 @@ def doubled(columns: Sequence[str], used: Container[str]) -> str | None:
     return next((name for name in columns if name and name in used and counts[name] > 1), None)
 
 
+_CRITERIA = frozenset({
+    "accuracy", "factual_accuracy", "factuality", "factual_correctness", "correctness",
+    "answer_correctness", "answer_relevancy", "answer_relevance", "answer_similarity",
+    "semantic_similarity", "relevance", "relevancy", "response_relevancy", "faithfulness",
+    "groundedness", "hallucination", "context_precision", "context_recall", "context_relevance",
+    "context_relevancy", "context_entity_recall", "coherence", "consistency", "fluency",
+    "conciseness", "completeness", "clarity", "helpfulness", "harmfulness", "harmlessness",
+    "maliciousness", "safety", "toxicity", "bias", "tone", "style", "humor", "empathy",
+    "politeness", "format", "grammar", "readability", "instruction_following", "noise_sensitivity",
+    "levenshtein", "exact_match", "bleu", "rouge", "quality", "usefulness", "depth", "creativity",
+})  # fmt: skip
+"""Names of questions that are asked of a response: no judge is called so."""
+
+
+def is_criterion(column: str) -> bool:
+    """Return True if a name is that of a question, such as tone, and not of a judge."""
+    return _plain(column) in _CRITERIA
+
+
 def names_models(column: str) -> bool:
     """Return True if the judge column's name says that it holds models."""
     return _plain(column) in {"model_judge", "judge_model"}
@@ -119,9 +151,10 @@ _NOT_FINITE = frozenset({
     "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity",
 })  # fmt: skip
 
-_VOTES = {"passed": True, "accepted": True, "1": True, "1.0": True}
-_VOTES |= {"failed": False, "rejected": False, "0": False, "0.0": False}
-"""Words for a vote in tables, beside those that decide in every report."""
+_PASSES = ("passed", "accepted", "1", "1.0", "y", "✓", "✔", "✅", "☑", "👍")
+_FAILS = ("failed", "rejected", "0", "0.0", "n", "✗", "✘", "❌", "✕", "☒", "👎")
+_VOTES = dict.fromkeys(_PASSES, True) | dict.fromkeys(_FAILS, False)
+"""Words and marks for a vote in tables, beside those that decide in every report."""
 
 _PLAIN = frozenset({
     "pass", "passed", "yes", "true", "1", "1.0", "fail", "failed", "no", "false", "0", "0.0",
@@ -129,6 +162,11 @@ _PLAIN = frozenset({
 _UNSURE = frozenset({"unsure", "unknown", "unclear"})
 _LONGEST_WORD = 60
 _FAILURES = {"error": "error", "parse_fail": "parse_fail"}
+_STATED_ERROR = re.compile(
+    r"(?:\w*(?:error|exception|timeout)\b|timed out|rate.?limit|failed to |429 )", re.IGNORECASE
+)
+_PART = re.compile(r"([-+]?[\d.]+)\s*(?:/\s*([\d.]+)|%)\Z", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+\s*(?:%|/\s*\d+)?\s*\Z", re.ASCII)
 
 
 class CellError(ValueError):
@@ -164,6 +202,29 @@ def number(value: Any, column: str) -> float | int | None:
     return found
 
 
+def part_of_whole(value: Any) -> tuple[float, float] | None:
+    """Return 85 and 100 for ``85%``, 4 and 5 for ``4/5``; None for anything else."""
+    match = _PART.match(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        return None
+    part = likely_number(match[1])
+    whole = likely_number(match[2] or "100")
+    return (part, whole) if part is not None and whole else None
+
+
+def with_decimal_point(value: Any) -> Any:
+    """Return a text such as ``0,5`` with a point for its comma; other values stay as they are."""
+    if isinstance(value, str) and _DECIMAL_COMMA.match(value):
+        return value.replace(",", ".")
+    return value
+
+
+def stated_error(value: Any) -> str:
+    """Return the text of a cell that says why a judge failed; empty for any other cell."""
+    text = value.strip() if isinstance(value, str) else ""
+    return text if _STATED_ERROR.match(text) and text.lower() not in _FAILURES else ""
+
+
 def is_missing(value: Any) -> bool:
     """Return True if a cell is empty, or holds what tools write for a number that is missing."""
     if isinstance(value, str):
@@ -182,44 +243,28 @@ def likely_number(value: Any) -> float | int | None:
         return None
 
 
-def name(value: Any, column: str) -> str:
-    """Return the name of an item or a judge. Raise CellError unless it is text or an integer."""
-    if isinstance(value, str) and value.strip():
-        return value.strip()
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    raise CellError(column, must_be("a text that is not empty", value))
+def name(value: Any) -> str:
+    """Return the name of an item or a judge, from a text or a number; empty for anything else."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip() if isinstance(value, str | int | float) else ""
 
 
-def mapping(value: Any, column: str) -> dict[str, Any]:
-    """Return the object in a cell; in CSV it is JSON text, and an empty cell is an empty object.
-
-    Raises:
-        CellError: the cell holds anything else.
-    """
-    if blank(value):
-        return {}
-    found = value
-    if isinstance(value, str):
+def parsed(value: Any) -> Any:
+    """Return the object or list that a text holds as JSON; any other value is returned as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
         try:
-            found = decode_whole(value, ImportTally())
-        except (json.JSONDecodeError, NonStandardJsonError) as error:
-            raise CellError(column, must_be("an object in JSON", value)) from error
-    if not isinstance(found, dict):
-        raise CellError(column, must_be("an object", value))
-    return found
+            return decode_whole(value, ImportTally(lenient=True))
+        except (json.JSONDecodeError, NonStandardJsonError):
+            return value
+    return value
 
 
 def names(value: Any) -> list[str]:
     """Return the tags in a list, in JSON text, or in a text with commas or semicolons."""
-    listed = value
-    if isinstance(value, str):
-        try:
-            listed = decode_whole(value, ImportTally())
-        except (json.JSONDecodeError, NonStandardJsonError):
-            listed = None
-        if not isinstance(listed, list):
-            listed = re.split("[,;]", value)
+    listed = parsed(value)
+    if isinstance(listed, str):
+        listed = re.split("[,;]", listed)
     if not isinstance(listed, list):
         return []
     return [tag.strip() for tag in listed if isinstance(tag, str) and tag.strip()]

@@ -1,40 +1,40 @@
-"""The rows of a table in CSV, in JSON Lines or in a JSON list, and what one row says.
+"""The one source of rows: CSV, JSON in the shapes that people and pandas write, and binary tables.
 
-CSV is as in RFC 4180, with quoted line ends and three delimiters.
+CSV is as in RFC 4180, with quoted line ends and four delimiters. A row has its cells by column, its
+number, and its place in the file.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
-from typing import Any, BinaryIO, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, BinaryIO
 
-from msgspec import Struct, field
+from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally
-from reviewdesk.reports.bytes.window import decode_utf8
+from reviewdesk.reports.bytes.window import Window, decode_utf8
 from reviewdesk.reports.dialect import FirstLook
-from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.records import records
-from reviewdesk.reports.tables.cells import blank, roles_of
+from reviewdesk.reports.tables import binary
+from reviewdesk.reports.tables.cells import roles_of
 from reviewdesk.reports.wording import must_be, spell_path
 
-_LISTS = ("data", "events", "rows")
-"""Keys that hold the rows in a service's response."""
+_LISTS = ("data", "events", "rows", "results", "items", "records", "cases", "test_results")
+"""Keys that hold the rows in a document, such as a service's response."""
 
 _MOST_COLUMNS = 1000
-_DELIMITERS = (",", ";", "\t")
+_DELIMITERS = (",", ";", "\t", "|")
 _SYNTAX_ERRORS = {
     "unexpected end": ("opens a quote that does not end", 'Write a quote inside quotes as "".'),
     "new-line char": ("holds a carriage return outside quotes", "End lines with LF or CRLF."),
     "field larger": ("holds a field of over 8 MiB", ""),
 }
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class TableRow(Struct, frozen=True):
@@ -44,6 +44,8 @@ class TableRow(Struct, frozen=True):
     cells: Mapping[str, Any]
     problem: str = ""
     """Why this is not a row of the table; empty if it is one."""
+    number: int = 0
+    """The row's number, from 1."""
 
     def at(self, column: str) -> str:
         """Return the place of a cell for error messages: a JSON path, or line and column."""
@@ -53,25 +55,47 @@ class TableRow(Struct, frozen=True):
 
 
 class Layout(Struct, frozen=True):
-    """The format of a table. ``key`` names the list of rows inside one JSON object."""
+    """The format of a table, and its columns. ``outline`` is that of JSON.
+
+    ``key`` names the list of rows inside one JSON object. ``orient`` is the way in which pandas
+    wrote a table as one object: ``split``, ``columns`` or ``index``.
+    """
 
     columns: tuple[str, ...]
     delimiter: str = ""
     outline: Outline | None = None
     key: str = ""
+    orient: str = ""
+    kind: str = "text"
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the rows are read from the bytes as stored, by a library."""
+        return self.kind in binary.KINDS
 
     def rows(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[TableRow]:
         """Yield every row in the order of the file. Raise InputFileError at a syntax error."""
-        if self.outline is None:
+        for number, row in enumerate(self._rows(stream, fail, tally), 1):
+            yield replace(row, number=number)
+
+    def _rows(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[TableRow]:
+        if self.is_binary:
+            for place, cells in binary.rows(self.kind, stream, fail):
+                yield TableRow(place, cells)
+        elif self.outline is None:
             for line, cells, problem in _csv_records(stream, self.columns, self.delimiter, fail):
                 yield TableRow(f"line {line}", cells, problem)
-            return
-        lists = (self.key,) if self.key else ()
-        for record in records(stream, self.outline, fail, tally, lists, "table"):
-            place = f"line {record.line}" if record.line else spell_path(record.path)
-            is_row = isinstance(record.value, dict)
-            problem = "" if is_row else must_be("an object", record.value)
-            yield TableRow(place, record.value if is_row else {}, problem)
+        elif self.orient:
+            document = Window(stream, fail, tally).value("$")
+            for name, cells in _oriented(document, self.orient):
+                yield TableRow(f"row {show_line(name, 60)}", cells)
+        else:
+            lists = (self.key,) if self.key else ()
+            for record in records(stream, self.outline, fail, tally, lists, "table"):
+                place = f"line {record.line}" if record.line else spell_path(record.path)
+                is_row = isinstance(record.value, dict)
+                problem = "" if is_row else must_be("an object", record.value)
+                yield TableRow(place, record.value if is_row else {}, problem)
 
 
 def layout_of(look: FirstLook) -> Layout | None:
@@ -79,20 +103,64 @@ def layout_of(look: FirstLook) -> Layout | None:
 
     The columns of JSON are the keys of its first row.
     """
+    if look.kind in binary.KINDS:
+        return Layout(look.columns, kind=look.kind)
     if look.kind == "text":
         return _csv_layout(look.text)
     if look.kind != "json":
         return None
     outline = look.outline
     if outline.kind == "object" and not outline.goes_on:
+        if orient := _orient(outline.keys):
+            first = next((cells for _, cells in _oriented(outline.keys, orient)), {})
+            return Layout(flat_names(first), outline=outline, orient=orient)
         for key in _LISTS:
             if first := outline.first(key):
                 return Layout(flat_names(first), outline=outline, key=key)
     return Layout(flat_names(outline.keys), outline=outline) if outline.keys else None
 
 
+def _orient(document: Mapping[str, Any]) -> str:
+    """Return how pandas laid out a table in one object, or an empty text if it is none."""
+    if {"columns", "data"} <= document.keys() and isinstance(document["data"], list):
+        return "split" if document["data"] and isinstance(document["data"][0], list) else ""
+    if len(document) < 2 or not all(isinstance(one, dict) and one for one in document.values()):
+        return ""
+    inner = next(iter(document.values()))
+    if all(map(str.isdecimal, document)):
+        return "index"
+    if all(map(str.isdecimal, inner)):
+        return "columns"
+    return ""
+
+
+def _oriented(document: Mapping[str, Any], orient: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the cells of each row of a table in one object."""
+    if orient == "split":
+        columns = [str(column) for column in document["columns"]]
+        for number, cells in enumerate(document["data"], 1):
+            values: Sequence[Any] = cells if isinstance(cells, list) else ()
+            yield str(number), dict(zip_longest(columns, values[: len(columns)]))
+    elif orient == "index":
+        for name, cells in document.items():
+            yield name, cells if isinstance(cells, dict) else {}
+    else:
+        rows = dict.fromkeys(
+            name for cells in document.values() if isinstance(cells, dict) for name in cells
+        )
+        for name in rows:
+            yield (
+                name,
+                {
+                    column: cells.get(name)
+                    for column, cells in document.items()
+                    if isinstance(cells, dict)
+                },
+            )
+
+
 def all_columns(layout: Layout, stream: BinaryIO, fail: Fail) -> Layout:
-    """Return the layout with the keys of every row as columns. A CSV layout is unchanged."""
+    """Return the layout with the keys of every row as columns; other than JSON is unchanged."""
     if layout.outline is None:
         return layout
     names: dict[str, None] = {}
@@ -104,8 +172,7 @@ def all_columns(layout: Layout, stream: BinaryIO, fail: Fail) -> Layout:
         # Objects with free data may have different keys in every row.
         if len(inner) < _MOST_COLUMNS:
             inner.update(dict.fromkeys(flat_names(row.cells)))
-    columns = (*names, *(name for name in inner if name not in names))
-    return Layout(columns, outline=layout.outline, key=layout.key)
+    return replace(layout, columns=(*names, *(name for name in inner if name not in names)))
 
 
 def flat_names(cells: Mapping[str, Any]) -> tuple[str, ...]:
@@ -116,19 +183,6 @@ def flat_names(cells: Mapping[str, Any]) -> tuple[str, ...]:
         if isinstance(value, dict):
             names += [f"{name}.{inner}" for inner in value]
     return tuple(names)
-
-
-def cell(row: TableRow, *columns: str) -> Any:
-    """Return the first cell that is not blank; ``a.b`` also finds ``b`` in an object ``a``."""
-    for column in columns:
-        value = row.cells.get(column)
-        if value is None and "." in column:
-            outer, inner = column.split(".", 1)
-            held = row.cells.get(outer)
-            value = held.get(inner) if isinstance(held, dict) else None
-        if not blank(value):
-            return value
-    return None
 
 
 def _csv_layout(text: str) -> Layout | None:
@@ -219,67 +273,3 @@ def _syntax_error(error: csv.Error, line: int, fail: Fail) -> InputFileError:
             return fail(f"line {line}", problem, hint)
     problem = f"is not CSV: {show_line(str(error), 60)}"
     return fail(f"line {line}", problem, 'Write a quote inside quotes as "".')
-
-
-class Vote(Struct, frozen=True):
-    """One judge's ballot, as the cells of a row hold it."""
-
-    judge: str
-    score: Any = None
-    column: str = "score"
-    """The column of the score, for error messages."""
-    cells: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    """Other cells by role, such as ``reason``. An empty ``pass`` means no vote."""
-    words: bool = False
-    """Whether the score may be any word, because no other cell can hold a label."""
-    unread: tuple[str, ...] = ()
-    """Columns that may hold the answer, if the usual columns for an answer are empty."""
-    check: bool = False
-    """Whether this is a program's check rather than a juror's ballot."""
-
-
-class Human(Struct, frozen=True):
-    """A person's label in a row. The first of ``words`` that is a label counts."""
-
-    words: tuple[Any, ...]
-    by: Any = None
-    at: Any = None
-    note: Any = None
-
-
-class TableEntry(Struct, frozen=True):
-    """One row: facts on an item, with the ballots, checks or human label in the row."""
-
-    item: str
-    rubric: str = ""
-    name: str = ""
-    """The item's name on the desk, if ``item`` is an id that only groups the rows."""
-    facts: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    votes: tuple[Vote, ...] = ()
-    human: Human | None = None
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """The key of the verdict: rows with the same key form one verdict."""
-        return self.item, self.rubric
-
-
-EntryOf: TypeAlias = Callable[[TableRow, Remarks], TableEntry | None]
-"""Reads a row; returns None if the row has nothing to do with a jury.
-
-Raises:
-    CellError: the row cannot be read.
-"""
-
-
-class TableShape(Struct, frozen=True):
-    """The rules for reading the rows of one kind of table."""
-
-    entry: EntryOf
-    notes: tuple[str, ...] = ()
-    producer: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-    """The tool that wrote the table; empty for a plain table.
-
-    In a tool's table each judge has a separate scale, because judges measure different things, and
-    one judge may rate an item twice; the second ballot is ``#2``.
-    """

@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
+from msgspec import Struct
+
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.bytes.strict_json import ImportTally
@@ -28,10 +30,14 @@ from reviewdesk.reports.tables.cells import (
     is_plain,
     is_word,
     likely_number,
+    name,
     names,
     number,
+    part_of_whole,
+    stated_error,
 )
-from reviewdesk.reports.tables.rows import EntryOf, Human, TableEntry, TableRow, TableShape, Vote
+from reviewdesk.reports.tables.entries import Human, TableEntry, Vote
+from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.wording import FieldProblem, found, must_be
 
 _SLACK = 1e-9
@@ -97,7 +103,7 @@ class BallotMaker:
         words: DecidingWords,
         options: ReadOptions,
         notes: BallotNotes,
-        off_scale: Callable[[str], bool],
+        off_scale: Callable[[str, str], bool],
         is_scored: Callable[[str], bool],
     ) -> None:
         """Keep the options and the label words; ``notes`` collects remarks on changed values.
@@ -111,7 +117,7 @@ class BallotMaker:
         self._off_scale = off_scale
         self._is_scored = is_scored
 
-    def make(self, vote: Vote, place: Callable[[str], str]) -> dict[str, Any]:
+    def make(self, vote: Vote, place: Callable[[str], str], dimension: str = "") -> dict[str, Any]:
         """Return the canonical ballot of a vote, without an id.
 
         A score that cannot be read, or lies outside the given scale, gives a ballot that is not
@@ -125,11 +131,11 @@ class BallotMaker:
         }
         unread = list(vote.unread) if blank(cells.get("pass")) else ["pass", *vote.unread]
         try:
-            self._add_score(body, vote)
+            self._add_score(body, vote, dimension)
             self._add_vote(body, vote)
         except CellError as error:
             self._notes.unreadable(place(error.column), error.problem)
-            body = {**body, "score": None, "pass": None}
+            body = {**body, "score": None, "pass": None, "raw": _text(vote.score)}
             unread = [error.column]
         self._add_rest(body, cells)
         self._add_failure(body, cells)
@@ -151,9 +157,16 @@ class BallotMaker:
             self._notes.count("--models: the table's own model of a judge stands")
         return stated or given
 
-    def _add_score(self, body: dict[str, Any], vote: Vote) -> None:
+    def _add_score(self, body: dict[str, Any], vote: Vote, dimension: str) -> None:
         value = vote.score
         if blank(value):
+            return
+        if why := stated_error(value):
+            body["error"] = {"message": why}
+            body["status"] = slow_or_error(why)
+            return
+        if (parts := part_of_whole(value)) is not None:
+            self._add_part(body, vote, *parts)
             return
         try:
             stated = number(value, vote.column)
@@ -166,11 +179,21 @@ class BallotMaker:
             body["score"] = self.share(stated, vote.column)
             body["raw_score"] = stated
             body["scale"] = list(self._scale)
-        elif 0 <= stated <= 1 and not self._off_scale(vote.judge):
+        elif 0 <= stated <= 1 and not self._off_scale(vote.judge, dimension):
             body["score"] = stated
         else:
             body["raw_score"] = stated
             self._notes.raw(stated)
+
+    def _add_part(self, body: dict[str, Any], vote: Vote, part: float, whole: float) -> None:
+        """Read a score such as 4/5 or 85%, which states its own scale."""
+        if self._scale is not None and self._scale[1] == whole:
+            body |= {"score": self.share(part, vote.column), "scale": list(self._scale)}
+        elif 0 <= part <= whole:
+            body |= {"score": part / whole, "scale": [0, whole]}
+        else:
+            raise CellError(vote.column, must_be(f"from 0 to {whole:g}", vote.score))
+        body["raw_score"] = part
 
     def share(self, stated: float, column: str) -> float:
         """Map a raw score from the given scale to 0..1. Raise CellError if it is outside."""
@@ -249,7 +272,7 @@ class BallotMaker:
         if isinstance(status, str) and status.strip().lower() in _STATUSES:
             body.setdefault("status", status.strip().lower())
         message = _message(cells.get("error"))
-        if message:
+        if message and "error" not in body:
             body["error"] = {"message": message}
             if body.get("status") in (None, "ok"):
                 body["status"] = slow_or_error(message)
@@ -307,15 +330,17 @@ class TableSurvey:
         self.rows[key] = self.rows.get(key, 0) + 1
         if isinstance(entry, CellError):
             return
-        item, rubric = key
+        item, rubric = key  # the question, by its dimension or its rubric
         if self._rubrics.setdefault(item, rubric) != rubric:
             self._rubrics[item] = None
         for vote in entry.votes:
-            if not vote.check and len(self._judges) <= _MOST_NAMED:
+            if not vote.check and not entry.dimension and len(self._judges) <= _MOST_NAMED:
                 self._judges.setdefault(vote.judge)
             score = likely_number(vote.score)
-            self._scales.off(self._scale_of(vote.judge), score)
-            if score is not None and len(self._scored) < _MOST_JUDGES:
+            self._scales.off(self.scale_of(vote.judge, entry.dimension), score)
+            if (score is not None or part_of_whole(vote.score)) and len(
+                self._scored
+            ) < _MOST_JUDGES:
                 self._scored.add(vote.judge)
 
     def several(self, item: str) -> bool:
@@ -334,16 +359,17 @@ class TableSurvey:
         advice = "where these are different questions, export them apart"
         return (f"read as one panel: {named}{more}; {advice}",)
 
-    def off_scale(self, judge: str) -> bool:
+    def off_scale(self, judge: str, dimension: str) -> bool:
         """Return True if the judge's scale is not 0..1, because some score lies outside."""
-        return self._scales.off(self._scale_of(judge))
+        return self._scales.off(self.scale_of(judge, dimension))
 
     def is_scored(self, judge: str) -> bool:
         """Return True if the judge gives a score anywhere, so that its pass follows from scores."""
         return judge in self._scored
 
-    def _scale_of(self, judge: str) -> str:
-        return judge if self._by_judge else ""
+    def scale_of(self, judge: str, dimension: str) -> str:
+        """Return the name of a scale. Each question has its own; in a tool's table each judge."""
+        return f"{judge if self._by_judge else ''}\0{dimension}"
 
 
 class Draft:
@@ -352,7 +378,7 @@ class Draft:
     def __init__(self, row: TableRow) -> None:
         """Start at the first row of an item."""
         self.row = row
-        self.item = self.rubric = self.name = ""
+        self.item = self.rubric = self.dimension = self.name = ""
         self.facts: dict[str, Any] = {}
         self.ballots: list[tuple[str, float, dict[str, Any]]] = []
         self.checks: list[dict[str, Any]] = []
@@ -382,7 +408,8 @@ class VerdictMaker:
     def add(self, draft: Draft, row: TableRow, entry: TableEntry, *, repeats: bool) -> None:
         """Add one row of an item to its draft."""
         draft.item = entry.item
-        draft.rubric = entry.rubric
+        draft.rubric = draft.rubric or entry.rubric
+        draft.dimension = entry.dimension
         draft.name = draft.name or entry.name
         try:
             for vote in entry.votes:
@@ -402,10 +429,13 @@ class VerdictMaker:
         """Return the canonical body of a draft that has all of its rows."""
         facts = draft.facts
         name = draft.name or draft.item
-        if draft.rubric and self._table.several(draft.item):
-            name = f"{name} / {draft.rubric}"
+        question = draft.dimension or draft.rubric
+        if question and self._table.several(draft.item):
+            name = f"{name} / {question}"
         case = {"test": facts.get("test") or draft.name or draft.item}
         case.update({key: facts[key] for key in ("suite", "tags") if facts.get(key)})
+        if draft.dimension:
+            case["dimension"] = draft.dimension
         seated = _in_seat_order(draft.ballots)
         ids = VerdictNames.jurors([judge for judge, _, _ in seated])
         jurors = [
@@ -415,7 +445,7 @@ class VerdictMaker:
             "id": self._names.verdict(name),
             "case": case,
             **{key: facts.get(key) for key in ("input", "output", "alternative", "reference")},
-            "rubric": draft.rubric or None,
+            "rubric": draft.rubric or draft.dimension or None,
             "generator": facts.get("generator"),
             "threshold": facts.get("threshold"),
             "decision": "error" if facts.get("failed") and not jurors else facts.get("decision"),
@@ -423,6 +453,7 @@ class VerdictMaker:
             "jurors": jurors,
             "human": draft.human,
             "provenance": {"pointer": draft.row.place},
+            "meta": {"origin": facts["origin"]} if facts.get("origin") else None,
         }
         return values.without_nulls(body)
 
@@ -432,11 +463,14 @@ class VerdictMaker:
         if not repeats and seat in draft.places:
             before = draft.places[seat]
             again = f"{_quoted(vote.judge)} rates {_quoted(draft.item)} a second time"
-            text = f"{again}, first at {before}; number such rows in a column named repeat"
+            text = (
+                f"{again}, first at {before}; number such rows in a column named repeat, or name"
+                " the question in a column named dimension"
+            )
             raise CellError("", text)
         draft.places.setdefault(seat, row.place)
         order = likely_number(repeat)
-        ballot = self._ballots.make(vote, row.at)
+        ballot = self._ballots.make(vote, row.at, draft.dimension)
         draft.ballots.append((vote.judge, 0 if order is None else order, ballot))
 
     def _check(self, vote: Vote, row: TableRow) -> dict[str, Any]:
@@ -470,10 +504,13 @@ class VerdictMaker:
         if role == "reference":
             texts = isinstance(value, list) and all(isinstance(text, str) for text in value)
             return value if texts else values.text(value)
+        if role == "origin":
+            kept = {key: name(one) for key, one in value.items() if not blank(one)}
+            return {key: one for key, one in kept.items() if one}
         if role == "tags":
             return names(value)
         if role == "generator":
-            return {"model": value.strip()} if isinstance(value, str) else None
+            return {"model": found} if (found := name(value)) else None
         if role == "threshold":
             return self._threshold(value)
         if role == "decision":
@@ -523,17 +560,34 @@ def _quoted(name: str) -> str:
     return f'"{show_line(name, 60)}"'
 
 
-def read_rows(rows: Iterable[TableRow], entry_of: EntryOf, remarks: Remarks) -> Iterator[Read]:
-    """Yield each row, its key, and its entry or error. Skip rows without a jury."""
+EntriesOf: TypeAlias = Callable[[TableRow, Remarks], list[TableEntry]]
+"""Reads a row; returns nothing if the row has nothing to do with a jury.
+
+Raises:
+    CellError: the row cannot be read.
+"""
+
+
+class TableShape(Struct, frozen=True):
+    """How the rows of a table are read, and whether a judge may rate an item twice."""
+
+    entries: EntriesOf
+    repeats: bool = False
+
+
+def read_rows(rows: Iterable[TableRow], entries_of: EntriesOf, remarks: Remarks) -> Iterator[Read]:
+    """Yield each entry of each row with its key, or the row's error. Skip rows without a jury."""
     for row in rows:
-        wrong = CellError("", row.problem) if row.problem else None
-        try:
-            entry = entry_of(row, remarks)
-        except CellError as error:
-            yield row, ("", row.place), wrong or error
+        if row.problem:
+            yield row, ("", row.place), CellError("", row.problem)
             continue
-        if entry is not None:
-            yield row, entry.key, wrong or entry
+        try:
+            entries = entries_of(row, remarks)
+        except CellError as error:
+            yield row, ("", row.place), error
+            continue
+        for entry in entries:
+            yield row, entry.key, entry
 
 
 def verdicts(
@@ -552,14 +606,14 @@ def verdicts(
     left = dict(survey.rows)
     waiting = deque(left)
     drafts: dict[Key, Draft] = {}
-    for row, key, entry in read_rows(rows, shape.entry, remarks):
+    for row, key, entry in read_rows(rows, shape.entries, remarks):
         draft = drafts.get(key)
         if draft is None:
             draft = drafts[key] = Draft(row)
         if isinstance(entry, CellError):
             draft.wrong(row, entry)
         elif draft.problem is None:
-            maker.add(draft, row, entry, repeats=bool(shape.producer))
+            maker.add(draft, row, entry, repeats=shape.repeats)
         left[key] -= 1
         while waiting and waiting[0] in drafts and not left[waiting[0]]:
             yield _item(drafts.pop(waiting.popleft()), maker)

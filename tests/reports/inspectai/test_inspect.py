@@ -142,7 +142,7 @@ def test_words_and_scales_that_a_person_explains() -> None:
     (juror,) = _jurors({"own": 1}, models={"own": "v/m"})
     assert juror["model"] == "v/m"
     with pytest.raises(UsageError, match="--judge-columns means nothing"):
-        opened(log(sample()), judge_columns=("a",))
+        opened(log(sample()), judge_columns=("a",), format="inspect")
 
 
 def test_what_decides_nothing_is_counted_with_a_way_out() -> None:

@@ -181,7 +181,7 @@ def test_a_decision_in_a_table_is_the_panels() -> None:
 
 def test_a_forced_reader_says_itself_what_a_file_lacks() -> None:
     wide = "task,a,b\nx,1,0\n"
-    assert "has no column that names the items" in table_refusal(wide, format="table")
+    assert "has no column that names the judge" in table_refusal(wide, format="table")
     told = table_refusal(long(["a", "j", 1]), format="langfuse")
     assert "has not the columns of a Langfuse export" in told
     # a file that another reader would take is read by the one that is named

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.reports import ReadOptions
-from tests.reports.tablekit import check_damage, lines, long, refusal, scores, table
+from tests.reports.tablekit import check_damage, lines, long, scores, table
 
 # The header of the scores table's CSV export.
 COLUMNS = (
@@ -38,7 +38,9 @@ EXPORT = long(*ROWS, columns=COLUMNS)
 
 
 def test_the_scores_of_a_trace_are_one_jury() -> None:
-    report, (first, second) = table(EXPORT)
+    report, (first, second, question) = table(EXPORT)
+    assert (question["id"], question["case"]["dimension"]) == ("t1 / tone", "tone")
+    assert question["jurors"] == [{"id": "tone", "label": "correct", "pass": True, "at": TIME}]
     assert (report.format, report.header["producer"]["name"]) == ("langfuse", "langfuse")
     assert first == {
         "id": "t1",
@@ -46,7 +48,6 @@ def test_the_scores_of_a_trace_are_one_jury() -> None:
         "jurors": [
             {"id": "helpful", "score": 0.8, "reason": "fine", "at": TIME},
             {"id": "helpful#2", "score": 0.6, "at": TIME},
-            {"id": "tone", "label": "correct", "pass": True, "at": TIME},
             {"id": "safe", "score": 1, "pass": True, "at": TIME},
             {"id": "length", "raw_score": 120, "at": TIME},
         ],
@@ -59,7 +60,7 @@ def test_the_scores_of_a_trace_are_one_jury() -> None:
 def test_what_was_not_read_is_said() -> None:
     notes = "\n".join(table(EXPORT)[0].notes)
     assert "columns not read: id, metadata, userId, environment" in notes
-    assert "a row of the type TEXT, which is no score, is not read (1x)" in notes
+    assert "a row of the type TEXT or CORRECTION, which is no score, is not read (1x)" in notes
     assert "--scale LOW..HIGH (1x, from 120 to 120)" in notes
 
 
@@ -75,7 +76,9 @@ def test_what_a_score_belongs_to() -> None:
     rows = [row("EVAL", "a", "NUMERIC", 1, trace="", session="s1")]
     assert table(long(*rows, columns=COLUMNS))[1][0]["id"] == "s1"
     rows += [row("EVAL", "a", "NUMERIC", 1, trace="")]
-    assert "line 3: names neither a trace" in refusal(long(*rows, columns=COLUMNS))
+    report, bodies = table(long(*rows, columns=COLUMNS))
+    assert [body["id"] for body in bodies] == ["s1", "row 2"]
+    assert "a row without an id is named by its number (1x)" in report.notes
 
 
 BUCKET = {

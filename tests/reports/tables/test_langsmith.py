@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from reviewdesk.reports import ReadOptions
-from tests.reports.tablekit import check_damage, lines, refusal, scores, table
+from tests.reports.tablekit import check_damage, lines, scores, table
 
 TIME = "2024-05-05T23:23:11.077838Z"
 
@@ -39,14 +39,15 @@ EXPERIMENT = (
 
 
 def test_the_feedback_of_a_run_is_one_jury() -> None:
-    report, (first, second) = table(RUNS)
+    report, (first, question, second) = table(RUNS)
+    tone = {"id": "tone", "label": "polite", "pass": None, "at": TIME}
+    assert (question["case"]["dimension"], question["jurors"]) == ("tone", [tone])
     assert report.format == "langsmith"
     assert first == {
         "id": "r1",
         "case": {"test": "r1"},
         "jurors": [
             {"id": "correct", "score": 0.9, "reason": "because", "at": TIME},
-            {"id": "tone", "label": "polite", "pass": None, "at": TIME},
             {"id": "safe", "pass": True, "at": TIME},
         ],
         "human": {"label": "fail", "by": "bo", "note": "no", "at": TIME},
@@ -58,6 +59,9 @@ def test_the_feedback_of_a_run_is_one_jury() -> None:
 
 def test_an_experiment_has_a_verdict_a_run() -> None:
     report, bodies = table(EXPERIMENT)
+    question = bodies.pop(1)
+    assert question["case"] == {"test": "e1", "dimension": "tone"}
+    assert question["jurors"] == [{"id": "tone", "label": "good", "pass": None}]
     assert report.format == "langsmith"
     assert "cannot be told from the evaluators'" in report.notes[0]
     assert bodies == [
@@ -67,10 +71,7 @@ def test_an_experiment_has_a_verdict_a_run() -> None:
             "input": "q",
             "output": "a",
             "reference": "ra",
-            "jurors": [
-                {"id": "correct", "score": 0.9},
-                {"id": "tone", "label": "good", "pass": None},
-            ],
+            "jurors": [{"id": "correct", "score": 0.9}],
             "provenance": {"pointer": "line 2"},
         },
         {
@@ -101,8 +102,8 @@ def test_json_rows_of_an_experiment() -> None:
     assert body["jurors"] == [{"id": "ok", "pass": True}, {"id": "n", "raw_score": 3}]
 
 
-def test_a_row_without_an_id_is_refused() -> None:
-    assert "line 2: names neither a run nor an example" in refusal(COLUMNS + "q,a,,,ra,1,,1,,\n")
+def test_a_row_without_an_id_is_named_by_its_number() -> None:
+    assert table(COLUMNS + "q,a,,,ra,1,,1,,\n")[1][0]["id"] == "row 1"
 
 
 def test_damage_is_a_report_or_one_line() -> None:

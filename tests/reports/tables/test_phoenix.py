@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.reports import ReadOptions
-from tests.reports.tablekit import check_damage, lines, long, refusal, scores, table
+from tests.reports.tablekit import check_damage, lines, long, scores, table
 
 
 def note(name: str, kind: str, label: Any, score: Any, **more: Any) -> dict[str, Any]:
@@ -29,7 +29,6 @@ NOTES = (
 JURY = [
     {"id": "correctness", "score": 1.0, "label": "correct", "pass": True, "reason": "fits"},
     {"id": "correctness#2", "score": 0.0, "label": "incorrect", "pass": False},
-    {"id": "relevance", "score": 0.4},
 ]
 FLAT = (
     "span_id,id,annotation_name,annotator_kind,identifier,result.label,result.score,"
@@ -42,13 +41,16 @@ FLAT = (
     [json.dumps({"data": NOTES, "next_cursor": None}), json.dumps(NOTES), lines(*NOTES)],
 )
 def test_the_annotations_of_a_span_are_one_jury(text: str) -> None:
-    report, (first, second) = table(text)
+    report, (first, other, checked, second) = table(text)
     assert report.format == "phoenix"
+    assert (other["case"]["dimension"], scores(other)) == ("relevance", {"relevance": 0.4})
+    check = {"name": "too long", "pass": False, "reason": "900 words"}
+    assert (checked["id"], checked["checks"]) == ("s1", [check])
     first.pop("provenance")
     assert first == {
-        "id": "s1",
-        "case": {"test": "s1"},
-        "checks": [{"name": "too long", "pass": False, "reason": "900 words"}],
+        "id": "s1 / correctness",
+        "case": {"test": "s1", "dimension": "correctness"},
+        "rubric": "correctness",
         "jurors": JURY,
         "human": {"label": "fail", "by": "bo", "note": "no"},
     }
@@ -63,7 +65,7 @@ def test_a_dataframe_as_csv_says_the_same() -> None:
         + ["" if value is None else value for value in row["result"].values()]
         for row in NOTES
     ]
-    report, (first, _) = table(long(*rows, columns=FLAT))
+    report, (first, *_) = table(long(*rows, columns=FLAT))
     assert (report.format, first["jurors"]) == ("phoenix", JURY)
     assert first["human"]["by"] == "bo"
 
@@ -72,7 +74,7 @@ def test_a_table_of_one_evaluation() -> None:
     report, (first, second) = table(
         "context.span_id,label,score,explanation\na,correct,1,good\nb,unsure,0.5,\n"
     )
-    assert report.notes[0] == 'the evaluation has no name in this file and is called "evaluation"'
+    assert report.format == "phoenix"
     assert first["jurors"] == [
         {"id": "evaluation", "score": 1, "label": "correct", "pass": True, "reason": "good"}
     ]
@@ -84,8 +86,8 @@ def test_documents_of_a_span_are_items_of_their_own() -> None:
     assert [body["id"] for body in table(text)[1]] == ["s/0", "s/1"]
 
 
-def test_a_row_without_a_span_is_refused() -> None:
-    assert "$[0]: names neither a span" in refusal(json.dumps([{**NOTES[0], "span_id": None}]))
+def test_a_row_without_a_span_is_named_by_its_number() -> None:
+    assert table(json.dumps([{**NOTES[0], "span_id": None}]))[1][0]["id"] == "row 1"
 
 
 def test_damage_is_a_report_or_one_line() -> None:

@@ -281,9 +281,9 @@ def test_long_names_are_cut_and_told_apart() -> None:
     assert bodies[0]["jurors"][0]["id"] == "y" * 190
 
 
-def test_what_means_nothing_to_a_table_is_a_usage_error() -> None:
+def test_an_option_that_means_nothing_to_a_format_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="--judge-columns means nothing"):
-        table('[{"jurors": [{"score": 1}]}]', judge_columns=("a",))
+        table('[{"jurors": [{"score": 1}]}]', judge_columns=("a",), format="mcptest")
 
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0"), min_size=1).filter(

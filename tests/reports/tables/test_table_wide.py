@@ -33,11 +33,16 @@ def test_each_named_column_is_a_judge() -> None:
 def test_without_the_option_the_line_says_which_columns_to_name() -> None:
     line = refusal(WIDE)
     assert "has no column that names the judge (its columns: item, text, a, b, human)" in line
-    assert line.endswith("scores each: --judge-columns a,b")
+    assert line.endswith("reviewdesk open t.csv --judge-columns a,b")
 
 
 def test_a_name_with_a_blank_is_quoted_in_the_hint() -> None:
-    assert refusal("item,judge a\nx,1\n").endswith("--judge-columns 'judge a'")
+    assert refusal("item,by a\nx,1\n").endswith("--judge-columns 'by a'")
+
+
+def test_columns_that_say_judge_need_no_option() -> None:
+    (body,) = verdicts("item,judge 1,judge 2\nx,1,0\n")
+    assert scores(body) == {"judge 1": 1, "judge 2": 0}
 
 
 def test_json_rows_may_be_wide() -> None:
@@ -101,7 +106,6 @@ def test_repeated_items_need_a_column_that_tells_them_apart() -> None:
     [
         (WIDE, ("a", "c"), 'has no column "c" (its columns: item, text, a, b, human)'),
         ("item,judge,a\nx,j,1\n", ("a",), 'has a column "judge" with a judge in each row'),
-        ("thing,a\nx,1\n", ("a",), "is no report"),
         ("item,a,a\nx,1,2\n", ("a",), 'has the column "a" twice'),
     ],
 )

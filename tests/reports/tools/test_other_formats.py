@@ -111,11 +111,11 @@ def test_a_model_of_the_files_own_stands() -> None:
 
 
 def test_scores_of_different_names_are_told_to_be_one_panel() -> None:
-    scores = {"Factuality": 1, "Humor": 0}
+    scores = {"ann": 1, "ben": 0}
     report, (body,) = opened([{"id": "r", "input": "q", "output": "a", "scores": scores}])
     assert report.format == "braintrust"
-    assert [one["id"] for one in body["jurors"]] == ["Factuality", "Humor"]
-    told = "read as one panel: Factuality, Humor; where these are different questions, export"
+    assert [one["id"] for one in body["jurors"]] == ["ann", "ben"]
+    told = "read as one panel: ann, ben; where these are different questions, export"
     assert any(note.startswith(told) for note in report.notes)
 
 

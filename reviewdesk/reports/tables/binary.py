@@ -1,0 +1,149 @@
+"""Read tables that are no text: Parquet and Feather through pyarrow, workbooks through openpyxl."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from importlib import import_module
+from typing import Any, BinaryIO
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import InputFileError
+from reviewdesk.reports.bytes.strict_json import Fail
+
+KINDS = ("parquet", "feather", "xlsx")
+_NAMES = {"parquet": "a Parquet file", "feather": "a Feather file", "xlsx": "an Excel workbook"}
+_EXTRAS = {"parquet": "parquet", "feather": "parquet", "xlsx": "xlsx"}
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather"}
+_WORKBOOK = "xl/workbook.xml"
+_SHEETS = {"content.xml": "an OpenDocument file", "index/document.iwa": "a Numbers document"}
+_MOST_BYTES = 1 << 31
+"""A workbook that unpacks to more is not read."""
+_BATCH = 1000
+
+
+def kind_of(head: bytes, stream: BinaryIO, fail: Fail) -> str:
+    """Return the kind of binary table that a file is, or an empty text.
+
+    Raises:
+        InputFileError: it is a spreadsheet of a kind that is not read.
+    """
+    for magic, kind in _MAGIC.items():
+        if head.startswith(magic):
+            return kind
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        raise fail("", "is an Excel workbook of before 2007", "Save the sheet as CSV UTF-8.")
+    if not head.startswith(b"PK"):
+        return ""
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            members = {one.filename.lower(): one.file_size for one in archive.infolist()}
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return ""
+    for name, what in _SHEETS.items():
+        if name in members:
+            raise fail("", f"is {what}", "Save the sheet as CSV UTF-8, or as .xlsx.")
+    if _WORKBOOK in members and sum(members.values()) > _MOST_BYTES:
+        raise fail("", "is an Excel workbook that unpacks to over 2 GiB", "Save it as CSV UTF-8.")
+    return "xlsx" if _WORKBOOK in members else ""
+
+
+def columns(kind: str, stream: BinaryIO, fail: Fail) -> tuple[str, ...]:
+    """Return the names of the columns."""
+    if kind == "xlsx":
+        return next(_sheet(stream, fail))[1]
+    return tuple(_arrow(kind, stream, fail)[0])
+
+
+def rows(kind: str, stream: BinaryIO, fail: Fail) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and the cells of each row, a few hundred in memory at a time."""
+    if kind == "xlsx":
+        records = _sheet(stream, fail)
+        _, names = next(records)
+        for number, cells in records:
+            if any(cell is not None for cell in cells):
+                yield f"row {number}", dict(zip(names, map(_plain, cells), strict=False))
+        return
+    number = 0
+    try:
+        for batch in _arrow(kind, stream, fail)[1]:
+            for cells in batch.to_pylist():
+                number += 1
+                yield f"row {number}", {name: _plain(cell) for name, cell in cells.items()}
+    except (OSError, ValueError, ArithmeticError) as error:
+        raise _damaged(kind, error, fail) from error
+
+
+def _library(kind: str, module: str, fail: Fail) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        hint = f"pip install 'reviewdesk[{_EXTRAS[kind]}]', or save the table as CSV UTF-8."
+        raise fail("", f"is {_NAMES[kind]}, which an extra reads", hint) from error
+
+
+def _arrow(kind: str, stream: BinaryIO, fail: Fail) -> tuple[list[str], Iterator[Any]]:
+    """Return the names of the columns, and the batches of rows."""
+    module = "pyarrow.parquet" if kind == "parquet" else "pyarrow"
+    library = _library(kind, module, fail)
+    try:
+        if kind == "parquet":
+            file = library.ParquetFile(stream)
+            return file.schema_arrow.names, file.iter_batches(batch_size=_BATCH)
+        reader = library.ipc.open_file(stream)
+    except (OSError, ValueError, ArithmeticError) as error:
+        raise _damaged(kind, error, fail) from error
+    parts = (
+        batch.slice(start, _BATCH)
+        for batch in map(reader.get_batch, range(reader.num_record_batches))
+        for start in range(0, batch.num_rows, _BATCH)
+    )
+    return reader.schema.names, parts
+
+
+def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Yield the names of the columns, then the cells of each row, of the first sheet with rows."""
+    library = _library("xlsx", "openpyxl", fail)
+    try:
+        book = library.load_workbook(stream, read_only=True, data_only=True)
+        for sheet in book.worksheets:
+            found = enumerate(sheet.iter_rows(values_only=True), 1)
+            header = next((one for one in found if any(cell is not None for cell in one[1])), None)
+            if header is not None:
+                names = tuple("" if cell is None else str(cell).strip() for cell in header[1])
+                yield header[0], names
+                yield from found
+                return
+    except InputFileError:
+        raise
+    except Exception as error:
+        raise _damaged("xlsx", error, fail) from error
+    raise fail("", "is an Excel workbook without a row", "Save the sheet that holds the table.")
+
+
+def _damaged(kind: str, error: Exception, fail: Fail) -> InputFileError:
+    why = show_line(str(error).split("\n", 1)[0], 80)
+    hint = "Write it again, or save it as CSV UTF-8."
+    return fail("", f"is {_NAMES[kind]} that cannot be read ({why})", hint)
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell as JSON would hold it. Numbers that are not finite become texts."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Decimal):
+        return _plain(float(value))
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value

@@ -1,0 +1,533 @@
+"""What one row of a table says, read by a map: facts on an item, ballots, and a person's label.
+
+A map holds paths. ``a.b`` is a column of that name, or ``b`` in the object or the JSON text ``a``.
+``a|b`` is the first of two that is filled, ``=text`` is the text itself, ``a.*`` gathers the cells
+that begin so, and ``^.a`` is a cell of the row from inside an element of ``each``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from msgspec import Struct, convert, field
+from msgspec.structs import fields
+
+from reviewdesk.domain.verdict import folded
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.ballots import unread_keys
+from reviewdesk.reports.mapping.foreign import Remarks
+from reviewdesk.reports.tables.cells import (
+    CellError,
+    blank,
+    is_criterion,
+    name,
+    parsed,
+    with_decimal_point,
+)
+from reviewdesk.reports.tables.rows import TableRow
+from reviewdesk.reports.wording import must_be
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+Words: TypeAlias = str | list[str]
+
+
+class Rule(Struct, frozen=True, forbid_unknown_fields=True, rename=lambda name: name.rstrip("_")):
+    """Where the ballots of a row are. Of the rules for one place, the first that fits counts.
+
+    The place is the row itself, each element of the list or object ``each``, or each of
+    ``columns``, in whose paths ``*`` stands for what the name has at the ``*``.
+    """
+
+    each: str = ""
+    columns: Words = ""
+    except_: Words = ""
+    """Names that are no judges, among those of ``columns``."""
+    where: dict[str, Words] = {}
+    """The words that paths must hold; ``!=path`` is a word that differs from another cell's."""
+    as_: str = "ballot"
+    """``ballot``, ``check``, ``person`` for a label, or ``nothing`` for what is no ballot."""
+    note: str = ""
+    judge: str = ""
+    score: str = ""
+    pass_: str = ""
+    label: str = ""
+    reason: str = ""
+    error: str = ""
+    failed: str = ""
+    """A cell that is true if the judge failed."""
+    status: str = ""
+    dimension: str = ""
+    model: str = ""
+    vendor: str = ""
+    confidence: str = ""
+    weight: str = ""
+    epoch: str = ""
+    by: str = ""
+    at: str = ""
+    latency_ms: str = ""
+    cost_usd: str = ""
+    tokens_in: str = ""
+    tokens_out: str = ""
+
+
+class TableMap(Rule, frozen=True, forbid_unknown_fields=True, rename=lambda name: name.rstrip("_")):
+    """How one kind of table is read. The paths for ballots here hold for every rule."""
+
+    name: str = ""
+    what: str = ""
+    origin: dict[str, str] = {}
+    """Ids of the tool that are kept, by name."""
+    signature: list[str] = []
+    """Columns by which the kind is recognised."""
+    rows: str = ""
+    """The key of the list of rows, for a document with several lists."""
+    item: Words = ""
+    """Paths to try for the item's id; ``a + b`` joins the ids that are filled."""
+    title: str = ""
+    test: str = ""
+    suite: str = ""
+    tags: str = ""
+    threshold: str = ""
+    decision: str = ""
+    input: str = ""
+    output: str = ""
+    alternative: str = ""
+    reference: str = ""
+    generator: str = ""
+    row_error: str = ""
+    """Why the response itself is missing."""
+    rubric: str = ""
+    human: str = ""
+    human_by: str = ""
+    human_at: str = ""
+    words: dict[str, list[str]] = {}
+    """Under ``pass`` and ``fail``, the words that mean so in this kind of table."""
+    scale: list[float] | None = None
+    notes: list[str] = []
+    ballots: list[dict[str, Any]] = []
+
+
+_FACTS = (
+    "test", "suite", "tags", "threshold", "decision", "input", "output", "alternative", "reference",
+    "generator",
+)  # fmt: skip
+_CELLS = {
+    one.encode_name: one.encode_name
+    for one in fields(Rule)
+    if one.name not in {"each", "columns", "except_", "where", "as_", "note", "judge", "score",
+                        "failed", "dimension", "by"}
+} | {"epoch": "repeat"}  # fmt: skip
+_PATHS = ("judge", "score", "failed", "dimension", "by", *_CELLS)
+
+
+class Vote(Struct, frozen=True):
+    """One judge's ballot, as the cells of a row hold it."""
+
+    judge: str
+    score: Any = None
+    column: str = "score"
+    """The column of the score, for error messages."""
+    cells: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    """Other cells by role, such as ``reason``. An empty ``pass`` means no vote."""
+    words: bool = False
+    """Whether the score may be any word, because no other cell can hold a label."""
+    unread: tuple[str, ...] = ()
+    """Columns that may hold the answer, if the usual columns for an answer are empty."""
+    check: bool = False
+    """Whether this is a program's check rather than a juror's ballot."""
+
+
+class Human(Struct, frozen=True):
+    """A person's label in a row. The first of ``words`` that is a label counts."""
+
+    words: tuple[Any, ...]
+    by: Any = None
+    at: Any = None
+    note: Any = None
+
+
+class TableEntry(Struct, frozen=True):
+    """Facts on an item under one rubric, with ballots, checks and a human label from one row."""
+
+    item: str
+    rubric: str = ""
+    dimension: str = ""
+    name: str = ""
+    """The item's name on the desk, if ``item`` is an id that only groups the rows."""
+    facts: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    votes: tuple[Vote, ...] = ()
+    human: Human | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The key of the verdict: rows with the same key form one verdict."""
+        return self.item, self.dimension or self.rubric
+
+
+Reader: TypeAlias = Callable[[Mapping[str, Any]], Any]
+
+
+def reader(path: str, columns: Sequence[str] = ()) -> Reader:
+    """Return a function that reads the first filled cell of a path from a row."""
+    if path in columns:
+        return _one_reader(path, columns)
+    readers = [_one_reader(one, columns) for one in path.split("|") if one]
+    if len(readers) == 1:
+        return readers[0]
+
+    def first(cells: Mapping[str, Any]) -> Any:
+        found = (read(cells) for read in readers)
+        return next((value for value in found if not blank(value)), None)
+
+    return first
+
+
+def _one_reader(path: str, columns: Sequence[str]) -> Reader:
+    if path in columns:
+        # A name with a point may also be that of a key inside an object.
+        return (lambda cells: _at(cells, path)) if "." in path else (lambda cells: cells.get(path))
+    if path.startswith("="):
+        return lambda _cells: path[1:]
+    if path.endswith(".*"):
+        return lambda cells: _gathered(cells, path[:-2], columns)
+    return lambda cells: _at(cells, path)
+
+
+def _at(held: Any, path: str) -> Any:
+    """Return what is at a path in an object, a list or a JSON text; None if nothing is there."""
+    held = parsed(held)
+    if isinstance(held, list):
+        step, _, rest = path.partition(".")
+        if not step.lstrip("-").isdecimal() or not -len(held) <= int(step) < len(held):
+            return None
+        return _at(held[int(step)], rest) if rest else held[int(step)]
+    if not isinstance(held, Mapping):
+        return None
+    if not blank(value := held.get(path)):
+        return value
+    end = path.find(".")
+    while end > 0:
+        if (inner := held.get(path[:end])) is not None:
+            return _at(inner, path[end + 1 :])
+        end = path.find(".", end + 1)
+    return None
+
+
+def _gathered(cells: Mapping[str, Any], stem: str, columns: Sequence[str]) -> Any:
+    """Return the one cell whose column begins with a stem, several as an object, or None."""
+    found = cells.get(stem)
+    if not isinstance(found, dict):
+        start = f"{stem}."
+        found = {key[len(start) :]: cells.get(key) for key in columns if key.startswith(start)}
+    filled = {key: one for key, one in found.items() if not blank(one)}
+    return next(iter(filled.values())) if len(filled) == 1 else filled or None
+
+
+class _Place(Struct, frozen=True):
+    """A rule with its paths read, for one place of a row."""
+
+    rule: Rule
+    conditions: tuple[tuple[Reader, frozenset[str], tuple[Reader, ...]], ...]
+    read: Mapping[str, Reader]
+    cells: tuple[tuple[str, Reader], ...]
+    column: str
+    """The column of the score, for error messages."""
+    asked: Mapping[str, str]
+    """The columns of votes and labels, by their role."""
+    why: str
+    """The column of the reason, which a ballot without an answer does not have."""
+
+    def fits(self, cells: Mapping[str, Any]) -> bool:
+        """Return True if the conditions of the rule hold for a row or an element."""
+        for read, words, others in self.conditions:
+            value = read(cells)
+            word = "" if blank(value) else folded(str(value))
+            differs = any(word and word != folded(str(other(cells) or word)) for other in others)
+            if word not in words and not differs:
+                return False
+        return True
+
+    def get(self, path: str, cells: Mapping[str, Any]) -> Any:
+        """Return what a path of the rule holds; a blank cell is None."""
+        read = self.read.get(path)
+        value = read(cells) if read else None
+        return None if blank(value) else value
+
+
+def _place(raw: Mapping[str, Any], columns: Sequence[str], star: str | None = None) -> _Place:
+    """Return a rule for the row, an element, or the column that has ``star`` at the ``*``."""
+    rule = convert(raw, Rule)
+    named = {path: raw[path] for path in _PATHS if raw.get(path)}
+    if star is not None:
+        named.setdefault("score", "*")
+        named.setdefault("judge", "=*")
+        named = {path: text.replace("*", star) for path, text in named.items()}
+    within = () if rule.each else columns
+    read = {path: reader(text, within) for path, text in named.items()}
+    conditions = []
+    for path, words in rule.where.items():
+        listed = [words] if isinstance(words, str) else words
+        others = tuple(reader(word[2:], within) for word in listed if word.startswith("!="))
+        conditions.append((reader(path, within), frozenset(map(folded, listed)), others))
+    cells = tuple((role, read[path]) for path, role in _CELLS.items() if path in read)
+    held = {path: _first_of(text, within) for path, text in named.items()}
+    asked: dict[str, str] = {path: held[path] for path in ("pass", "label") if path in held}
+    column = held.get("score") or next(iter(asked.values()), "score")
+    return _Place(rule, tuple(conditions), read, cells, column, asked, held.get("reason", ""))
+
+
+def _first_of(path: str, columns: Sequence[str]) -> str:
+    """Return the column of a path that is there, else its first one."""
+    alternatives = [path] if path in columns else path.split("|")
+    return next((one for one in alternatives if one in columns), alternatives[0])
+
+
+class MapReader:
+    """Reads the rows of one table by a map.
+
+    ``used`` are the columns that the map reads. ``comma`` says that numbers have a decimal comma.
+    """
+
+    def __init__(
+        self,
+        made: TableMap,
+        columns: tuple[str, ...],
+        *,
+        comma: bool = False,
+        criteria: frozenset[str] = frozenset(),
+        judges: frozenset[str] = frozenset(),
+    ) -> None:
+        """Resolve the paths. ``criteria`` and ``judges`` are names that a person said to be so."""
+        self._map = made
+        self._columns = columns
+        self._comma = comma
+        self._criteria = criteria
+        self._judges = judges
+        self.used: set[str] = set()
+        items = [made.item] if isinstance(made.item, str) else made.item
+        self._items = [
+            [self._reader(one.strip()) for one in self._split(path, " + ")]
+            for path in items
+            if path
+        ]
+        self._row = {
+            path: self._reader(text)
+            for path in (*_FACTS, "title", "row_error", "rubric", "human", "human_by", "human_at")
+            if (text := getattr(made, path))
+        }
+        self._origin = {name: self._reader(path) for name, path in made.origin.items()}
+        self._skips: list[_Place] = []
+        self._groups: list[tuple[str, list[_Place]]] = []
+        for raw in self._rules():
+            self._add(raw)
+
+    def _rules(self) -> list[dict[str, Any]]:
+        of_rule = {one.name: one.encode_name for one in fields(Rule)}
+        shared = {
+            key: value for name, key in of_rule.items() if (value := getattr(self._map, name))
+        }
+        return [shared | one for one in self._map.ballots] or [shared]
+
+    def _split(self, path: str, mark: str) -> list[str]:
+        return [path] if path in self._columns else path.split(mark)
+
+    def _reader(self, path: str) -> Reader:
+        self._use(path)
+        return reader(path, self._columns)
+
+    def _use(self, path: str) -> None:
+        for one in self._split(path, "|"):
+            gathers = one.endswith(".*") and one not in self._columns
+            self.used.update(
+                (one[:-2], *(name for name in self._columns if name.startswith(one[:-1])))
+                if gathers
+                else (one,)
+            )
+
+    def _add(self, raw: dict[str, Any]) -> None:
+        rule = convert(raw, Rule)
+        if rule.columns:
+            pattern = rule.columns if isinstance(rule.columns, str) else "*"
+            raw = {"score": pattern, **raw}
+            for star in self._stars(rule.columns, rule.except_):
+                self._groups.append(("", [_place(raw, self._columns, star)]))
+                self._use_all(raw, star)
+            return
+        place = _place(raw, self._columns)
+        if rule.each:
+            start = f"{rule.each}."
+            self.used.update((rule.each, *(key for key in self._columns if key.startswith(start))))
+        else:
+            self._use_all(raw)
+        if rule.as_ == "nothing" and not rule.each:
+            self._skips.append(place)
+            return
+        for each, places in self._groups:
+            if each == rule.each and not places[0].rule.columns:
+                places.append(place)
+                return
+        self._groups.append((rule.each, [place]))
+
+    def _use_all(self, raw: Mapping[str, Any], star: str = "*") -> None:
+        where: Mapping[str, Words] = raw.get("where", {})
+        words = [
+            word for one in where.values() for word in ([one] if isinstance(one, str) else one)
+        ]
+        compared = [word[2:] for word in words if word.startswith("!=")]
+        for path in (*(raw.get(path, "") for path in _PATHS), *where, *compared):
+            self._use(path.replace("*", star))
+
+    def _stars(self, columns: Words, without: Words) -> list[str]:
+        left_out = {without} if isinstance(without, str) else set(without)
+        if isinstance(columns, list):
+            return columns
+        start, _, end = columns.partition("*")
+        found = (
+            name[len(start) : len(name) - len(end)]
+            for name in dict.fromkeys(self._columns)
+            if name.startswith(start) and name.endswith(end) and len(name) > len(start) + len(end)
+        )
+        return [star for star in found if star not in left_out]
+
+    def entries(self, row: TableRow, remarks: Remarks) -> list[TableEntry]:
+        """Return what a row says: an entry for each rubric; none if the row holds no ballots.
+
+        Raises:
+            CellError: the row cannot be read.
+        """
+        cells = row.cells
+        for place in self._skips:
+            if place.fits(cells):
+                remarks.count(place.rule.note)
+                return []
+        facts = {role: read(cells) for role, read in self._row.items()}
+        rubric = "" if blank(facts.get("rubric")) else (values.text(facts["rubric"]) or "").strip()
+        votes: dict[str, list[Vote]] = {}
+        human = self._human(facts)
+        for each, places in self._groups:
+            for scope, column in self._scopes(cells, each):
+                rule = next((one for one in places if one.fits(scope)), None)
+                if rule is None or rule.rule.as_ == "nothing":
+                    continue
+                if rule.rule.as_ == "person":
+                    human = human or _person(rule, scope)
+                    votes.setdefault(self._dimension(rule, scope), [])
+                elif vote := self._vote(rule, scope, column, labelled=human is not None):
+                    votes.setdefault(self._dimension(rule, scope), []).append(vote)
+        item = self._item(row, remarks)
+        title = facts.get("title")
+        told = {role: facts[role] for role in _FACTS if role in facts}
+        told["failed"] = facts.get("row_error")
+        told["origin"] = {key: read(cells) for key, read in self._origin.items()}
+        alone = len(votes) < 2
+        return [
+            TableEntry(
+                item,
+                rubric,
+                dimension,
+                "" if blank(title) else name(title),
+                told,
+                tuple(ballots),
+                human if alone else None,
+            )
+            for dimension, ballots in (votes or {"": []}).items()
+        ]
+
+    def _item(self, row: TableRow, remarks: Remarks) -> str:
+        for parts in self._items:
+            ids = [name(value) for read in parts if not blank(value := read(row.cells))]
+            if joined := "/".join(filter(None, ids)):
+                return joined
+        if not self._items:
+            return str(row.number)
+        remarks.count("a row without an id is named by its number")
+        return f"row {row.number}"
+
+    def _human(self, facts: Mapping[str, Any]) -> Human | None:
+        if blank(word := facts.get("human")):
+            return None
+        return Human((word,), facts.get("human_by"), facts.get("human_at"))
+
+    def _scopes(
+        self, cells: Mapping[str, Any], each: str
+    ) -> Iterator[tuple[Mapping[str, Any], str]]:
+        """Yield the row, or the elements inside it, each with its path for error messages."""
+        if not each:
+            yield cells, ""
+            return
+        held = parsed(_at(cells, each))
+        if blank(held):
+            start = f"{each}."
+            held = {
+                key[len(start) :]: cells.get(key)
+                for key in self._columns
+                if key.startswith(start) and not blank(cells.get(key))
+            }
+        if not isinstance(held, dict | list):
+            kind = "an object in JSON" if isinstance(held, str) else "an object"
+            raise CellError(each, must_be(kind, held))
+        listed = held.items() if isinstance(held, dict) else enumerate(held)
+        for key, one in listed:
+            inner = one if isinstance(one, dict) else {}
+            yield {"@key": key, "@value": one, "^": cells, **inner}, f"{each}.{key}"
+
+    def _vote(
+        self, place: _Place, scope: Mapping[str, Any], column: str, *, labelled: bool
+    ) -> Vote | None:
+        """Return the ballot in a row or an element, or None if there is none."""
+        score = place.get("score", scope)
+        held = {role: one for role, read in place.cells if not blank(one := read(scope))}
+        reason = held.get("reason")
+        answers = (score, held.get("pass"), held.get("label"), held.get("error"))
+        silent = all(map(blank, answers)) and not place.get("failed", scope)
+        judge = name(place.get("judge", scope))
+        listed = bool(place.rule.columns)
+        if silent and (self._map.name if listed else labelled and not judge):
+            return None
+        if not self._map.name:
+            # An empty cell of a plain table says that there is no vote, an absent column nothing.
+            for role, column_name in place.asked.items():
+                if column_name in scope:
+                    held.setdefault(role, None)
+        if self._comma:
+            score = with_decimal_point(score)
+        failed = place.get("failed", scope)
+        if failed and folded(str(failed)) not in {"false", "0", "no"}:
+            held["error"] = reason if isinstance(reason, str) and reason.strip() else True
+            score = None
+        shown = place.column if not column else f"{column}.{place.column}"
+        if column and place.column == "@value":
+            shown = column
+        unread: tuple[str, ...] = ()
+        if silent and not self._map.name and not listed:
+            answering = [place.column, *place.asked.values()]
+            unread = tuple(unread_keys(scope, answering, self.used - {place.why}))
+        return Vote(
+            judge or "unnamed",
+            score,
+            shown,
+            held,
+            words=bool(self._map.name),
+            unread=unread,
+            check=place.rule.as_ == "check",
+        )
+
+    def _dimension(self, place: _Place, scope: Mapping[str, Any]) -> str:
+        """Return the question that a ballot answers, if the judges answer different ones."""
+        judge = name(place.get("judge", scope))
+        stated = name(place.get("dimension", scope))
+        if stated or place.rule.as_ == "check" or judge in self._judges:
+            return stated
+        known = bool(self._map.name) and is_criterion(judge)
+        return judge if known or judge in self._criteria else ""
+
+
+def _person(place: _Place, scope: Mapping[str, Any]) -> Human | None:
+    words = tuple(place.get(path, scope) for path in ("label", "pass", "score"))
+    if all(word is None for word in words):
+        return None
+    by, at, note = (place.get(path, scope) for path in ("by", "at", "reason"))
+    return Human(words, by, at, note)

@@ -1,0 +1,204 @@
+"""The shapes in which people keep tables: one reader of rows for all of them."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from tests.reports.tablekit import lines, refusal, scores, table, verdicts
+
+ROWS = [
+    {"item": item, "judge": judge, "score": score, "reason": f"{judge} says"}
+    for item, marks in (("q0", (1, 1, 0)), ("q1", (0, 0, 0)))
+    for judge, score in zip(("gpt", "claude", "gemini"), marks, strict=True)
+]
+JURIES = ({"gpt": 1, "claude": 1, "gemini": 0}, {"gpt": 0, "claude": 0, "gemini": 0})
+EXPECTED = [*zip(("q0", "q1"), JURIES, strict=True)]
+COLUMNS = list(ROWS[0])
+
+
+def _columns() -> dict[str, Any]:
+    return {name: {str(n): row[name] for n, row in enumerate(ROWS)} for name in COLUMNS}
+
+
+SHAPES: dict[str, str] = {
+    "lines": lines(*ROWS),
+    "records": json.dumps(ROWS),
+    "columns": json.dumps(_columns()),
+    "index": json.dumps({str(n): row for n, row in enumerate(ROWS)}),
+    "split": json.dumps(
+        {"columns": COLUMNS, "index": [*range(6)], "data": [[*row.values()] for row in ROWS]}
+    ),
+    "table": json.dumps(
+        {
+            "schema": {"fields": [{"name": "index"}], "primaryKey": ["index"]},
+            "data": [{"index": n, **row} for n, row in enumerate(ROWS)],
+        }
+    ),
+    **{key: json.dumps({key: ROWS, "n": 6}) for key in ("rows", "results", "data", "items")},
+    **{
+        mark: "\n".join(mark.join(map(str, line)) for line in (COLUMNS, *map(dict.values, ROWS)))
+        for mark in (",", ";", "\t", "|")
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_says_the_same(shape: str) -> None:
+    report, bodies = table(SHAPES[shape])
+    assert report.format == "table"
+    assert [(body["id"], scores(body)) for body in bodies] == EXPECTED
+    assert bodies[0]["jurors"][0]["reason"] == "gpt says"
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather", "xlsx"])
+def test_binary_tables_say_the_same(kind: str) -> None:
+    file = io.BytesIO()
+    if kind == "xlsx":
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.Workbook()
+        for cells in (COLUMNS, *(row.values() for row in ROWS)):
+            book.active.append([*cells])
+        book.save(file)
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        held = pyarrow.Table.from_pylist(ROWS)
+        if kind == "parquet":
+            parquet = pytest.importorskip("pyarrow.parquet")
+            parquet.write_table(held, file)
+        else:
+            with pyarrow.ipc.new_file(file, held.schema) as writer:
+                writer.write_table(held)
+    report, bodies = table(file.getvalue())
+    assert [(body["id"], scores(body)) for body in bodies] == EXPECTED
+    assert bodies[0]["provenance"]["pointer"] == ("row 2" if kind == "xlsx" else "row 1")
+    # They can be read again, and what is damaged is one line.
+    assert len(list(report.verdicts())) == 2
+    assert "cannot be read" in refusal(file.getvalue()[:-20]) or kind == "xlsx"
+
+
+def test_a_decimal_comma_is_a_point_where_semicolons_part_the_cells() -> None:
+    first, second = verdicts("item;judge;score;reason\na;x;0,5;gut, sehr\nb;x;85,5%;nein\n")
+    assert first["jurors"] == [{"id": "x", "score": 0.5, "reason": "gut, sehr"}]
+    # 85.5 of 100
+    assert second["jurors"][0]["score"] == 0.855
+
+
+@pytest.mark.parametrize(
+    ("cell", "juror"),
+    [
+        ("85%", {"score": 0.85, "raw_score": 85, "scale": [0, 100]}),
+        ("4/5", {"score": 0.8, "raw_score": 4, "scale": [0, 5]}),
+        ("✓", {"pass": True}),
+        ("✗", {"pass": False}),
+        ("yes", {"pass": True}),
+        ("No", {"pass": False}),
+        ("", {}),
+        ("N/A", {}),
+        ("Error: 429 from the judge", {"status": "error"}),
+        ("TimeoutError: too slow", {"status": "timeout"}),
+        ("inf", {"status": "unknown", "raw": "inf"}),
+        ("about half", {"status": "unknown", "raw": "about half"}),
+    ],
+)
+def test_how_a_cell_is_read(cell: str, juror: dict[str, Any]) -> None:
+    (body,) = verdicts(f"item,judge,score\na,x,{cell}\na,y,1\n")
+    found = body["jurors"][0]
+    assert {key: found.get(key) for key in juror} == juror
+    assert found.get("pass") is juror.get("pass")
+    assert ("score" in found) == ("score" in juror)
+
+
+def test_a_nested_column_does_not_hide_a_long_table() -> None:
+    rows = [{"id": "a", "judge": name, "score": n, "messages": [{"role": "user"}]}
+            for n, name in enumerate(("gpt", "claude"))]  # fmt: skip
+    report, (body,) = table(lines(*rows))
+    assert (scores(body), report.notes) == (
+        {"gpt": 0, "claude": 1},
+        ["columns not read: messages"],
+    )
+
+
+SHEET = """Question,Answer,GPT-4o,Claude Sonnet,Gemini Pro,Reviewer
+Is the pool open on Sunday?,"Yes, from 9.",Pass,Pass,Fail,Pass
+Can I bring a dog?,No dogs.,Fail,Fail,Fail,Fail
+Is parking free?,It is free.,Pass,Fail,,Pass
+"""
+SHEET_JUDGES = ("GPT-4o", "Claude Sonnet", "Gemini Pro")
+
+
+def test_a_sheet_without_an_id_opens_by_row_number() -> None:
+    bodies = verdicts(SHEET, judge_columns=SHEET_JUDGES)
+    assert [body["id"] for body in bodies] == ["1", "2", "3"]
+    assert (bodies[0]["input"], bodies[0]["output"]) == (
+        "Is the pool open on Sunday?",
+        "Yes, from 9.",
+    )
+    votes = [[juror.get("pass") for juror in body["jurors"]] for body in bodies]
+    assert votes == [[True, True, False], [False, False, False], [True, False, None]]
+    assert [body["human"]["label"] for body in bodies] == ["pass", "fail", "pass"]
+
+
+def test_a_sheet_is_refused_with_the_command_that_opens_it() -> None:
+    told = refusal(SHEET)
+    assert told.endswith("open t.csv --judge-columns 'GPT-4o,Claude Sonnet,Gemini Pro'")
+
+
+def test_options_of_tables_make_any_json_a_table() -> None:
+    rows = [{"id": f"q{n}", "question": "Q?", "gpt-4o": 1, "claude": n} for n in (0, 1)]
+    for text in (lines(*rows), json.dumps(rows), json.dumps({"evals": 1, "results": rows})):
+        bodies = verdicts(text, judge_columns=("gpt-4o", "claude"))
+        assert [scores(body) for body in bodies] == [
+            {"gpt-4o": 1, "claude": 0},
+            {"gpt-4o": 1, "claude": 1},
+        ]
+        assert "--judge-columns gpt-4o,claude" in refusal(text)
+
+
+def test_item_and_output_columns_are_what_a_person_says() -> None:
+    text = "nr,id,text,said,a\n7,x,t,s,1\n"
+    (body,) = verdicts(text, judge_columns=("a",), item_column="nr", output_column="said")
+    assert (body["id"], body["output"]) == ("7", "s")
+    assert 'has no column "no"' in refusal(text, item_column="no")
+
+
+def test_reasons_and_errors_beside_a_judge_belong_to_it() -> None:
+    text = "id,gpt_score,gpt_reason,claude_score,claude_error,x.why\n1,0.9,good,,429,\n"
+    (body,) = verdicts(text, judge_columns=("gpt_score", "claude_score"))
+    assert body["jurors"] == [
+        {"id": "gpt", "score": 0.9, "reason": "good"},
+        {"id": "claude", "error": {"message": "429"}, "status": "error"},
+    ]
+    (body,) = verdicts("id,x,x.why\n1,1,so\n", judge_columns=("x",), reason_suffix=".why")
+    assert body["jurors"] == [{"id": "x", "score": 1, "reason": "so"}]
+
+
+def test_columns_that_ask_different_questions_are_verdicts_of_their_own() -> None:
+    text = "id,answer,tone,length,why\n1,A,0.5,7,\n"
+    first, second = verdicts(text, criteria_columns=("tone", "length"))
+    assert (first["id"], first["case"]["dimension"], scores(first)) == (
+        "1 / tone",
+        "tone",
+        {"tone": 0.5},
+    )
+    # Each question has its own scale: the 7 says nothing of tone.
+    assert second["jurors"] == [{"id": "length", "raw_score": 7}]
+    # Names of well-known questions need no option.
+    assert [body["rubric"] for body in verdicts("id,answer,faithfulness\n1,A,0.5\n")] == [
+        "faithfulness"
+    ]
+
+
+def test_a_column_of_metrics_is_no_repeat() -> None:
+    rows = "a,tone,gpt,1,x\na,tone,claude,0,y\na,facts,gpt,0.2,z\n"
+    bodies = verdicts("example_id,metric_name,evaluator,value,explanation\n" + rows)
+    assert [(body["id"], scores(body)) for body in bodies] == [
+        ("a / tone", {"gpt": 1, "claude": 0}),
+        ("a / facts", {"gpt": 0.2}),
+    ]
+    # Without a column of judges each metric is its own.
+    bodies = verdicts("example_id,metric,value\na,tone,1\na,facts,0.2\n")
+    assert [scores(body) for body in bodies] == [{"tone": 1}, {"facts": 0.2}]
