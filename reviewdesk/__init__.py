@@ -26,11 +26,15 @@ if TYPE_CHECKING:
     from reviewdesk.domain.jury.family import family, same_family
     from reviewdesk.domain.jury.label_rules import label_vote
     from reviewdesk.domain.jury.label_words import LabelRules, label_decision
-    from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
+    from reviewdesk.domain.jury.quorum import (
+        Supermajority,
+        quorum_met,
+        quorum_met_strictly,
+        supermajority,
+    )
     from reviewdesk.domain.jury.records import LabelVote
     from reviewdesk.domain.jury.scores import mean, median, trim, trimmed_mean, weighted_average
     from reviewdesk.domain.jury.strategies import STRATEGIES, Votes, rule_for
-    from reviewdesk.domain.jury.supermajority import Supermajority, supermajority
     from reviewdesk.domain.jury.trim import Breakdown, Trim, breakdown, trim_count
     from reviewdesk.domain.panel.case import Case, Check
     from reviewdesk.domain.panel.juror import Juror, Price
@@ -97,13 +101,12 @@ _WHERE = {
     "domain.jury.scores": "mean median trim trimmed_mean weighted_average",
     "domain.jury.strategies": "STRATEGIES Votes rule_for",
     "domain.stats.stratified": "stratified_rate",
-    "domain.jury.supermajority": "Supermajority supermajority",
     "domain.jury.trim": "Breakdown Trim breakdown trim_count",
     "domain.verdict": (
         "Ballot Band Decision Generator Policy Regime Rounding Status Strategy Verdict "
         "verdict_from_body"
     ),
-    "domain.jury.quorum": "quorum_met quorum_met_strictly",
+    "domain.jury.quorum": "Supermajority quorum_met quorum_met_strictly supermajority",
     "errors": "NoJurorsError PanelError ReviewDeskError UsageError",
 }
 """The module of each name. The names equal those under ``TYPE_CHECKING`` and in ``__all__``."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewdesk.desk.live.batch import BatchListener, Order
-from reviewdesk.domain.panel.consent import ConsentPlan
+from reviewdesk.domain.panel.turnout import ConsentPlan
 from reviewdesk.live.batch import World
 from reviewdesk.live.records import Clock as LiveClock
 from reviewdesk.live.records import Request, Response, Transport, calls_for

@@ -23,8 +23,8 @@ from reviewdesk.desk.review import queue, search
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.stats.alpha import AlphaState
 from reviewdesk.domain.verdict import Strategy
-from reviewdesk.domain.whatif.bulk import Panels, under
 from reviewdesk.domain.whatif.policies import Variant
+from reviewdesk.domain.whatif.table import Panels, under
 from reviewdesk.store import events, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent

@@ -43,7 +43,7 @@ WRONG = (
         "tests/trust/test_power.py",
     ),
     WrongProgram(
-        "keys are not hidden", "live/replies/redact.py",
+        "keys are not hidden", "live/keys.py",
         "        if not self._forms:\n", "        if self._forms:\n",
         "tests/live/replies/test_faults.py",
     ),

@@ -13,7 +13,7 @@ from reviewdesk.app.screens.fields import DoorDialog
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.app.terminal.changes import ChangesApp
 from reviewdesk.desk.files import keep_to_desk
-from reviewdesk.desk.review.opening import Opening
+from reviewdesk.desk.review.runs import Opening
 from reviewdesk.settings import Settings
 
 

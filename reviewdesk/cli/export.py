@@ -81,8 +81,8 @@ def html(*, every: bool, output: Path | None, force: bool, run_name: str | None)
     Nothing of the run is hidden. The page needs no other file and no network, runs no script, and
     prints.
     """
-    from reviewdesk.desk.export.page_data import MOST
-    from reviewdesk.desk.export.page_data import html as pieces
+    from reviewdesk.desk.export.report import MOST
+    from reviewdesk.desk.export.report import html as pieces
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
@@ -100,7 +100,7 @@ def html(*, every: bool, output: Path | None, force: bool, run_name: str | None)
 @shared_options
 def markdown(*, output: Path | None, force: bool, run_name: str | None) -> None:
     """Write a short summary of a run in Markdown, for a pull request."""
-    from reviewdesk.desk.export.page_data import summary
+    from reviewdesk.desk.export.report import summary
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)

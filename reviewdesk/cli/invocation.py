@@ -30,7 +30,7 @@ def current_settings() -> Settings:
         options = {name: meta.get(f"reviewdesk.{name}") for name in ("desk", "reviewer")}
         meta["reviewdesk.settings"] = given = load_settings(options)
         if given.api_key_command or given.api_key_keyring or given.prices:
-            from reviewdesk.desk.live.keys import use_references
+            from reviewdesk.desk.live.panel import use_references
 
             use_references(given.api_key_command, given.api_key_keyring, given.prices)
     found: Settings = meta["reviewdesk.settings"]

@@ -22,7 +22,7 @@ from reviewdesk.cli.common import (
     say,
     shared_options,
 )
-from reviewdesk.desk.review.named import named_verdict
+from reviewdesk.desk.review.runs import named_verdict
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:

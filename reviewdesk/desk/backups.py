@@ -26,7 +26,7 @@ from reviewdesk.store.connect import connect, connect_read_only, fold, reading, 
 from reviewdesk.store.copies import backup, repair
 from reviewdesk.store.copies.backup import back_up, copy_into, is_in_use, is_own_file
 from reviewdesk.store.explain import explained
-from reviewdesk.store.load import orders
+from reviewdesk.store.load import ingest
 from reviewdesk.store.schema import MIGRATIONS, migrate
 
 if TYPE_CHECKING:
@@ -325,7 +325,7 @@ def _carry(
         with writing(conn, part):
             runs.cover_old(conn, at)
             label_state.rebuild(conn)
-            orders.rebuild(conn)
+            ingest.rebuild(conn)
         fold(conn)
     return carried, rescued
 

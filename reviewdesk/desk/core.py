@@ -41,7 +41,7 @@ from reviewdesk.store.connect import (
 )
 from reviewdesk.store.copies.backup import back_up
 from reviewdesk.store.explain import explained
-from reviewdesk.store.progress import RunLabels
+from reviewdesk.store.queue import RunLabels
 from reviewdesk.store.reviewer import check_name
 from reviewdesk.store.rows import data_version
 from reviewdesk.store.schema import is_current, migrate

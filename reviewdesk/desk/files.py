@@ -94,16 +94,16 @@ def write_run(
     desk: Desk, run: Run, path: Path, progress: ProgressCall | None = None, *, force: bool = False
 ) -> None:
     """Write a run to a file, as report, HTML page or Markdown by the file's name."""
-    from reviewdesk.desk.export import page_data, report
+    from reviewdesk.desk.export import report
 
     check_target(desk, path, force=force)
     kind = run_kind(path)
     if kind == "report":
         pieces: Iterable[str] = report.report(desk, run, path, progress=progress)
     elif kind == "html":
-        pieces = page_data.html(desk, run, progress=progress)
+        pieces = report.html(desk, run, progress=progress)
     else:
-        pieces = [page_data.summary(desk, run)]
+        pieces = [report.summary(desk, run)]
     write(desk, path, pieces, force=force)
 
 

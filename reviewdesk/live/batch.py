@@ -18,9 +18,9 @@ from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, LiveProgress, ModelPause
 from reviewdesk.domain.panel.verdict_body import can_turn
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.budget import Budget, Meter
 from reviewdesk.live.cache import ReplyCache
-from reviewdesk.live.keys import PROCESS
+from reviewdesk.live.keys import PROCESS, Redactor
+from reviewdesk.live.limits import Budget, Meter
 from reviewdesk.live.records import (
     Call,
     Clock,
@@ -32,7 +32,6 @@ from reviewdesk.live.records import (
     chance,
 )
 from reviewdesk.live.replies.ballots import answer_of, ballot_of
-from reviewdesk.live.replies.redact import Redactor
 from reviewdesk.live.runner import CallRunner
 from reviewdesk.live.session import CONCURRENCY, CallSession, SystemClock
 

@@ -13,13 +13,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reviewdesk.domain.panel.consent import ConsentPlan, Host
 from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.turnout import kind_of_loss
+from reviewdesk.domain.panel.turnout import ConsentPlan, Host, kind_of_loss
 from reviewdesk.live.batch import CaseCalls
-from reviewdesk.live.budget import worst
 from reviewdesk.live.cache import ReplyCache
 from reviewdesk.live.keys import key_names, key_problem, redactor
+from reviewdesk.live.limits import worst
 from reviewdesk.live.records import Call, ReplyStore
 from reviewdesk.live.replies.ballots import answer_of, ballot_of
 from reviewdesk.live.wires.requests import hashed, payload

@@ -19,13 +19,11 @@ from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.turnout import RATE_LIMITED, ModelPause
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
-from reviewdesk.live.budget import Meter
-from reviewdesk.live.keys import Key
-from reviewdesk.live.limits import TICK, CallTurn, ModelLimit
+from reviewdesk.live.keys import Key, Redactor
+from reviewdesk.live.limits import TICK, CallTurn, Meter, ModelLimit
 from reviewdesk.live.records import Call, Exchange, Response
 from reviewdesk.live.replies.ballots import ballot_of, failed
 from reviewdesk.live.replies.faults import LEFT_OUT, Fault, reply_or_fault
-from reviewdesk.live.replies.redact import Redactor
 from reviewdesk.live.retry import Retry, Trying
 from reviewdesk.live.session import CallSession, JurorState
 from reviewdesk.live.wires.requests import (

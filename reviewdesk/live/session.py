@@ -14,11 +14,10 @@ from typing import Final
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.turnout import RATE_LIMITED, STOPPED
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.keys import PROCESS, Key, known_keys, read_key
+from reviewdesk.live.keys import PROCESS, Key, Redactor, known_keys, read_key
 from reviewdesk.live.limits import REFUSED, TICK, ModelLimit, ModelLimits
 from reviewdesk.live.records import Clock, Keep, Transport
 from reviewdesk.live.replies.faults import Fault, Retryable
-from reviewdesk.live.replies.redact import Redactor
 from reviewdesk.live.retry import DEADLINE
 from reviewdesk.live.wires.vendors import Endpoint, endpoint
 

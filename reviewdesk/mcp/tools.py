@@ -96,7 +96,7 @@ class DeskTools:
     ) -> dict[str, Any]:
         """Show a verdict: texts, ballots with reasons, figures, flags, labels and suggestions."""
         from reviewdesk.desk.live.rerun_history import of_item
-        from reviewdesk.desk.review.named import named_verdict
+        from reviewdesk.desk.review.runs import named_verdict
         from reviewdesk.views.json import review
 
         with self._desk() as desk:
@@ -164,7 +164,7 @@ class DeskTools:
         It is kept as an agent's suggestion: no label, figure, progress or export counts it.
         """
         from reviewdesk.desk.review.edits import suggest
-        from reviewdesk.desk.review.named import named_verdict
+        from reviewdesk.desk.review.runs import named_verdict
         from reviewdesk.domain.records import Truth
         from reviewdesk.views.json.review import event
 

@@ -22,7 +22,7 @@ from reviewdesk.store import label_state, reruns, runs, schema, table_hashes
 from reviewdesk.store.connect import connect_read_only, is_read_only
 from reviewdesk.store.events import desk_id, of_desk
 from reviewdesk.store.explain import explained
-from reviewdesk.store.load import orders
+from reviewdesk.store.load import ingest
 from reviewdesk.store.rows import value
 from reviewdesk.store.verdicts import first_key
 
@@ -371,7 +371,7 @@ def _content_problems(
 
     if any(start != end for start, end in measures.places(conn, key)):
         yield "its packed ballots are out of place"
-    yield from orders.problems(conn, key)
+    yield from ingest.problems(conn, key)
 
 
 def _decided_again(told: CheckedCall, older: list[str], conn: sqlite3.Connection) -> Iterator[str]:

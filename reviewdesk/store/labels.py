@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.labels.second_opinions import Withheld
+from reviewdesk.domain.labels.repeats import Withheld
 from reviewdesk.domain.records import TagCount, Truth
 from reviewdesk.store.rows import record, value
 from reviewdesk.store.verdicts import first_key

@@ -44,8 +44,8 @@ def put_window(conn: sqlite3.Connection, run: int, window: VerdictWindow) -> Non
 def figures(conn: sqlite3.Connection, run: int, reader: WindowReader) -> RunMeasures:
     """Compute the figures of a run from the columns that its windows left in the desk."""
     # Imported here because they load numpy, which commands that only read do not need.
-    from reviewdesk.domain.run.alphas import run_measures
     from reviewdesk.domain.run.columns import score_units, vote_units
+    from reviewdesk.domain.run.stats import run_measures
     from reviewdesk.domain.stats.alpha import AlphaState, NominalState
 
     def scores() -> Iterator[Floats]:

@@ -19,7 +19,7 @@ from reviewdesk.domain.records import Event
 from reviewdesk.domain.verdict import Decision, Generator, Policy, verdict_from_body
 from reviewdesk.store import events, runs
 from reviewdesk.store.events import NewEvent
-from reviewdesk.store.load.process import process_start
+from reviewdesk.store.load.hidden_runs import process_start
 from reviewdesk.store.rows import decision, in_pages, insert, record
 
 

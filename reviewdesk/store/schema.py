@@ -14,7 +14,7 @@ from reviewdesk.store.copies.backup import back_up
 from reviewdesk.store.events import add_counters
 from reviewdesk.store.explain import damaged
 from reviewdesk.store.label_state import LAYOUT, add_adjudications, fill
-from reviewdesk.store.load import orders
+from reviewdesk.store.load import ingest
 from reviewdesk.store.load.archives import keep_archives
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -308,8 +308,8 @@ def cover_runs(conn: sqlite3.Connection) -> None:
 
 def keep_orders(conn: sqlite3.Connection) -> None:
     """Keep the drawn orders of each run in a table, in the place of an index."""
-    _run(conn, orders.LAYOUT, "DROP INDEX IF EXISTS verdicts_by_draw")
-    orders.rebuild(conn)
+    _run(conn, ingest.LAYOUT, "DROP INDEX IF EXISTS verdicts_by_draw")
+    ingest.rebuild(conn)
 
 
 def derive_by_rules_2(conn: sqlite3.Connection) -> None:

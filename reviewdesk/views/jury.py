@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from reviewdesk.domain.assessment.flags import WORDS, Flag, FlagNote
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.assessment.seats import Seat, State, silent_words
+from reviewdesk.domain.jury.quorum import DEFAULT_SHARE, own_share
 from reviewdesk.domain.jury.records import AgreementPair
-from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE, own_share
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Ballot, Band, Decision, Policy
 from reviewdesk.views import words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reviewdesk.domain.jurors.accuracy import JurorCounts
-from reviewdesk.domain.labels.strata import AuditSample, Stratum
+from reviewdesk.domain.labels.sampling import AuditSample, Stratum
 from reviewdesk.domain.records import Design, Metrics, Pace, TagCount
 from reviewdesk.domain.stats.calibration_page import BlindSplit, CalibrationPage
 from reviewdesk.views.document import (

@@ -13,8 +13,8 @@ from reviewdesk.app.visitor import VisitorApp
 from reviewdesk.desk import Desk, files
 from reviewdesk.desk.review import unsaved
 from reviewdesk.desk.review.edits import Turn
-from reviewdesk.desk.review.opening import Opening
-from reviewdesk.desk.shared import share
+from reviewdesk.desk.review.runs import Opening
+from reviewdesk.desk.samples import share
 from reviewdesk.domain.records import Run, View
 from reviewdesk.domain.reviewer import reviewer_name
 from reviewdesk.errors import DeskError, ReviewDeskError

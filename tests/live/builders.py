@@ -13,7 +13,7 @@ from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.prompt import render
 from reviewdesk.errors import TransportError
 from reviewdesk.live.batch import Unstored
-from reviewdesk.live.budget import Budget, Meter
+from reviewdesk.live.limits import Budget, Meter
 from reviewdesk.live.records import Call, Exchange, Request, Response
 from reviewdesk.live.runner import CallRunner
 from reviewdesk.live.session import CallSession

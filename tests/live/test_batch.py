@@ -20,7 +20,7 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Price
 from reviewdesk.errors import Cancelled, CeilingError, TransportError, UsageError
 from reviewdesk.live.batch import Batch, CaseCalls, Unstored
-from reviewdesk.live.budget import Budget, Meter, booked, worst
+from reviewdesk.live.limits import Budget, Meter, booked, worst
 from reviewdesk.live.records import Exchange, Response
 from reviewdesk.live.session import CallSession
 from reviewdesk.reports.panels.panel_file import read_panel

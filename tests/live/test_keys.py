@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.live.keys import Key, key_of, known_keys, redactor
-from reviewdesk.live.replies.redact import HIDDEN, LONG, Redactor
+from reviewdesk.live.keys import HIDDEN, LONG, Key, Redactor, key_of, known_keys, redactor
 from reviewdesk.live.wires.vendors import endpoint
 from tests.live.builders import KEY, KEYS, juror
 

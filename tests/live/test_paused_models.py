@@ -27,8 +27,7 @@ from reviewdesk.domain.panel.turnout import BatchSummary, LiveProgress, ModelPau
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import Cancelled
 from reviewdesk.live.batch import Batch, BatchProgress, CaseCalls
-from reviewdesk.live.budget import Budget, Meter
-from reviewdesk.live.limits import MINUTE, CallTurn, ModelLimit, ModelLimits
+from reviewdesk.live.limits import MINUTE, Budget, CallTurn, Meter, ModelLimit, ModelLimits
 from reviewdesk.live.records import Call, Exchange, Request, Response, calls_for
 from reviewdesk.live.replies.faults import Fault, Retryable
 from reviewdesk.live.retry import asked_wait

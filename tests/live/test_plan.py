@@ -8,8 +8,8 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.domain.panel.consent import Host
 from reviewdesk.domain.panel.juror import Juror, Price
+from reviewdesk.domain.panel.turnout import Host
 from reviewdesk.errors import TransportError
 from reviewdesk.live.plan import payloads, plan
 from reviewdesk.live.wires.requests import encoded, payload

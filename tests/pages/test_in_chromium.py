@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk.export.page_data import html
+from reviewdesk.desk.export.report import html
 from reviewdesk.domain.records import Truth
 from reviewdesk.reports import Source
 from tests.helpers import SAMPLES, open_desk

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.export.page_data import html, summary
+from reviewdesk.desk.export.report import html, summary
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line

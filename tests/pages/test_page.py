@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.export.page_data import html as html_pieces
+from reviewdesk.desk.export.report import html as html_pieces
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Run, Truth

@@ -13,10 +13,10 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.access import info
-from reviewdesk.desk.export import page_data
+from reviewdesk.desk.export import report
 from reviewdesk.desk.export import report as export
 from reviewdesk.desk.figures import calibration, jurors, two_panels, whatif
-from reviewdesk.desk.figures.ballots import panels
+from reviewdesk.desk.figures.calibration import panels
 from reviewdesk.desk.labels import transfer
 from reviewdesk.desk.review import filters, history, items, runs, search
 from reviewdesk.domain.records import Run, Truth
@@ -80,7 +80,7 @@ READS: dict[str, Read] = {
     "completion": of_run(lambda desk, run: items.ids_from(desk, run, "v")),
     "ids": lambda desk: items.ids_from(desk, None, "v"),
     "report": of_run(lambda desk, run: list(export.report(desk, run))),
-    "page": of_run(page_data.summary),
+    "page": of_run(report.summary),
     "verify": lambda desk: (desk.verify().ok, desk.verify().problems),
     "facts": lambda desk: {
         name: fact for name, fact in info(desk).items() if name not in {"path", "bytes", "loading"}

@@ -18,7 +18,7 @@ from reviewdesk.domain.run import window
 from reviewdesk.errors import Cancelled, DeskError
 from reviewdesk.store.connect import ExplainedConnection
 from reviewdesk.store.load import hidden_runs
-from reviewdesk.store.load.process import process_start
+from reviewdesk.store.load.hidden_runs import process_start
 from tests.helpers import contents, load, numbered, open_desk, report, source, spawn, verdict
 
 BIG = numbered(1100, report_id="big", generator={"model": "gpt-4o"})

@@ -9,32 +9,32 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.store.load import orders
+from reviewdesk.store.load import ingest
 from tests.helpers import load, numbered, open_desk
 
-PLACES = array("i", reversed(range(2 * orders.SIZE + 7)))
+PLACES = array("i", reversed(range(2 * ingest.SIZE + 7)))
 
 
 @pytest.fixture
 def conn() -> sqlite3.Connection:
     conn = sqlite3.connect(":memory:")
-    conn.execute(orders.LAYOUT)
+    conn.execute(ingest.LAYOUT)
     for run, name in ((1, "draw"), (1, "mix"), (2, "draw")):
-        orders.put(conn, list(orders.pieces(run, name, PLACES if run == 1 else PLACES[:3])))
+        ingest.put(conn, list(ingest.pieces(run, name, PLACES if run == 1 else PLACES[:3])))
     return conn
 
 
-@pytest.mark.parametrize("start", [0, 1, orders.SIZE - 1, orders.SIZE, len(PLACES) - 1])
-@pytest.mark.parametrize("count", [0, 1, 5, orders.SIZE, orders.SIZE + 1, None])
+@pytest.mark.parametrize("start", [0, 1, ingest.SIZE - 1, ingest.SIZE, len(PLACES) - 1])
+@pytest.mark.parametrize("count", [0, 1, 5, ingest.SIZE, ingest.SIZE + 1, None])
 def test_a_part_of_an_order_is_read(
     conn: sqlite3.Connection, start: int, count: int | None
 ) -> None:
     end = None if count is None else start + count
-    assert orders.read(conn, 1, "draw", start, end) == PLACES[start:end]
-    assert orders.read(conn, 2, "draw", start, end) == PLACES[:3][start:end]
+    assert ingest.read(conn, 1, "draw", start, end) == PLACES[start:end]
+    assert ingest.read(conn, 2, "draw", start, end) == PLACES[:3][start:end]
 
 
-@pytest.mark.parametrize("name", orders.NAMES)
+@pytest.mark.parametrize("name", ingest.NAMES)
 def test_a_load_keeps_the_orders_of_its_verdicts(tmp_path: Path, name: str) -> None:
     with closing(open_desk(tmp_path / "d.db")) as desk:
         load(desk, numbered(3))
@@ -45,9 +45,9 @@ def test_a_load_keeps_the_orders_of_its_verdicts(tmp_path: Path, name: str) -> N
         assert desk.queue(run, "", f"-{name}") == keys[::-1]
         # From columns in memory, as a filter needs them.
         assert desk.queue(run, "label:none", name) == keys
-        assert not list(orders.problems(desk.conn, run.key))
+        assert not list(ingest.problems(desk.conn, run.key))
         held = desk.conn.execute("SELECT * FROM orders ORDER BY run, name").fetchall()
-        orders.rebuild(desk.conn)
+        ingest.rebuild(desk.conn)
         assert desk.conn.execute("SELECT * FROM orders ORDER BY run, name").fetchall() == held
 
 

@@ -36,7 +36,7 @@ from reviewdesk.app.controllers.state import (
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.texts.layout import ReadingOptions
 from reviewdesk.desk import Desk, backups
-from reviewdesk.desk.figures import blockers
+from reviewdesk.desk.figures import calibration
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.review import search
 from reviewdesk.domain.records import Item, Run, View
@@ -298,7 +298,7 @@ def opening_text(session: Session, view: View, notice: str) -> str:
 def _read_figures(strip: LiveStrip, session: Session, desk: Desk, _report: Report) -> Figures:
     found = strip.read(desk, session.run)
     if session.view.blind:
-        skipped = blockers.skipped(desk, session.run)
+        skipped = calibration.skipped(desk, session.run)
         return Figures(found.calibration, found.alone, found.pace, skipped)
     return Figures(found.calibration, None, found.pace, found.blockers)
 

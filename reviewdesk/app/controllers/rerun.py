@@ -14,8 +14,8 @@ from reviewdesk.app.controllers.jobs import PREPARING, RERUN, UNFINISHED, Job, R
 from reviewdesk.app.controllers.requests import FieldInput, PromptForm, QuestionForm
 from reviewdesk.app.keys import commands
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live import unfinished
-from reviewdesk.desk.live.unfinished import UnfinishedRerun
+from reviewdesk.desk.live import rerun_history
+from reviewdesk.desk.live.rerun_history import UnfinishedRerun
 from reviewdesk.domain.panel import rerun as panels
 from reviewdesk.domain.panel import rerun_result
 from reviewdesk.domain.panel.rerun import RerunRequest
@@ -63,7 +63,7 @@ class RerunController:
                 self._core.say(text + (f", and {more} more" if more else ""), Tone.NOTE)
 
         def work(desk: Desk, _report: Report) -> object:
-            return unfinished.unfinished(desk)
+            return rerun_history.unfinished(desk)
 
         self._core.jobs.runner.start(Job(UNFINISHED, work, ended))
 

@@ -15,7 +15,7 @@ from reviewdesk.app.controllers.exposure import LabelGuard
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun
 from reviewdesk.desk.live.rerun import JURORS, RerunOrder
-from reviewdesk.desk.live.unfinished import UnfinishedRerun
+from reviewdesk.desk.live.rerun_history import UnfinishedRerun
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, missing

@@ -24,8 +24,7 @@ from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk.live.batch import Order
-    from reviewdesk.domain.panel.consent import ConsentPlan
-    from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary
+    from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary, ConsentPlan
 
 _EPILOG = """\b
 Examples:

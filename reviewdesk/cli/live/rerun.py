@@ -19,7 +19,7 @@ from reviewdesk.cli.common import (
     shared_options,
 )
 from reviewdesk.cli.live.options import LiveLine, check_terminal, limit_options, limits
-from reviewdesk.desk.review.named import named_verdict
+from reviewdesk.desk.review.runs import named_verdict
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _chosen(
 
 def _unfinished(desk: Desk, order: RerunOrder) -> list[ReadyRerun]:
     from reviewdesk.desk.live.rerun import survey_rest
-    from reviewdesk.desk.live.unfinished import unfinished
+    from reviewdesk.desk.live.rerun_history import unfinished
 
     found = [survey_rest(desk, one, order) for one in unfinished(desk)]
     if not found:
@@ -156,7 +156,7 @@ def _unfinished(desk: Desk, order: RerunOrder) -> list[ReadyRerun]:
 
 def _give_up(desk: Desk) -> None:
     from reviewdesk.desk.live.rerun_batch import give_up
-    from reviewdesk.desk.live.unfinished import unfinished
+    from reviewdesk.desk.live.rerun_history import unfinished
     from reviewdesk.views.live.rerun import unfinished_text
 
     for one in unfinished(desk):

@@ -15,7 +15,7 @@ from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.review.opening import Opening
+    from reviewdesk.desk.review.runs import Opening
     from reviewdesk.domain.records import Run
     from reviewdesk.settings import Settings
 
@@ -139,8 +139,8 @@ def _door(run_name: str | None) -> str:
 
 def _shared(run_name: str | None, settings: Settings) -> Opening:
     """Open a run for reading, with the labels of whoever shares it."""
-    from reviewdesk.desk.review.opening import Opening
-    from reviewdesk.desk.shared import share
+    from reviewdesk.desk.review.runs import Opening
+    from reviewdesk.desk.samples import share
     from reviewdesk.domain.records import View
 
     desk = share(desk_path(), run_name or "", settings.reviewer or None)
@@ -151,7 +151,7 @@ def _opened(typed: str, run_name: str | None, settings: Settings) -> Opening:
     """Open the desk for a name that was typed, where its reviewer left the run."""
     from reviewdesk.cli.terminal import named_keys, opening_line
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.review.opening import Opening
+    from reviewdesk.desk.review.runs import Opening
     from reviewdesk.domain.records import View
     from reviewdesk.domain.reviewer import reviewer_name
 

@@ -31,11 +31,13 @@ from reviewdesk.desk.archive.parts import (
     PartSummary,
     Reading,
     Scratch,
+    Selection,
     SummaryTask,
+    archive_measures,
     default_reading,
     opened,
+    select,
 )
-from reviewdesk.desk.archive.selection import Selection, archive_measures, select
 from reviewdesk.desk.labels.batches import import_human
 from reviewdesk.desk.loading import LoadOptions, write_new
 from reviewdesk.domain.archive.result import Archived

@@ -3,30 +3,132 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Flag, auto
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from reviewdesk.desk.figures.ballots import juror_counts
-from reviewdesk.desk.figures.blockers import blockers
-from reviewdesk.desk.figures.label_rows import labelled
 from reviewdesk.desk.review.filters import tag_counts
 from reviewdesk.desk.review.history import PaceReader
+from reviewdesk.desk.team.second_opinions import told_marks, withheld
+from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.gates.limits import default_checks
+from reviewdesk.domain.jurors.accuracy import JurorCounts, LabelledPanel, count, trim_named
 from reviewdesk.domain.labels.coverage import more, of_strata
-from reviewdesk.domain.labels.strata import audit, strata
-from reviewdesk.domain.records import Run
+from reviewdesk.domain.labels.repeats import NOTHING
+from reviewdesk.domain.labels.sampling import audit, strata
+from reviewdesk.domain.records import Blocker, DrawGap, Run, Truth
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts
 from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.verdict import Policy
+from reviewdesk.errors import UsageError
+from reviewdesk.store import figures, jurors, queue, runs
 from reviewdesk.store.connect import reading
+from reviewdesk.store.explain import explained
+from reviewdesk.store.jurors import DatedTruth
+from reviewdesk.store.measures import packed
+from reviewdesk.store.verdicts import first_key
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.domain.labels.rows import LabelledRow
     from reviewdesk.domain.labels.weighed_rows import LabelledRows
+    from reviewdesk.domain.records import Run
+    from reviewdesk.domain.run.columns import Columns
     from reviewdesk.domain.stats.figures import ConfidenceSums
+
+
+def every_ballot(run: Run) -> None:
+    """Raise UsageError if the desk does not hold every ballot of the run, as of an archive."""
+    if run.whole != run.verdicts:
+        raise UsageError(
+            f"{run.name} is an archive, of which the desk holds {run.verdicts:,} of "
+            f"{run.whole:,} verdicts; this needs every ballot",
+            "Load the parts that it is about.",
+        )
+
+
+def panels(desk: Desk, run: Run) -> Columns:
+    """Return every ballot of a run as columns, in file order."""
+    from reviewdesk.domain.run.columns import unpacked
+
+    with explained(desk.path):
+        first = first_key(desk.conn, run.key)
+        found = packed(desk.conn, run.key)
+    return unpacked(found, range(first, first + run.verdicts))
+
+
+def juror_counts(desk: Desk, run: Run) -> tuple[JurorCounts, ...]:
+    """Return how often each juror of a run was right, over the verdicts that people labelled.
+
+    The desk may hold no columns of an archive, whose labelled verdicts are counted one by one.
+    """
+    if run.whole != run.verdicts:
+        return count(panel for _, panel in labelled_panels(desk, run))
+    from reviewdesk.domain.jurors import bulk
+
+    of = queue.span(desk.conn, run.key)
+    found, deserved = bulk.labelled(
+        panels(desk, run), told_marks(desk, of, desk.apart.now if desk.double else NOTHING)
+    )
+    return bulk.juror_counts(found, deserved, stated_trims(desk, found.key.tolist()))
+
+
+def stated_trims(desk: Desk, keys: list[int]) -> dict[int, set[int]]:
+    """Return the trimmed seats that the report states, by the place of a verdict among ``keys``."""
+    places = {key: place for place, key in enumerate(keys)}
+    made = {}
+    for key, text in jurors.stating_trims(desk.conn, keys):
+        if (named := trim_named(stored_body(text))) is not None:
+            made[places[key]] = named
+    return made
+
+
+def labelled_panels(desk: Desk, run: Run) -> Iterator[tuple[DatedTruth, LabelledPanel]]:
+    """Yield the verdicts that people labelled pass or fail, in file order, each also as read."""
+    filled = Policy.from_body(runs.options(desk.conn, run.key))
+    policy = Policy.from_body(run.header.get("defaults")).over(filled)
+    waiting = desk.apart.waiting(run)
+    for found in jurors.dated_truths(desk.conn, run.key):
+        if found.key in waiting:
+            continue
+        body = stored_body(found.body)
+        deserved = found.truth is Truth.PASS
+        yield found, LabelledPanel(body, policy, found.decision, deserved=deserved)
+
+
+def blockers(desk: Desk, run: Run, gaps: Sequence[DrawGap]) -> tuple[Blocker, ...]:
+    """Name the items at the places that labels wait behind, those with the most labels first."""
+    places = {(gap.stratum, gap.rank): gap.waiting for gap in gaps}
+    found = figures.at_places(desk.conn, run.key, places)
+    return tuple(Blocker(*found[place], n) for place, n in places.items() if place in found)
+
+
+def skipped(desk: Desk, run: Run) -> tuple[Blocker, ...]:
+    """Name the first undecided item in the order of a blind queue, if labels were given behind it.
+
+    Which of them wait depends on what the panel decided, so a blind session tells how many are
+    behind it: at most so many wait.
+    """
+    found = desk.first_gap(run)
+    if found is None:
+        return ()
+    (row,) = desk.rows([found[0]])
+    return (Blocker(row.key, row.id, found[1], before=True),)
+
+
+def labelled(desk: OpenFile, run: Run) -> list[LabelledRow]:
+    """Return the run's verdicts whose item has a label, in draw order.
+
+    Those that wait for the reviewer's second opinion are left out: figures that count a label may
+    tell what it is.
+    """
+    waiting = withheld(desk).waiting if desk.double else ()
+    return [row for row in figures.labelled(desk.conn, run.key) if row.item not in waiting]
 
 
 class FitScope(Flag):

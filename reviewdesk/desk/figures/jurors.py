@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.desk.figures.ballots import labelled_panels, panels, stated_trims
-from reviewdesk.desk.figures.label_rows import labelled
+from reviewdesk.desk.figures.calibration import labelled, labelled_panels, panels, stated_trims
 from reviewdesk.domain.jurors.accuracy import Counter, JurorCounts
 from reviewdesk.domain.jurors.facts import (
     Basis,

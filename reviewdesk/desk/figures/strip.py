@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.desk.figures.blockers import blockers
-from reviewdesk.desk.figures.label_rows import labelled
+from reviewdesk.desk.figures.calibration import blockers, labelled
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.team.second_opinions import told_marks
 from reviewdesk.domain.labels.rows import RunFigures
@@ -73,8 +72,7 @@ class LiveStrip:
     def _figures(self, desk: Desk, run: Run, totals: RunFigures) -> tuple[Calibration, Metrics]:
         # Imported here because it loads numpy, which takes a tenth of a second.
         from reviewdesk.domain.labels import summary
-        from reviewdesk.domain.labels.label_columns import LabelColumns
-        from reviewdesk.domain.labels.strip import labelled_alone, strip_lines
+        from reviewdesk.domain.labels.label_columns import LabelColumns, labelled_alone, strip_lines
 
         if self._copies is None:
             self._copies = run.by_verdict and verdicts.has_copies(desk.conn, run.key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.figures.label_rows import labelled
+from reviewdesk.desk.figures.calibration import labelled
 from reviewdesk.domain.jurors.panels import PanelComparison
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import UsageError
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.jurors.two_panels import CommonItems
+    from reviewdesk.domain.jurors.panels import CommonItems
     from reviewdesk.store.verdicts import Counterpart
 
 
 def panel_comparison(desk: Desk, first: Run, second: Run) -> PanelComparison:
     """Compare the panels of two runs by the labels; raise UsageError if it is one run."""
-    from reviewdesk.domain.jurors.two_panels import compare_panels
+    from reviewdesk.domain.jurors.panels import compare_panels
 
     if first.hash == second.hash:
         raise UsageError(f"{first.name} is one run, and two are compared", "Name another one.")
@@ -42,8 +42,8 @@ def panel_comparison(desk: Desk, first: Run, second: Run) -> PanelComparison:
 
 def _common_items(desk: Desk, run: Run, found: Sequence[Counterpart]) -> CommonItems:
     """Return both panels' decisions on a run's verdicts, with the run's labels."""
+    from reviewdesk.domain.jurors.panels import CommonItems
     from reviewdesk.domain.jurors.strata import Labels
-    from reviewdesk.domain.jurors.two_panels import CommonItems
     from reviewdesk.store import jurors
 
     strata = jurors.strata(desk.conn, run.key)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.figures.ballots import panels
-from reviewdesk.desk.figures.label_rows import labelled
+from reviewdesk.desk.figures.calibration import labelled, panels
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.whatif.item import outcomes

@@ -213,8 +213,7 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
     in the suite replaces the run's.
     """
     from reviewdesk.domain.gates.such_items import pass_rate
-    from reviewdesk.domain.labels.non_response import as_wrong_and_right
-    from reviewdesk.domain.labels.summary import both_lines, described
+    from reviewdesk.domain.labels.summary import as_wrong_and_right, both_lines, described
     from reviewdesk.domain.stats.fit import fit
     from reviewdesk.domain.stats.panel_intervals import panel_intervals
     from reviewdesk.reports.suites.suite import default_expectations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from reviewdesk.desk.figures.blockers import blockers
+from reviewdesk.desk.figures.calibration import blockers
 from reviewdesk.domain.gates.calibration_targets import Reliability
 from reviewdesk.domain.gates.join import FrameContent, frame_of
 from reviewdesk.domain.labels.rows import LabelledRow, confidence

@@ -25,9 +25,8 @@ from reviewdesk.desk.live.journal import (
 )
 from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.panel.case import Case, CheckResult
-from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary, LiveProgress
+from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary, ConsentPlan, LiveProgress
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import (
@@ -40,9 +39,9 @@ from reviewdesk.errors import (
 )
 from reviewdesk.file_output import refuse_desk
 from reviewdesk.live.batch import BatchProgress, RunLimits, World, ask_all
-from reviewdesk.live.budget import Budget
 from reviewdesk.live.cache import ReplyCache
 from reviewdesk.live.keys import PROCESS
+from reviewdesk.live.limits import Budget
 from reviewdesk.live.plan import Survey, hosts, payloads
 from reviewdesk.live.records import Call, ReplyStore, calls_for
 from reviewdesk.live.vendor_batches.interfaces import interface

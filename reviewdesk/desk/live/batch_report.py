@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from reviewdesk.desk.live.journal import FORMAT, CommitTimes
 from reviewdesk.domain.canonical import CanonicalVerdict, without_nulls
+from reviewdesk.domain.jury.quorum import own_share
 from reviewdesk.domain.jury.stopping import can_turn
-from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.juror import Juror, seat_body

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from reviewdesk.desk.core import Clock, Desk
-from reviewdesk.desk.live.unfinished import held, is_held
+from reviewdesk.desk.live.rerun_history import held, is_held
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import BusyError, JournalError

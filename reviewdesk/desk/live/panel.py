@@ -14,9 +14,8 @@ from msgspec import Struct
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.jury.label_words import Aggregate
-from reviewdesk.domain.jury.quorum import least_answered
+from reviewdesk.domain.jury.quorum import DEFAULT_SHARE, least_answered
 from reviewdesk.domain.jury.records import LabelVote
-from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.panel.case import Case, case_key
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import Cast, PanelSpec
@@ -34,7 +33,22 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 from reviewdesk.errors import UsageError
+from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.records import Clock, Keep, Transport
+
+
+def use_references(
+    commands: Mapping[str, Sequence[str]], entries: Mapping[str, str], prices: str = ""
+) -> None:
+    """Let ``@NAME`` stand for the key that a command prints, or that a keyring entry holds.
+
+    ``prices`` is a file of prices in place of the package's; it is read when a panel is.
+    """
+    PROCESS.refer(commands, entries)
+    if prices:
+        from reviewdesk.reports.panels.prices import use_prices
+
+        use_prices(prices)
 
 
 class LiveVerdict(Struct, frozen=True):

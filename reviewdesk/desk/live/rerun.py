@@ -15,10 +15,9 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.live.journal import DeskJournal
-from reviewdesk.desk.live.unfinished import UnfinishedRerun
+from reviewdesk.desk.live.rerun_history import UnfinishedRerun
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, own_facts
 from reviewdesk.domain.panel.case import Case, case_of
-from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.rerun import (
     RerunRequest,
@@ -30,6 +29,7 @@ from reviewdesk.domain.panel.rerun import (
 )
 from reviewdesk.domain.panel.rerun_result import RerunExtent
 from reviewdesk.domain.panel.spec import PanelSpec, panel_of
+from reviewdesk.domain.panel.turnout import ConsentPlan
 from reviewdesk.domain.panel.vendors import VENDORS
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Item

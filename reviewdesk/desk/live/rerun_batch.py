@@ -15,7 +15,7 @@ from msgspec import Struct
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.live.journal import DeskJournal
 from reviewdesk.desk.live.rerun import PreparedRerun, ReadyRerun, RerunOrder, prepared, rerun_body
-from reviewdesk.desk.live.unfinished import UnfinishedRerun, held
+from reviewdesk.desk.live.rerun_history import UnfinishedRerun, held
 from reviewdesk.desk.review import items
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict
 from reviewdesk.domain.panel.juror import seat_body
@@ -26,8 +26,8 @@ from reviewdesk.domain.records import Event
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import CeilingError, ReviewDeskError
 from reviewdesk.live.batch import BatchProgress, CaseCalls, World, ask_all
-from reviewdesk.live.budget import Budget, booked
 from reviewdesk.live.keys import PROCESS, redactor
+from reviewdesk.live.limits import Budget, booked
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.replies.ballots import answer_of
 from reviewdesk.store import events, reruns

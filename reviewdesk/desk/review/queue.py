@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.team.second_opinions import told_marks, withheld
-from reviewdesk.domain.labels.second_opinions import NOTHING
-from reviewdesk.domain.query.columns import LABELS
+from reviewdesk.domain.labels.repeats import NOTHING
 from reviewdesk.domain.query.filter import Filter, parse_filter, parse_order
+from reviewdesk.domain.query.words import LABELS
 from reviewdesk.domain.records import Run
 from reviewdesk.store import events, queue, verdicts
 
@@ -151,7 +151,7 @@ def _from_the_start(desk: QueueFile, run: Run, kept: Filter, order: str) -> arra
     """
     if not kept.groups or parse_order(order)[0] not in queue.IN_FILE:
         return None
-    from reviewdesk.domain.query.masks import columns_of, mask_of, told_by_columns
+    from reviewdesk.domain.query.run_columns import columns_of, mask_of, told_by_columns
 
     names = columns_of(kept, "file")
     if not told_by_columns(kept) or not names <= queue.FACTS | LABELS:
@@ -177,9 +177,8 @@ class _Query:
 
     def __init__(self, desk: QueueFile, run: Run, kept: Filter, order: str) -> None:
         # Imported here because it loads numpy, which a queue in the order of the file spares.
-        from reviewdesk.domain.query.masks import columns_of, mask_of
-        from reviewdesk.domain.query.run_columns import RunFacts
-        from reviewdesk.store.conditions import FilterContext, matching
+        from reviewdesk.domain.query.run_columns import RunFacts, columns_of, mask_of
+        from reviewdesk.store.search import FilterContext, matching
 
         self._held = held = desk.columns.read(desk, run, columns_of(kept, order))
         given = any(term.kind in _GIVEN for term in kept.terms())
@@ -191,6 +190,6 @@ class _Query:
 
     def keys(self, most: int | None = None) -> array[int]:
         """Return all keys in order, or the first ``most``."""
-        from reviewdesk.domain.query.masks import ordered
+        from reviewdesk.domain.query.run_columns import ordered
 
         return self._held.keys(ordered(self._facts, self._mask, self._order, most))

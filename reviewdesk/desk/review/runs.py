@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from reviewdesk.desk.team.second_opinions import withheld
 from reviewdesk.domain.labels.sampling import STRATA
-from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.domain.run.details import (
     DecisionCounts,
     LabelCounts,
@@ -17,11 +19,58 @@ from reviewdesk.domain.run.details import (
     StratumDraw,
 )
 from reviewdesk.domain.run.measures import RunAlphas
+from reviewdesk.errors import AmbiguousError, NotFoundError
 from reviewdesk.store import labels, measures, queue, runs, verdicts
 from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.records import Run
+
+
+class Opening(Struct, frozen=True):
+    """What an app needs to begin a review; ``notice`` is the first text of its status line."""
+
+    desk: Desk
+    run: Run
+    view: View
+    notice: str = ""
+
+
+def named_verdict(desk: Desk, name: str, run_name: str | None) -> tuple[Run, int]:
+    """Find a verdict by its id or by ``RUN:ID``, and return its run and key.
+
+    Raises:
+        NotFoundError: no loaded run has the verdict.
+        AmbiguousError: several runs have it.
+    """
+    if run_name is not None:
+        run = desk.run(run_name)
+        return run, desk.find(run, name)
+    runs = desk.runs()
+    found = [(run, name) for run in runs if _has(desk, run, name)]
+    found += [
+        (run, name[len(run.name) + 1 :])
+        for run in runs
+        if name.startswith(f"{run.name}:") and _has(desk, run, name[len(run.name) + 1 :])
+    ]
+    if not found:
+        raise NotFoundError(f"no verdict {name!r} in the loaded runs", "See: reviewdesk queue.")
+    if len(found) > 1:
+        candidates = ", ".join(f"{run.name}:{verdict}" for run, verdict in found)
+        raise AmbiguousError(
+            f"{name!r} fits several: {candidates}", "Name one of them, or give --run."
+        )
+    run, verdict = found[0]
+    return run, desk.find(run, verdict)
+
+
+def _has(desk: Desk, run: Run, verdict: str) -> bool:
+    try:
+        desk.find(run, verdict)
+    except NotFoundError:
+        return False
+    return True
 
 
 def overview(desk: Desk) -> list[RunLine]:

@@ -8,7 +8,7 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.team.second_opinions import withheld
-from reviewdesk.domain.query import search as language
+from reviewdesk.domain.query import tokens as language
 from reviewdesk.store import search
 from reviewdesk.store.connect import writing
 from reviewdesk.store.explain import explained

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.figures.label_rows import labelled
+from reviewdesk.desk.figures.calibration import labelled
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.review.repeats import WorkLog

@@ -26,6 +26,7 @@ from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.chain import (
     COUNTED,
     DESK,
+    NEWER,
     ChainCheck,
     ChainEvent,
     ChainProblem,
@@ -33,7 +34,6 @@ from reviewdesk.domain.labels.chain import (
     checked_detail,
     covered,
 )
-from reviewdesk.domain.labels.chain_file import NEWER
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ChainError, ReportError, UsageError
 from reviewdesk.store import label_state, runs, team, verdicts

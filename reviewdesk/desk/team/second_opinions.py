@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.labels.chain import DESK
-from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld, is_double
+from reviewdesk.domain.labels.repeats import NOTHING, Withheld, is_double
 from reviewdesk.store import reviewer, team, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import Head, head, touched

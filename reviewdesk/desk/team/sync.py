@@ -21,12 +21,14 @@ from msgspec import Struct
 
 from reviewdesk.desk.team import merge
 from reviewdesk.desk.team.merge import AGAIN, ASK, UPDATE, ArrivingChain, Taking
-from reviewdesk.domain.labels.chain import DESK, ChainEvent, ChainProblem
-from reviewdesk.domain.labels.chain_file import (
+from reviewdesk.domain.labels.chain import (
+    DESK,
     FILE,
     LINE,
     NEWER,
+    ChainEvent,
     ChainName,
+    ChainProblem,
     event_line,
     file_name,
     header_line,

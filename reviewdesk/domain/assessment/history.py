@@ -11,7 +11,7 @@ from msgspec import Struct
 from reviewdesk.domain.assessment.flag_words import Breach
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.assessment.seats import State
-from reviewdesk.domain.audit.stated_band import NOT_DERIVABLE, derivable, restated
+from reviewdesk.domain.audit.mismatches import NOT_DERIVABLE, derivable, restated
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.trim import Breakdown
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status

@@ -14,9 +14,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.non_response import as_fail_and_pass
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, stratum, weigh
+from reviewdesk.domain.labels.summary import as_fail_and_pass
 from reviewdesk.domain.labels.weighed_rows import LabelledRows
 from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows

@@ -14,13 +14,8 @@ import numpy as np
 from msgspec import Struct
 
 from reviewdesk.domain.jury.label_words import LABEL_RULES, Aggregate, LabelRules
+from reviewdesk.domain.jury.quorum import DEFAULT_SHARE, LEAST_COMMITTED, commits, exact_share
 from reviewdesk.domain.jury.records import LabelVote
-from reviewdesk.domain.jury.supermajority import (
-    DEFAULT_SHARE,
-    LEAST_COMMITTED,
-    commits,
-    exact_share,
-)
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING
 from reviewdesk.domain.stats.dense import Bools, Floats, Ints, looked_up
 from reviewdesk.domain.verdict import (

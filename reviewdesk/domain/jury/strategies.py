@@ -18,8 +18,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from reviewdesk.domain import arguments
-from reviewdesk.domain.jury.quorum import least_answered, quorum_met
-from reviewdesk.domain.jury.supermajority import vote_decision
+from reviewdesk.domain.jury.quorum import least_answered, quorum_met, vote_decision
 from reviewdesk.domain.verdict import BY_REGIME, Ballot, Decision, Policy, Regime, Strategy
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +13,135 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from reviewdesk.domain.labels.marks import COPY, TRUTH, TRUTHS, UNSEEN
-from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
-from reviewdesk.domain.query.columns import CODES
-from reviewdesk.domain.records import Truth
-from reviewdesk.domain.stats.calibration import Ints, Rows
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, chosen_source
+from reviewdesk.domain.labels.sampling import (
+    FIRST_REST,
+    STRATA,
+    decided_strata,
+    empty_strata,
+    gaps,
+    run_design,
+)
+from reviewdesk.domain.query.words import CODES
+from reviewdesk.domain.records import Calibration, Design, DrawGap, Metrics, Truth
+from reviewdesk.domain.stats.calibration import Ints, Rows, counters_of
+from reviewdesk.domain.stats.correction import CorrectionStatus
+from reviewdesk.domain.stats.counters import Counters
 from reviewdesk.domain.stats.dense import Bools, Floats
+from reviewdesk.domain.verdict import Decision
+
+ESCALATED_ONLY = "describes escalated verdicts only"
+
+
+@dataclass(slots=True)
+class RunCounters:
+    """What is counted over the labelled contents of a run, whatever their draw."""
+
+    figures: RunFigures
+    source: str
+    every: Counters = field(default_factory=Counters)
+    """The rows of all labelled verdicts, at weight 1."""
+    labelled: int = 0
+    usable: int = 0
+    decided: int = 0
+    no_verdict: int = 0
+    truths: Counter[Truth] = field(default_factory=Counter)
+
+    def move(self, verdicts: Sequence[LabelledRow], sign: int = 1) -> None:
+        """Count the verdicts on one content, or take them away with ``sign`` -1, but not its rows.
+
+        The content is decided if one of them is.
+        """
+        self.labelled += sign
+        held = decided_strata(self.figures.sizes, self.figures.decided)
+        self.usable += sign * any(
+            one.place.usable and one.place.stratum in held for one in verdicts
+        )
+        self.decided += sign * any(one.decided for one in verdicts)
+        self.no_verdict += sign * all(
+            one.decision not in {Decision.PASS, Decision.FAIL} for one in verdicts
+        )
+        self.truths[verdicts[0].place.truth] += sign
+
+    def calibration(
+        self,
+        counted: Mapping[int, int],
+        weighted: Callable[[], Counters],
+        gaps: tuple[DrawGap, ...] = (),
+    ) -> Calibration:
+        """Compute both lines; ``weighted`` counts the rows by the draw, if the design stands.
+
+        ``counted`` is how many labels of each stratum count, and others wait behind ``gaps``.
+        """
+        figures = self.figures
+        design = run_design(self.usable, figures.sizes, counted, figures.decided)
+        empty = empty_strata(figures.sizes, counted, figures.decided)
+        line = self.every.metrics(figures.observed)
+        population = weighted().metrics(figures.observed) if design.stands else None
+        left_out = self.decided - line.n
+        return Calibration(
+            labelled=line,
+            population=population,
+            design=design,
+            confidence_source=self.source,
+            unsure=self.truths[Truth.UNSURE],
+            disputed=self.truths[Truth.DISPUTED],
+            no_verdict=self.no_verdict,
+            rowless=self.labelled - line.n,
+            waiting=line.n - population.n if population else 0,
+            warnings=warnings_of(population or line, design, empty, figures, left_out),
+            gaps=gaps,
+        )
+
+
+def warnings_of(
+    line: Metrics, design: Design, empty: Sequence[int], figures: RunFigures, left_out: int
+) -> tuple[str, ...]:
+    """Return the warnings about the headline's figures; ``empty`` strata lack a label."""
+    found = []
+    if line.n == 0:
+        found.append("no labels yet: ECE is 0 by definition, not by merit")
+    if design is Design.ESCALATED_ONLY:
+        found.append(coverage_text(empty, figures))
+    if design is Design.AD_HOC:
+        found.append("labels outside the draw: they describe themselves only")
+    found += left_out_warnings(left_out) + one_class_warnings(line)
+    if line.n and line.corrected_status == CorrectionStatus.WEAK_JUDGE:
+        # Rounded, because sums in another order differ in their last bits.
+        found.append(f"weak judge: Youden's J is {round(line.youden_j or 0.0, 9):.2f}")
+    if line.n and line.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
+        found.append("the judge carries no signal: the observed rate is left as it is")
+    return tuple(found)
+
+
+def left_out_warnings(count: int) -> list[str]:
+    """Return a warning about labels that give no row for want of a confidence."""
+    if not count:
+        return []
+    return [f"{count} labelled verdicts have no confidence of this kind and are left out"]
+
+
+def one_class_warnings(line: Metrics) -> list[str]:
+    """Return warnings about rates that are 0 by convention, as no label is of their class."""
+    if not line.n or line.tp is None:
+        return []
+    found = []
+    if not (line.tp + (line.fn or 0)):
+        found.append("no positive-truth labels: sensitivity is 0 by convention")
+    if not ((line.tn or 0) + (line.fp or 0)):
+        found.append("no negative-truth labels: specificity is 0 by convention")
+    return found
+
+
+def coverage_text(empty: Sequence[int], figures: RunFigures) -> str:
+    """Return what the figures describe while the ``empty`` strata have no label that counts."""
+    held = decided_strata(figures.sizes, figures.decided)
+    rest, flagged = ([h for h in held if (h >= FIRST_REST) is side] for side in (True, False))
+    if set(rest) <= set(empty) and not set(flagged) <= set(empty):
+        return ESCALATED_ONLY
+    names = ", ".join(STRATA[h] for h in empty)
+    return f"describes the labelled strata only, none yet in {names}"
+
 
 Column = npt.NDArray[Any]
 _DECISIONS = CODES["decision"]
@@ -173,3 +298,61 @@ class LabelColumns:
         several = len(self.contents.bounds) <= len(self)
         content = self.contents.number[kept] if several else None
         return Rows(sure[kept], right[kept], np.ones(int(kept.sum())), self.passed[kept], content)
+
+
+def strip_lines(figures: RunFigures, found: LabelColumns, source: str | None = None) -> Calibration:
+    """Return both lines of the strip: the labels alone, and the population if it stands.
+
+    They equal ``summary.summarise`` of the same verdicts: words and counts exactly, floats to
+    1e-12. ``source`` replaces the run's own confidence mapping.
+    """
+    used = chosen_source(figures, source)
+    leads = found.contents.order[found.contents.bounds[:-1]]
+    ends: dict[int, tuple[int, int]] = {}
+    counted: dict[int, int] = {}
+    inside: dict[int, Counters] = {}
+    for h in np.unique(found.stratum).tolist():
+        contents = np.flatnonzero((found.stratum[leads] == h) & found.seen[leads])
+        ranks = np.sort(found.rank[leads[contents]].astype(np.int64))
+        end = int(np.argmin(np.append(ranks, -1) == np.arange(len(ranks) + 1)))
+        ends[h] = end, len(ranks)
+        held = np.zeros(len(leads), dtype=np.bool_)
+        held[contents[found.rank[leads[contents]] < end]] = True
+        if count := int((found.contents.any_of(found.counts) & held).sum()):
+            counted[h] = count
+            where = held[found.contents.number]
+            rows = found.rows(used, scores_stated=figures.scores_stated, where=where)
+            inside[h] = counters_of(rows)
+    return _counters(figures, used, found, leads).calibration(
+        counted,
+        lambda: Counters.blend((inside[h], figures.sizes[h] / n) for h, n in counted.items()),
+        gaps(ends),
+    )
+
+
+def _counters(figures: RunFigures, source: str, found: LabelColumns, leads: Column) -> RunCounters:
+    codes = np.bincount(found.mark[leads] & TRUTH, minlength=len(TRUTHS)).tolist()
+    held = np.isin(found.stratum, decided_strata(figures.sizes, figures.decided))
+    contents = len(leads)
+    return RunCounters(
+        figures,
+        source,
+        every=counters_of(found.rows(source, scores_stated=figures.scores_stated)),
+        labelled=contents,
+        usable=int(found.contents.any_of(found.decided & held).sum()),
+        decided=int(found.contents.any_of(found.decided).sum()),
+        no_verdict=contents - int(found.contents.any_of(found.judged).sum()),
+        truths=Counter({truth: n for truth, n in zip(TRUTHS, codes, strict=True) if truth and n}),
+    )
+
+
+def labelled_alone(found: LabelColumns) -> Metrics:
+    """Return the figures for a blind session, which depend on the labelled verdicts alone.
+
+    They equal those of ``summary.alone``.
+    """
+    stated = bool((~np.isnan(found.stated_score)).any())
+    score = found.stated_score if stated else found.score
+    scoreless = bool((found.judged & np.isnan(score)).any())
+    source, by_stated = ("vote_share", False) if scoreless else ("support", stated)
+    return counters_of(found.rows(source, scores_stated=by_stated)).metrics()

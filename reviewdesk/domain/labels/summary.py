@@ -3,22 +3,54 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from reviewdesk.domain.gates.limits import default_checks
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, by_content
-from reviewdesk.domain.labels.run_counters import (
+from reviewdesk.domain.labels.label_columns import (
     RunCounters,
     coverage_text,
     left_out_warnings,
     one_class_warnings,
 )
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, by_content
 from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
-from reviewdesk.domain.records import Calibration, Design
+from reviewdesk.domain.records import Calibration, Design, Truth
 from reviewdesk.domain.stats.calibration import bin_index, counters_of, measure
 from reviewdesk.domain.stats.calibration_page import BlindFigures, BlindSplit
 from reviewdesk.domain.stats.fit import fit
 from reviewdesk.domain.verdict import Decision
+
+
+def as_wrong_and_right(made: LabelledRows) -> tuple[LabelledRows, ...]:
+    """Return the rows with each unanswered item wrong, and with each right; () if there is none."""
+    return _both(made, lambda passed, right: passed is right)
+
+
+def as_fail_and_pass(made: LabelledRows) -> tuple[LabelledRows, ...]:
+    """Return the rows with each unanswered item a fail, and with each a pass; () without one."""
+    return _both(made, lambda _, passes: passes)
+
+
+def _both(made: LabelledRows, is_pass: Callable[[bool, bool], bool]) -> tuple[LabelledRows, ...]:
+    """Answer every unanswered item of the draw, first with False and then with True.
+
+    Where the labels do not represent the run, every unanswered item counts, as every label does.
+    ``is_pass`` takes what the panel decided and the answer, and returns if the item should pass.
+    """
+    everywhere = not made.weighing.design.stands
+    passed = {
+        verdict.key: verdict.decision is Decision.PASS
+        for verdict, inside in zip(made.labelled, made.weighing.drawn, strict=True)
+        if (inside or everywhere) and verdict.unanswered
+    }
+    if not passed:
+        return ()
+    return tuple(
+        made.with_truths(
+            {key: Truth.PASS if is_pass(one, answer) else Truth.FAIL for key, one in passed.items()}
+        )
+        for answer in (False, True)
+    )
 
 
 def summarise(

@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from reviewdesk.domain.jury.family import Family, family
-from reviewdesk.domain.jury.quorum import quorum_met
+from reviewdesk.domain.jury.quorum import LEAST_COMMITTED, exact_share, quorum_met
 from reviewdesk.domain.jury.strategies import stand_in
-from reviewdesk.domain.jury.supermajority import LEAST_COMMITTED, exact_share
 from reviewdesk.domain.jury.trim import Breakdown, breakdown
 from reviewdesk.domain.panel.juror import SHORT_LIMIT, Juror, thinks
 from reviewdesk.domain.panel.prompt import CASE_SLOTS, render, slots_in

@@ -10,7 +10,7 @@ from typing import Any
 from reviewdesk.domain.canonical import CanonicalBallot, own_facts
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.jury.label_words import LABEL_FACTS
-from reviewdesk.domain.jury.supermajority import own_share
+from reviewdesk.domain.jury.quorum import own_share
 from reviewdesk.domain.verdict import Ballot, Policy, Verdict
 
 JUROR_KEYS = ("id", "model", "vendor", "temperature", "prompt_sha256", "weight")

@@ -17,8 +17,8 @@ from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, witho
 from reviewdesk.domain.jury.ballot import as_juror
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.jury.label_words import LABEL_RULES, Aggregate, LabelRules, checked_rules
+from reviewdesk.domain.jury.quorum import DEFAULT_SHARE
 from reviewdesk.domain.jury.strategies import STRATEGIES, Reads, strategy_named
-from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.panel.hash import panel_hash, text_hash
 from reviewdesk.domain.panel.juror import DEFAULT_TIMEOUT, Juror, seat_body
 from reviewdesk.domain.panel.vendors import OTHER_NAMES

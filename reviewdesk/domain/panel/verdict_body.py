@@ -18,8 +18,8 @@ from reviewdesk.domain.canonical import (
     without_nulls,
 )
 from reviewdesk.domain.jury import stopping
+from reviewdesk.domain.jury.quorum import own_share
 from reviewdesk.domain.jury.strategies import STRATEGIES
-from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.spec import PanelSpec

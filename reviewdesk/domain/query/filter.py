@@ -19,8 +19,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.assessment.flags import SHORT, Flag
 from reviewdesk.domain.query import words
-from reviewdesk.domain.query.search import parse_search
-from reviewdesk.domain.query.tokens import Piece, Token, tokens, unclosed
+from reviewdesk.domain.query.tokens import Piece, Token, parse_search, tokens, unclosed
 from reviewdesk.errors import UsageError
 
 ORDERS = tuple(words.ORDERS)

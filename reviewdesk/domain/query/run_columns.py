@@ -2,21 +2,208 @@
 
 from __future__ import annotations
 
+import dataclasses
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.labels.marks import TRUTH, TRUTHS
-from reviewdesk.domain.query.columns import CODES, NOT_TOLD
-from reviewdesk.domain.query.filter import Term
-from reviewdesk.domain.query.masks import Column, Mask, Rows
-from reviewdesk.domain.query.words import NUMBERS
+from reviewdesk.domain.query.filter import ORDERS, Filter, Nested, Part, Term, parse_order
+from reviewdesk.domain.query.words import CODES, NOT_TOLD, NUMBERS, PLACES, TYPES, UNANIMOUS, WRONG
 from reviewdesk.domain.run.packing import COLUMNS
+from reviewdesk.domain.verdict import SLACK
+
+Column: TypeAlias = npt.NDArray[Any]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Rows: TypeAlias = npt.NDArray[np.int32]
+
+_WARNINGS = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
+_SORTED = NUMBERS.keys() & ORDERS
+"""The orders by a number; ties follow the draw."""
+
+
+class QueueFacts(Protocol):
+    """What is known of a run, one entry for each of its verdicts."""
+
+    @property
+    def size(self) -> int:
+        """The number of verdicts."""
+
+    def column(self, name: str) -> Column:
+        """Return a column by its name."""
+
+    def matching(self, term: Term) -> Mask:
+        """Return where a term holds that columns cannot tell, such as words of a text."""
+
+
+def columns_of(kept: Filter, order: str) -> frozenset[str]:
+    """Return the names of the columns that a filter and an order need."""
+    name, _ = parse_order(order)
+    needed = {name} & PLACES or {"draw"}
+    needed |= {name} & _SORTED
+    for term in kept.terms():
+        needed |= _columns_of_term(term)
+    return frozenset(needed - {"draw"} if name == "file" else needed)
+
+
+def _columns_of_term(term: Term) -> set[str]:
+    if term.kind == "number":
+        return {term.name}
+    if term.kind == "flag" or term.name == "warn":
+        return {"flags"}
+    if term.name in WRONG:
+        return {"decision", "truth"}
+    fixed = {"label": "truth"}
+    name = fixed.get(term.name, term.name.replace(".", "_"))
+    return {name} & TYPES.keys() - PLACES
+
+
+def told_by_columns(kept: Filter) -> bool:
+    """Return True if columns tell where a filter holds, whatever its terms."""
+    return all(_condition(term) not in {_elsewhere, _untagged} for term in kept.terms())
+
+
+def ordered(facts: QueueFacts, mask: Mask | None, order: str, limit: int | None = None) -> Rows:
+    """Return the rows where a mask holds, in an order; with ``limit`` at most the first so many."""
+    name, descending = parse_order(order)
+    if name == "file":
+        rows = np.arange(facts.size, dtype=np.int32)
+        rows = rows if mask is None else rows[mask]
+    else:
+        rows = facts.column(name if name in PLACES else "draw")
+        rows = rows if mask is None else rows[mask[rows]]
+    if descending:
+        rows = rows[::-1]
+    if name in _SORTED:
+        values = facts.column(name)[rows]
+        rows = _sorted(rows, -values if descending else values, limit)
+    return rows[:limit]
+
+
+def _sorted(rows: Rows, values: Column, limit: int | None) -> Rows:
+    """Return the rows by ascending values; equal ones stay in the order that they have."""
+    if limit is not None and limit < len(values):
+        bound = np.partition(values, limit)[limit]
+        if not np.isnan(bound):
+            rows = rows[values <= bound]
+            values = values[values <= bound]
+    found: Rows = rows[np.argsort(values, kind="stable")]
+    return found
+
+
+def mask_of(facts: QueueFacts, kept: Filter) -> Mask | None:
+    """Return where a filter holds; ``None`` if it is empty, and so holds everywhere."""
+    return _filter(facts, kept) if kept.groups else None
+
+
+def _filter(facts: QueueFacts, kept: Filter) -> Mask:
+    return _all(_any(_part(facts, part) for part in group) for group in kept.groups)
+
+
+def _part(facts: QueueFacts, part: Part) -> Mask:
+    if isinstance(part, Nested):
+        found = _filter(facts, part.filter)
+    else:
+        found = _condition(part)(facts, part)
+    return ~found if part.negated else found
+
+
+def _condition(term: Term) -> Callable[[QueueFacts, Term], Mask]:
+    name = term.name if term.kind in {"choice", "state", "panel"} else term.kind
+    return _CONDITIONS.get(name, _elsewhere)
+
+
+def _all(masks: Iterable[Mask]) -> Mask:
+    each = iter(masks)
+    found = next(each)
+    for mask in each:
+        found = found & mask
+    return found
+
+
+def _any(masks: Iterator[Mask]) -> Mask:
+    found = next(masks)
+    for mask in masks:
+        found = found | mask
+    return found
+
+
+def _elsewhere(facts: QueueFacts, term: Term) -> Mask:
+    return facts.matching(term)
+
+
+def _flag(facts: QueueFacts, term: Term) -> Mask:
+    return _bits(facts.column("flags"), int(term.value))
+
+
+def _bits(column: Column, bits: int) -> Mask:
+    found: Mask = column & bits != 0
+    return found
+
+
+_COMPARISONS: Mapping[str, Callable[[Column, float], Mask]] = {
+    "<": lambda column, number: column < number - SLACK,
+    "<=": lambda column, number: column <= number + SLACK,
+    "=": lambda column, number: np.abs(column - number) <= SLACK,
+    ">=": lambda column, number: column >= number - SLACK,
+    ">": lambda column, number: column > number + SLACK,
+}
+
+
+def _number(facts: QueueFacts, term: Term) -> Mask:
+    return _COMPARISONS[term.op](facts.column(term.name), float(term.value))
+
+
+def _warn(facts: QueueFacts, term: Term) -> Mask:
+    both = Flag.BIAS_WARNING | Flag.SAME_FAMILY
+    return _bits(facts.column("flags"), int(_WARNINGS.get(term.value, both)))
+
+
+def _coded(facts: QueueFacts, term: Term) -> Mask:
+    name = "truth" if term.name == "label" else term.name.replace(".", "_")
+    return _is(facts, name, term.value)
+
+
+def _is(facts: QueueFacts, name: str, word: str) -> Mask:
+    found: Mask = facts.column(name) == (-1 if word == "none" else CODES[name].index(word))
+    return found
+
+
+def _wrong(facts: QueueFacts, term: Term) -> Mask:
+    sides = (("pass", "fail"), ("fail", "pass"))
+    return _any(
+        _is(facts, "decision", made) & _is(facts, "truth", truth)
+        for made, truth in sides
+        if term.value in {"", made}
+    )
+
+
+def _untagged(facts: QueueFacts, term: Term) -> Mask:
+    return ~facts.matching(dataclasses.replace(term, name="tagged"))
+
+
+def _held(facts: QueueFacts, term: Term) -> Mask:
+    found: Mask = facts.column(term.name) != 0
+    return found
+
+
+_CONDITIONS: Mapping[str, Callable[[QueueFacts, Term], Mask]] = {
+    "flag": _flag,
+    "number": _number,
+    "warn": _warn,
+    "untagged": _untagged,
+    **dict.fromkeys(("label", "decision", "band", "ours.band"), _coded),
+    **dict.fromkeys(WRONG, _wrong),
+    **dict.fromkeys(UNANIMOUS, _held),
+}
+"""The conditions that columns can tell, by the name of the term; all others ask the desk."""
+
 
 _FIXED = frozenset({"text", "juror", "failed", "abstained", "unknown", "run", "flip"})
 """Terms that hold of the same verdicts for as long as the same runs are loaded."""

@@ -5,6 +5,8 @@ How flags are spelled is said beside the flags, in ``domain/assessment/flag_word
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from reviewdesk.domain.assessment.flags import SHORT, Flag
 
 FLAGS = {
@@ -143,3 +145,25 @@ RETIRED_ORDERS = {
 def short(flag: Flag) -> str:
     """Return a flag's short name as it is typed; the queue writes ``trim!`` for ``trim``."""
     return SHORT[flag].rstrip("!")
+
+
+NOT_TOLD = "not told"
+"""The truth of an item that one other person labelled, which the reviewer may not see yet."""
+CODES: Mapping[str, tuple[str, ...]] = {
+    "decision": ("fail", "pass", "inconclusive", "error"),
+    "band": ("high", "medium", "low"),
+    "ours_band": ("high", "medium", "low"),
+    "truth": ("pass", "fail", "unsure", "disputed", NOT_TOLD),
+}
+"""The words of the coded columns; a code is the index of its word, and -1 is none."""
+PLACES = frozenset({"draw", "mix", "id"})
+"""Columns that hold the rows in an order, and not a fact about each row."""
+LABELS = frozenset({"truth"})
+"""The columns that change with the labels."""
+TYPES: Mapping[str, str] = {
+    **dict.fromkeys(NUMBERS, "d"),
+    **dict.fromkeys(sorted(PLACES), "i"),
+    **dict.fromkeys((*CODES, *UNANIMOUS), "b"),
+    "flags": "i",
+}
+"""The type code of every column, as of ``array``."""

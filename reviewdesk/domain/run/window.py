@@ -17,9 +17,9 @@ from reviewdesk.domain.canonical import CanonicalVerdict, Written
 from reviewdesk.domain.content import content_digest, drawn_name, item_digest
 from reviewdesk.domain.enums import AgreementSource, Strategy
 from reviewdesk.domain.jury.band import BANDS
+from reviewdesk.domain.jury.injection import suspects
 from reviewdesk.domain.jury.panels import ERROR, INCONCLUSIVE
 from reviewdesk.domain.jury.sheet import Policies, read_sheet
-from reviewdesk.domain.jury.suspects import suspects
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.panel.samples import position_flip
 from reviewdesk.domain.run.columns import NOTHING, Bools, Floats

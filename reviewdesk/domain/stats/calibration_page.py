@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from reviewdesk.domain.gates.limits import LimitCheck
 from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
-from reviewdesk.domain.labels.strata import AuditSample, Stratum
+from reviewdesk.domain.labels.sampling import AuditSample, Stratum
 from reviewdesk.domain.records import Blocker, Calibration, Metrics, Pace, TagCount, Truth
 from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, PanelIntervals, Target
 from reviewdesk.domain.verdict import Decision

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.non_response import as_wrong_and_right
+from reviewdesk.domain.labels.summary import as_wrong_and_right
 from reviewdesk.domain.labels.weighed_rows import LabelledRows
 from reviewdesk.domain.stats.calibration import counters_of
 from reviewdesk.domain.stats.correction import RIGHT, WRONG

@@ -10,14 +10,14 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.jury.outliers import VALUES
 from reviewdesk.domain.jury.panels import Panels
+from reviewdesk.domain.jury.scores import VALUES
 from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.run.columns import DECISIONS, NOTHING, STRATEGIES, Columns
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import SLACK, Decision, Strategy, Verdict
-from reviewdesk.domain.whatif.bulk import changed, under
 from reviewdesk.domain.whatif.policies import Group, PolicyResult, Variant
+from reviewdesk.domain.whatif.table import changed, under
 
 
 def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResult, ...]:

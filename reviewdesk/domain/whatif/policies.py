@@ -24,7 +24,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from reviewdesk.domain.jury.outliers import Outliers
+from reviewdesk.domain.jury.scores import Outliers
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 

@@ -7,29 +7,67 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
-from reviewdesk.domain.jury.panels import Panels
-from reviewdesk.domain.jury.supermajority import exact_share
+from reviewdesk.domain.jury.panels import Panels, revoted, without
+from reviewdesk.domain.jury.quorum import exact_share
+from reviewdesk.domain.jury.scores import ROUNDINGS
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import weigh
 from reviewdesk.domain.records import Design, Metrics, Truth
-from reviewdesk.domain.run.columns import (
-    DECISIONS,
-    ROUNDINGS,
-    STRATEGIES,
-    Bools,
-    Columns,
-    Floats,
-    Ints,
-    Small,
-)
+from reviewdesk.domain.run.columns import DECISIONS, STRATEGIES, Bools, Columns, Floats, Ints, Small
 from reviewdesk.domain.stats.calibration import Rows, counters_of, numbered
 from reviewdesk.domain.verdict import SLACK, Decision
-from reviewdesk.domain.whatif.bulk import changed, under
 from reviewdesk.domain.whatif.policies import PolicyCounts, Result, Variant, most_seated
+
+
+def ruled(columns: Columns, variant: Variant) -> Columns:
+    """Return the columns with the settings of a variant's rule; the ballots stay."""
+    given: dict[str, Any] = {}
+    if variant.supermajority is not None:
+        given |= {"share": np.int32(0), "shares": (variant.supermajority,)}
+    if variant.quorum is not None:
+        given |= {"quorum": np.int32(0), "quorums": (variant.quorum,)}
+    if variant.strategy is not None:
+        given["strategy"] = np.int8(STRATEGIES.index(variant.strategy))
+    if variant.fraction is not None:
+        given["fraction"] = np.float64(variant.fraction)
+    if variant.rounding is not None:
+        given["rounding"] = np.int8(ROUNDINGS.index(variant.rounding))
+    if variant.threshold is not None:
+        given["threshold"] = np.float64(variant.threshold)
+    n = len(columns)
+    # One setting for all verdicts takes no memory per verdict.
+    every: dict[str, Any] = {
+        name: np.broadcast_to(value, n) if isinstance(value, np.generic) else value
+        for name, value in given.items()
+    }
+    return replace(columns, **every)
+
+
+def changed(panels: Panels, variant: Variant) -> Panels:
+    """Return the panels with the ballots of a variant: without a juror, or at another threshold."""
+    columns = panels.columns
+    if variant.dropped is not None:
+        columns = without(columns, variant.dropped)
+    if variant.threshold is not None:
+        columns = replace(columns, votes=revoted(columns, variant.threshold))
+    if columns is panels.columns:
+        return panels
+    made = Panels(columns, exact=panels.cast.exact)
+    if variant.dropped is None:
+        made.cast.scores = panels.scores
+    return made
+
+
+def under(panels: Panels, variant: Variant) -> Panels:
+    """Return panels, whose ballots are those of the variant already, under its rule."""
+    return panels.ruled(ruled(panels.columns, variant))
+
 
 _PASS = DECISIONS.index(Decision.PASS)
 _FAIL = DECISIONS.index(Decision.FAIL)

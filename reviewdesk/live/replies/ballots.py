@@ -2,19 +2,376 @@
 
 from __future__ import annotations
 
-from reviewdesk.domain.canonical import CanonicalAnswer, CanonicalBallot
+import json
+import math
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from reviewdesk.domain.canonical import CanonicalAnswer, CanonicalBallot, without_nulls
+from reviewdesk.domain.jury.label_words import LabelRules, label_decision
 from reviewdesk.domain.panel.juror import Price, seat_body
+from reviewdesk.domain.panel.prompt import breach
 from reviewdesk.domain.panel.vendors import JsonMode
-from reviewdesk.domain.verdict import Status
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.verdict import Decision, Status, folded
 from reviewdesk.errors import TransportError
+from reviewdesk.live.keys import Redactor
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.replies.faults import Fault, left_out, reply_or_fault
-from reviewdesk.live.replies.redact import Redactor
-from reviewdesk.live.replies.reply import ParsedReply, ReplyProblem, UnreadableReply, parse
 from reviewdesk.live.retry import stated_wait
 from reviewdesk.live.wires.envelope import Envelope
 from reviewdesk.live.wires.requests import STRUCTURE, TEMPERATURE
 from reviewdesk.live.wires.vendors import Endpoint, endpoint
+
+MAX_BYTES = 64 * 1024
+MAX_STARTS = 64
+MAX_LABEL = 200
+"""The most characters of a verdict's word; anything longer is not a word."""
+
+WORD_KEYS = ("verdict", "kind", "label")
+REASON_KEYS = ("reason", "reasoning", "rationale")
+ANSWER_KEYS = frozenset({"pass", "score", *WORD_KEYS})
+"""The keys that make an object a verdict."""
+
+DECLINING = frozenset({"abstain", "abstained", "unsure"})
+"""Words, folded, that withhold the vote whatever the score."""
+
+_START = re.compile(r"\[\s*+\{|\{")
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|[][{}]', re.DOTALL)
+_CLOSING = {"{": "}", "[": "]"}
+_ANSWERING = re.compile(r"\b(?:pass|score|verdict|kind|label)\b", re.IGNORECASE)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_BLANK = " \t\r\n\ufeff"
+_OPEN = "<think>"
+_CLOSE = "</think>"
+_THOUGHTS = re.compile(rf"\A[{_BLANK}]*+(?:{_OPEN}.*?{_CLOSE}[{_BLANK}]*+)*+", re.DOTALL)
+
+
+class ReplyProblem(StrEnum):
+    """The reason why a reply cannot be read."""
+
+    EMPTY = "empty"
+    TOO_LONG = "too_long"
+    TOO_MANY = "too_many"
+    NO_OBJECT = "no_object"
+    TWO_OBJECTS = "two_objects"
+    TRUNCATED = "truncated"
+    NOT_JSON = "not_json"
+    DOUBLED_KEY = "doubled_key"
+    NOT_A_VERDICT = "not_a_verdict"
+    CONTRADICTION = "contradiction"
+    OUT_OF_RANGE = "out_of_range"
+    NONCE = "nonce"
+    NOT_A_LABEL = "not_a_label"
+
+
+class ParsedReply(Struct, frozen=True):
+    """A juror's verdict as given; ``withheld`` is true if the juror abstains explicitly.
+
+    If a vote is neither given nor withheld, the score is compared with the panel's threshold.
+    """
+
+    score: float | None = None
+    passed: bool | None = None
+    label: str | None = None
+    confidence: float | None = None
+    reason: str | None = None
+    notes: tuple[str, ...] = ()
+    withheld: bool = False
+
+    @property
+    def ballot(self) -> CanonicalAnswer:
+        """The answer as a juror's entry in a canonical verdict.
+
+        The score of a juror that abstains is kept as ``raw_score``, and counts nowhere.
+        """
+        entry: CanonicalAnswer = {
+            "status": (Status.ABSTAINED if self.withheld else Status.OK).value,
+            "score": None if self.withheld else self.score,
+            "raw_score": self.score if self.withheld else None,
+            "label": self.label,
+            "confidence": self.confidence,
+            "reason": self.reason,
+        }
+        known = without_nulls(entry)
+        if self.withheld or self.passed is not None:
+            known["pass"] = self.passed
+        if self.withheld:
+            known["score"] = None
+        return known
+
+
+class UnreadableReply(Struct, frozen=True):
+    """A reply that a person has to read, and a sentence that says why."""
+
+    kind: ReplyProblem
+    message: str
+
+
+class _UnfitError(ValueError):
+    def __init__(self, kind: ReplyProblem, message: str) -> None:
+        super().__init__(message)
+        self.found = UnreadableReply(kind, message)
+
+
+def parse(
+    text: str, nonce: str, *, strict: bool = False, labels: LabelRules | None = None
+) -> ParsedReply | UnreadableReply:
+    """Read a reply that has to repeat ``nonce``; no text makes it raise an error.
+
+    Text around the verdict, code fences and objects without an answer are skipped. ``strict`` is
+    for endpoints that received the schema: the verdict must follow it. Other replies may use other
+    words and leave out optional keys. ``labels`` expects one of the labels that a panel declares,
+    or any word if it declares none.
+    """
+    try:
+        return _answer(_verdict(_without_thoughts(text)), nonce, strict=strict, labels=labels)
+    except _UnfitError as problem:
+        return problem.found
+
+
+def _without_thoughts(text: str) -> str:
+    if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise _UnfitError(ReplyProblem.TOO_LONG, "the reply is longer than 64 kB")
+    reply = _THOUGHTS.sub("", text, count=1)
+    if reply.startswith(_OPEN):
+        raise _UnfitError(ReplyProblem.TRUNCATED, "the reply ends inside its thoughts")
+    head = reply.partition("{")[0]
+    reply = reply[head.rfind(_CLOSE) + len(_CLOSE) :] if _CLOSE in head else reply
+    if not reply.strip(_BLANK):
+        raise _UnfitError(ReplyProblem.EMPTY, "the reply is empty")
+    return reply
+
+
+def _verdict(reply: str) -> dict[str, Any]:
+    """Return the one object that holds an answer; raise _UnfitError unless there is exactly one."""
+    found: list[dict[str, Any]] = []
+    seen = False
+    for written in spans(reply):
+        seen = True
+        try:
+            value = _decode(written)
+        except _UnfitError:
+            if _ANSWERING.search(written):
+                raise
+            continue  # braces in prose
+        found.extend(_answer_objects(value))
+    if len(found) > 1:
+        raise _UnfitError(
+            ReplyProblem.TWO_OBJECTS, f"the reply holds {len(found)} verdicts, not one"
+        )
+    if not seen:
+        raise _UnfitError(ReplyProblem.NO_OBJECT, "the reply holds no JSON object")
+    if not found:
+        raise _UnfitError(
+            ReplyProblem.NOT_A_VERDICT, "the reply holds JSON, but neither score nor vote"
+        )
+    return found[0]
+
+
+def spans(reply: str) -> Iterator[str]:
+    """Yield the balanced objects, and lists that begin with one, in order and without overlap."""
+    at = 0
+    for count in range(MAX_STARTS + 1):
+        start = _START.search(reply, at)
+        if start is None:
+            return
+        if count == MAX_STARTS:
+            raise _UnfitError(ReplyProblem.TOO_MANY, f"the reply holds over {MAX_STARTS} objects")
+        at = _end(reply, start.start())
+        yield reply[start.start() : at]
+
+
+def _end(reply: str, start: int) -> int:
+    opening = reply[start]
+    depth = 0
+    for token in _TOKEN.finditer(reply, start):
+        if token[0] == opening:
+            depth += 1
+        elif token[0] == _CLOSING[opening]:
+            depth -= 1
+            if not depth:
+                return token.end()
+    raise _UnfitError(ReplyProblem.TRUNCATED, "the reply breaks off inside its JSON")
+
+
+def _answer_objects(value: Any) -> list[dict[str, Any]]:
+    """Return ``[value]`` if the object has an answer key, in any case, else ``[]``.
+
+    Nested objects are not searched. An object with an answer in a list raises _UnfitError.
+    """
+    if isinstance(value, list):
+        if any(_answer_objects(child) for child in value if isinstance(child, dict)):
+            raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict stands in a list")
+        return []
+    return [value] if any(folded(key) in ANSWER_KEYS for key in value) else []
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _UnfitError(ReplyProblem.DOUBLED_KEY, "a key of the reply's JSON stands there twice")
+    return found
+
+
+def _reject_constant(word: str) -> Any:
+    raise _UnfitError(ReplyProblem.NOT_JSON, f"{word} is no number of JSON")
+
+
+def _finite_number(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise _UnfitError(
+            ReplyProblem.OUT_OF_RANGE, f"the number {show_line(digits, 40)} is too large"
+        )
+    return value
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_keys,
+    parse_constant=_reject_constant,
+    parse_float=_finite_number,
+    parse_int=_finite_number,
+)
+
+
+def _decode(written: str) -> Any:
+    try:
+        return _DECODER.decode(written)
+    except (json.JSONDecodeError, RecursionError):
+        raise _UnfitError(ReplyProblem.NOT_JSON, "the reply's object is not JSON") from None
+
+
+def _answer(
+    verdict: dict[str, Any], nonce: str, *, strict: bool, labels: LabelRules | None
+) -> ParsedReply:
+    if verdict.get("nonce") != nonce:
+        how = "repeats another nonce" if "nonce" in verdict else "does not repeat the nonce"
+        raise _UnfitError(ReplyProblem.NONCE, f"the verdict {how}: it may not be the juror's own")
+    broken = breach(verdict, labels) if strict else None
+    if broken is not None:
+        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"the verdict {broken}")
+    score = _score(verdict)
+    label = _label(verdict)
+    notes: list[str] = []
+    if labels is not None and labels.labels:
+        label, passed, withheld = _declared(verdict, label, labels)
+        if score is not None:
+            notes.append(f"score {score:g} is left out: the panel asks for a label alone")
+            score = None
+    else:
+        passed, withheld = _vote(verdict, label, labels=labels is not None)
+    if score is None and label is None and passed is None and not withheld:
+        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict gives neither score nor vote")
+    return ParsedReply(
+        score=score,
+        passed=passed,
+        label=label,
+        confidence=_confidence(verdict, notes),
+        reason=_reason(verdict, notes),
+        notes=tuple(notes),
+        withheld=withheld,
+    )
+
+
+def _real(verdict: dict[str, Any], key: str) -> float | None:
+    value = verdict.get(key)
+    if value is None or isinstance(value, float):
+        return value
+    raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"{key} is not a number")
+
+
+def _text(verdict: dict[str, Any], key: str) -> str | None:
+    value = verdict.get(key)
+    if value is None or isinstance(value, str):
+        return value
+    raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"{key} is not a text")
+
+
+def _score(verdict: dict[str, Any]) -> float | None:
+    score = _real(verdict, "score")
+    if score is None or 0 <= score <= 1:
+        return score
+    raise _UnfitError(ReplyProblem.OUT_OF_RANGE, f"the score {score:g} is not from 0 to 1")
+
+
+def _label(verdict: dict[str, Any]) -> str | None:
+    """Return the verdict's word; several keys may give it if they agree."""
+    words = [word.strip() for key in WORD_KEYS if (word := _text(verdict, key)) is not None]
+    if not all(words) or any(len(word) > MAX_LABEL for word in words):
+        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict is not a word")
+    if len(set(map(folded, words))) > 1:
+        listed = " and ".join(show_line(word, 40) for word in words)
+        raise _UnfitError(ReplyProblem.CONTRADICTION, f"the verdict is {listed} at once")
+    return _SURROGATE.sub("�", words[0]) if words else None
+
+
+def _vote(verdict: dict[str, Any], label: str | None, *, labels: bool) -> tuple[bool | None, bool]:
+    """Return the vote, and whether it is withheld; the word and ``pass`` must agree.
+
+    A juror asked for ``labels`` answers by the word alone, so a ``pass`` of null beside a word does
+    not withhold the vote.
+    """
+    stated = verdict.get("pass")
+    if stated is not None and not isinstance(stated, bool):
+        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "pass is neither true, false nor null")
+    decision = label_decision(label)
+    worded = None if decision is None else decision is Decision.PASS
+    declines = folded(label) in DECLINING
+    if "pass" not in verdict or (labels and stated is None and label is not None):
+        return worded, declines or (label is None and any(key in verdict for key in WORD_KEYS))
+    if (worded is not None or declines) and stated is not worded:
+        raise _UnfitError(
+            ReplyProblem.CONTRADICTION,
+            f"the word is {show_line(label or '', 40)}, and pass is {json.dumps(stated)}",
+        )
+    return stated, stated is None
+
+
+def _declared(
+    verdict: dict[str, Any], word: str | None, labels: LabelRules
+) -> tuple[str | None, bool | None, bool]:
+    """Return the label, the vote and whether it is withheld, for a panel that declares labels.
+
+    A label that is neither passing nor failing casts no vote. A stated ``pass`` must agree.
+    """
+    if word is None and any(key in verdict for key in WORD_KEYS):
+        return None, None, True
+    label = labels.spelled(word)
+    if label is None:
+        if folded(word) in DECLINING:
+            return None, None, True
+        raise _UnfitError(ReplyProblem.NOT_A_LABEL, labels.refusal(word))
+    meant = labels.decision(label)
+    stated = verdict.get("pass")
+    voted = None if meant is None else meant is Decision.PASS
+    if stated is not None and stated is not voted:
+        shown = json.dumps(stated, default=str)[:40]
+        raise _UnfitError(
+            ReplyProblem.CONTRADICTION, f"the label is {show_line(label, 40)}, and pass is {shown}"
+        )
+    return label, voted, False
+
+
+def _confidence(verdict: dict[str, Any], notes: list[str]) -> float | None:
+    confidence = _real(verdict, "confidence")
+    if confidence is None or 0 <= confidence <= 1:
+        return confidence
+    notes.append(f"confidence {confidence:g} is not from 0 to 1 and is left out")
+    return None
+
+
+def _reason(verdict: dict[str, Any], notes: list[str]) -> str | None:
+    texts = [text for key in REASON_KEYS if (text := _text(verdict, key))]
+    mended, broken = _SURROGATE.subn("�", "\n\n".join(dict.fromkeys(texts)))
+    if broken:
+        notes.append(f"{broken} broken characters of the reason are replaced")
+    return mended or None
+
 
 _STATUS_OF = {ReplyProblem.EMPTY: Status.EMPTY}
 """The ballot status of unreadable replies; all others get ``PARSE_FAIL``, for a person to read."""

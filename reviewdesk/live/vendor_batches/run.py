@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
 from reviewdesk.live.batch import CaseForJurors
-from reviewdesk.live.budget import booked
 from reviewdesk.live.keys import read_key
+from reviewdesk.live.limits import booked
 from reviewdesk.live.records import (
     BATCH_HEADER,
     MAX_BODY,

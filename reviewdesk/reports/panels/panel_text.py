@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from reviewdesk.domain.canonical import without_nulls
-from reviewdesk.domain.jury.supermajority import own_share
+from reviewdesk.domain.jury.quorum import own_share
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.reports.panels.panel_file import STRATEGIES

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -22,9 +23,28 @@ from reviewdesk.errors import DeskError
 from reviewdesk.store.connect import writing
 from reviewdesk.store.explain import explained
 from reviewdesk.store.label_state import displace_verdicts
-from reviewdesk.store.load.process import process_start
 from reviewdesk.store.rows import insert, record, value
 from reviewdesk.store.runs import by_hash
+
+
+def process_start(pid: int) -> str | None:
+    """Return when a process was started, as the system tells it; ``None`` if it does not run.
+
+    A number that the system has given to another process has another start.
+    """
+    with suppress(OSError, IndexError):
+        # The name of the program stands in parentheses and may hold anything.
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        state, *fields = stat.rpartition(")")[2].split()
+        return None if state in {"Z", "X"} else fields[18]
+    if Path("/proc/self/stat").exists():
+        return None
+    with suppress(OSError):
+        command = ["ps", "-o", "lstart=", "-p", str(pid)]
+        told = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - a number
+        return told.stdout.strip() or None
+    return None
+
 
 _APART = 1 << 32
 """Keys kept free for a run that is being loaded, as the number of its verdicts is not known."""

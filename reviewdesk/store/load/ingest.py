@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import marshal
 import sqlite3
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -20,7 +21,6 @@ from msgspec import Struct
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.store import label_state, measures, runs
 from reviewdesk.store.connect import staging_transaction
-from reviewdesk.store.load import orders
 from reviewdesk.store.load.hidden_runs import MOST, Hold, LockPace
 from reviewdesk.store.rows import insert, value, waiting
 
@@ -30,6 +30,70 @@ if TYPE_CHECKING:
     from reviewdesk.domain.run.measures import RunMeasures
     from reviewdesk.domain.run.tally import Counts
     from reviewdesk.domain.run.window import VerdictWindow, WindowReader
+
+LAYOUT = """CREATE TABLE IF NOT EXISTS orders (
+            run INTEGER NOT NULL REFERENCES runs(key), name TEXT NOT NULL, first INTEGER NOT NULL,
+            places BLOB NOT NULL, PRIMARY KEY (run, name, first))"""
+NAMES = ("draw", "mix")
+SIZE = 4096
+"""The number of places in a row; the last of an order may have fewer."""
+
+
+def pieces(run: int, name: str, places: array[int]) -> Iterator[tuple[int, str, int, bytes]]:
+    """Yield the rows that hold an order."""
+    for first in range(0, len(places), SIZE):
+        yield run, name, first, _swapped(places[first : first + SIZE]).tobytes()
+
+
+def put(conn: sqlite3.Connection, rows: list[tuple[int, str, int, bytes]]) -> None:
+    """Write rows of ``pieces``, inside the caller's transaction."""
+    conn.executemany("INSERT OR REPLACE INTO orders VALUES (?, ?, ?, ?)", rows)
+
+
+def read(
+    conn: sqlite3.Connection, run: int, name: str, start: int = 0, end: int | None = None
+) -> array[int]:
+    """Return the places of a run's verdicts in one of its orders, from ``start`` up to ``end``."""
+    most = sys.maxsize if end is None else end
+    rows = conn.execute(
+        """SELECT places FROM orders WHERE run = ? AND name = ? AND first > ? AND first < ?
+           ORDER BY first""",
+        (run, name, start - SIZE, most),
+    )
+    found = array("i", b"".join(row[0] for row in rows))
+    before = start % SIZE
+    return _swapped(found[before : before + most - start])
+
+
+def rebuild(conn: sqlite3.Connection) -> None:
+    """Write the orders of every run from the columns of its verdicts, whatever was held."""
+    conn.execute("DELETE FROM orders")
+    for (run,) in conn.execute("SELECT key FROM runs").fetchall():
+        for name in NAMES:
+            put(conn, list(pieces(run, name, _sorted(conn, run, name))))
+
+
+def problems(conn: sqlite3.Connection, run: int) -> Iterator[str]:
+    """Say which order of a run is not that of its verdicts."""
+    query = "SELECT first FROM orders WHERE run = ? AND name = ? ORDER BY first"
+    for name in NAMES:
+        starts = [row[0] for row in conn.execute(query, (run, name))]
+        held = read(conn, run, name)
+        if starts != list(range(0, len(held), SIZE)) or held != _sorted(conn, run, name):
+            yield f"its order {name} is not that of its verdicts"
+
+
+def _sorted(conn: sqlite3.Connection, run: int, name: str) -> array[int]:
+    rows = conn.execute(f"SELECT pos FROM verdicts WHERE run = ? ORDER BY {name}", (run,))
+    return array("i", (row[0] for row in rows))
+
+
+def _swapped(places: array[int]) -> array[int]:
+    """Return places in the other order of bytes where that of the desk is not the machine's."""
+    if sys.byteorder == "big":
+        places.byteswap()
+    return places
+
 
 _MOST_BYTES = 2 << 20
 """A transaction writes no more characters of bodies than this, unless one verdict is longer."""
@@ -215,12 +279,12 @@ class Ingest:
         run = self._hold.hidden.run
         columns = (read.drawn.order, read.drawn.mixed)
         every = chain.from_iterable(
-            orders.pieces(run, name, array("i", places(column).tobytes()))
-            for name, column in zip(orders.NAMES, columns, strict=True)
+            pieces(run, name, array("i", places(column).tobytes()))
+            for name, column in zip(NAMES, columns, strict=True)
         )
         while some := list(islice(every, _ORDER_ROWS)):
             with self._hold.step():
-                orders.put(self._conn, some)
+                put(self._conn, some)
 
     def _rows(self, read: ReadReport) -> Iterator[tuple[Any, ...]]:
         """Yield the rows that are to be written, as the staged columns and the draw give them."""

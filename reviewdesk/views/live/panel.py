@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reviewdesk.domain.panel.composition import ITEM_BYTES, Composition, PanelPlace
-from reviewdesk.domain.panel.consent import ConsentPlan, Host
 from reviewdesk.domain.panel.rerun import contract_note
-from reviewdesk.domain.panel.turnout import RATE_LIMITED, STOPPED, Turnout, Turnouts
+from reviewdesk.domain.panel.turnout import (
+    RATE_LIMITED,
+    STOPPED,
+    ConsentPlan,
+    Host,
+    Turnout,
+    Turnouts,
+)
 from reviewdesk.domain.verdict import Strategy
 from reviewdesk.views import words
 from reviewdesk.views.document import (

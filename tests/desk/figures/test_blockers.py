@@ -9,8 +9,7 @@ import pytest
 
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk import Desk
-from reviewdesk.desk.figures.blockers import blockers, skipped
-from reviewdesk.desk.figures.calibration import FitScope, calibration_page
+from reviewdesk.desk.figures.calibration import FitScope, blockers, calibration_page, skipped
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import Blocker, Run, Truth

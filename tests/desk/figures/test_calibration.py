@@ -13,7 +13,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.gates.limits import GateStatus
-from reviewdesk.domain.labels.strata import upper_bound
+from reviewdesk.domain.labels.sampling import upper_bound
 from reviewdesk.domain.records import Design, Event, Run, Truth
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, drill
 from reviewdesk.reports import Source

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import fields
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.figures.ballots import panels
+from reviewdesk.desk.figures.calibration import panels
 from reviewdesk.desk.review.runs import overview
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.run import window as windows

@@ -16,7 +16,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, jurors_panel, survey_rest
 from reviewdesk.desk.live.rerun_batch import give_up
-from reviewdesk.desk.live.unfinished import UnfinishedRerun, unfinished
+from reviewdesk.desk.live.rerun_history import UnfinishedRerun, unfinished
 from reviewdesk.desk.review.history import session_history
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk, files
-from reviewdesk.desk.export.page_data import html, summary
+from reviewdesk.desk.export.report import html, summary
 from reviewdesk.desk.export.report import report as report_of
 from reviewdesk.desk.review import items
 from reviewdesk.domain.records import Run

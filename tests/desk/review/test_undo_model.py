@@ -17,7 +17,7 @@ from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review.filters import known_tags
 from reviewdesk.domain.records import Truth
 from reviewdesk.store import label_state
-from reviewdesk.store.progress import RunLabels
+from reviewdesk.store.queue import RunLabels
 from tests.helpers import Clock, label_row, load, mark, open_desk, report, tag, verdict
 
 ITEMS = ("a", "b", "c", "twin of c")

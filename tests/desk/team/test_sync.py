@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.desk.core import verify
 from reviewdesk.desk.team.sync import SharedFolder, Synced, SyncOptions, sync
-from reviewdesk.domain.labels.chain_file import ChainName, file_name
+from reviewdesk.domain.labels.chain import ChainName, file_name
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled, UsageError
 from reviewdesk.store.events import NewEvent, append

@@ -10,9 +10,15 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from reviewdesk.domain.jurors.panels import Cell, PanelComparison, panel_drills
+from reviewdesk.domain.jurors.panels import (
+    Cell,
+    CommonItems,
+    Decisions,
+    PanelComparison,
+    compare_panels,
+    panel_drills,
+)
 from reviewdesk.domain.jurors.strata import Labels
-from reviewdesk.domain.jurors.two_panels import CommonItems, Decisions, compare_panels
 from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.stats.rates import sign_test

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jury.ballot import ballot
-from reviewdesk.domain.jury.supermajority import own_share, supermajority, vote_decision
+from reviewdesk.domain.jury.quorum import own_share, supermajority, vote_decision
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.composition import strategy_breakdown
 from reviewdesk.domain.panel.hash import panel_hash

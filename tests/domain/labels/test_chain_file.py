@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.labels.chain import ChainEvent, ChainProblem
-from reviewdesk.domain.labels.chain_file import (
+from reviewdesk.domain.labels.chain import (
     FILE,
     LINE,
     NEWER,
+    ChainEvent,
     ChainName,
+    ChainProblem,
     event_line,
     file_name,
     header_line,

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.figures.calibration import FitScope, calibration_page
-from reviewdesk.desk.figures.label_rows import labelled
+from reviewdesk.desk.figures.calibration import FitScope, calibration_page, labelled
 from reviewdesk.domain.gates.such_items import pass_rate, such_items
 from reviewdesk.domain.labels.summary import both_lines
 from reviewdesk.domain.labels.weighed_rows import make_rows

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from reviewdesk.domain.labels.second_opinions import NOTHING, Withheld, is_double
+from reviewdesk.domain.labels.repeats import NOTHING, Withheld, is_double
 
 ITEMS = [hashlib.sha256(bytes([n % 256, n // 256])).digest() for n in range(10_000)]
 

@@ -7,8 +7,14 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh
-from reviewdesk.domain.labels.strata import Stratum, audit, strata, upper_bound
+from reviewdesk.domain.labels.sampling import (
+    LabelledVerdict,
+    Stratum,
+    audit,
+    strata,
+    upper_bound,
+    weigh,
+)
 from reviewdesk.domain.labels.weighed_rows import make_rows
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision

@@ -13,14 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import asdict
 
-from reviewdesk.domain.labels.label_columns import LabelColumns
+from reviewdesk.domain.labels.label_columns import LabelColumns, labelled_alone, strip_lines
 from reviewdesk.domain.labels.marks import TRUTHS as MARKS
 from reviewdesk.domain.labels.marks import UNSEEN
 from reviewdesk.domain.labels.rows import SOURCES, LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict
-from reviewdesk.domain.labels.strip import labelled_alone, strip_lines
 from reviewdesk.domain.labels.summary import alone, summarise
-from reviewdesk.domain.query.columns import CODES
+from reviewdesk.domain.query.words import CODES
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError

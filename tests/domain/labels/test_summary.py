@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, confidence
-from reviewdesk.domain.labels.run_counters import ESCALATED_ONLY
 from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.labels.summary import alone, audited, split, summarise
 from reviewdesk.domain.labels.weighed_rows import make_rows

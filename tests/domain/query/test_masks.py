@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.labels.marks import TRUTHS
-from reviewdesk.domain.query.columns import CODES, NOT_TOLD, TYPES
 from reviewdesk.domain.query.filter import Filter, Nested, Part, Term, parse_filter
-from reviewdesk.domain.query.masks import columns_of, mask_of, ordered
-from reviewdesk.domain.query.run_columns import RunColumns, RunFacts
-from reviewdesk.domain.query.words import CHOICES, NUMBERS, ORDERS
+from reviewdesk.domain.query.run_columns import RunColumns, RunFacts, columns_of, mask_of, ordered
+from reviewdesk.domain.query.words import CHOICES, CODES, NOT_TOLD, NUMBERS, ORDERS, TYPES
 
 Row = dict[str, Any]
 FIRST = 11

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.query.search import SearchTerm, parse_search, spaced, words
+from reviewdesk.domain.query.tokens import SearchTerm, parse_search, spaced, words
 from reviewdesk.errors import UsageError
 
 

@@ -9,9 +9,9 @@ import pytest
 from krippendorff import alpha as oracle
 
 from reviewdesk.domain.jury.verdicts import verdicts_of
-from reviewdesk.domain.run.alphas import run_measures
 from reviewdesk.domain.run.columns import score_units, vote_units
 from reviewdesk.domain.run.measures import RunMeasures, Undefined
+from reviewdesk.domain.run.stats import run_measures
 from reviewdesk.domain.stats.alpha import AlphaState, NominalState
 from tests.domain.bodies import packed, panel, read
 from tests.domain.run.test_packing import assessed

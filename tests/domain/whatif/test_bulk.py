@@ -22,8 +22,8 @@ from reviewdesk.domain.run.columns import DECISIONS, Columns
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.stats.dense import ranked
 from reviewdesk.domain.verdict import Decision, Policy, Rounding, Strategy
-from reviewdesk.domain.whatif.bulk import changed, under
 from reviewdesk.domain.whatif.policies import STRATEGIES, Variant
+from reviewdesk.domain.whatif.table import changed, under
 from tests.domain.bodies import GRID, UNIT, bodies, body, columns, juror, maybe, panel, read
 
 QUORUMS = [0.5, 0.6, "2/3", 0.67, 0.75, 0.8, 1.0, 0.001, "1/7"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reviewdesk.domain.jury.ballot import as_juror
 from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.verdict import Policy, Status, read_ballot
-from reviewdesk.live.replies.reply import (
+from reviewdesk.live.replies.ballots import (
     ANSWER_KEYS,
     MAX_BYTES,
     MAX_STARTS,

@@ -14,10 +14,10 @@ from pydantic import TypeAdapter
 from reviewdesk.domain.panel.juror import Juror, Price
 from reviewdesk.domain.panel.vendors import VENDORS, Wire
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.budget import booked, worst
+from reviewdesk.live.keys import Redactor
+from reviewdesk.live.limits import booked, worst
 from reviewdesk.live.records import BATCH_HEADER, Call, Exchange
 from reviewdesk.live.replies.ballots import ballot_of
-from reviewdesk.live.replies.redact import Redactor
 from reviewdesk.live.vendor_batches.interfaces import FileBatches, interface
 from reviewdesk.live.vendor_batches.run import call_id
 from reviewdesk.live.wires.envelope import Envelope, opened

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.panel.juror import Juror, Price
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
-from reviewdesk.live.budget import worst
 from reviewdesk.live.keys import key_problem
+from reviewdesk.live.limits import worst
 from reviewdesk.live.plan import plan
 from reviewdesk.live.records import Response, calls_for
 from reviewdesk.live.session import CallSession

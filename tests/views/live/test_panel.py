@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from reviewdesk.cli.plain import section_text
-from reviewdesk.domain.panel.consent import ConsentPlan, Host
-from reviewdesk.domain.panel.turnout import Turnout, Turnouts
+from reviewdesk.domain.panel.turnout import ConsentPlan, Host, Turnout, Turnouts
 from reviewdesk.views.document import Section
 from reviewdesk.views.live.panel import consent, turnout
 from tests.helpers import controls
