@@ -19,7 +19,7 @@ import msgspec
 from click.testing import CliRunner
 
 import reviewdesk
-from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action, by_group
+from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action, by_group, rows
 from reviewdesk.app.keys.commands import COMMANDS
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.cli import cli
@@ -33,20 +33,21 @@ EVERYWHERE_TAKEN = {"desk", "reviewer", "help"}
 
 
 def keys_table() -> str:
-    """Return a table of every action that has a key, in the order of the help."""
+    """Return a table of every key, in the rows of the help."""
     keymap = Keymap.of(ACTIONS)
-    rows = [
-        (_code(*keymap.shown(action.id).split()), action.title, _screens(action))
-        for members in by_group(ACTIONS.values()).values()
-        for action in members
-        if action.keys
+    with_keys = (action for action in ACTIONS.values() if action.keys)
+    made = [
+        (_code(*(key for one in row for key in keymap.shown(one.id).split())), title, _screens(row))
+        for members in by_group(with_keys).values()
+        for title, row in rows(members).items()
     ]
-    return _table(("key", "does", "on"), rows)
+    return _table(("key", "does", "on"), made)
 
 
-def _screens(action: Action) -> str:
-    """Return the screens on which an action's keys work, in words."""
-    return "every screen" if action.where == EVERYWHERE else ", ".join(sorted(action.where))
+def _screens(row: list[Action]) -> str:
+    """Return the screens on which the keys of some actions work, in words."""
+    where = frozenset[str]().union(*(action.where for action in row))
+    return "every screen" if where == EVERYWHERE else ", ".join(sorted(where))
 
 
 def command_line_table() -> str:

@@ -156,7 +156,7 @@ class TypeAhead:
         top = self._top()
         if top is None:
             return event.is_printable and event.key not in _MOVES_IN_DIALOG
-        return top.bound.get(event.key) in WAITS
+        return event.key.isdecimal() or top.bound.get(event.key) in WAITS
 
     async def _release(self, act: Sequence[Pressed]) -> None:
         """Pass keys on, and look again when the others need not be held back any longer."""

@@ -33,7 +33,6 @@ from reviewdesk.app.controllers.requests import (
     QuestionForm,
     Redraw,
     Request,
-    TagsForm,
     TakeLines,
     TakeSelection,
     UseOwnTheme,
@@ -305,8 +304,6 @@ def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
             return fields.PromptField(form)
         case NoteForm():
             return fields.NoteDialog(form, app.act)
-        case TagsForm():
-            return fields.TagLine(form, lambda: app.lateness, app.act)
         case _:
             from reviewdesk.app.screens.rerun import RerunDialog
 

@@ -166,6 +166,16 @@ class Review:
             self.controller.handle(action)
             self.after()
 
+    def digit(self, number: int, wait: float = 0.2) -> None:
+        """Press a digit while the line of reasons is open."""
+        self.reason(str(number), wait)
+
+    def reason(self, key: str, wait: float = 0.2) -> None:
+        """Press a key of the line of reasons."""
+        self.clock.wait(wait)
+        self.controller.press_reason(key, 0.0)
+        self.after()
+
     def choose(self, action: str) -> None:
         """Choose an action by its name."""
         self.controller.choose(action)

@@ -58,7 +58,7 @@ def test_it_is_stored_in_the_background_and_never_by_a_label(tmp_path: Path) -> 
     review.press("label.pass", wait=1)
     review.controller.poll()
     assert KEEPING not in review.runner.started
-    review.press("pane.wider")
+    review.press("screen.queue", "pane.wider")
     review.press("label.fail", wait=1)
     assert KEEPING not in review.runner.started
     review.controller.poll()
@@ -76,7 +76,7 @@ def test_it_is_stored_in_the_background_and_never_by_a_label(tmp_path: Path) -> 
 
 def test_each_window_stores_only_what_was_chosen_in_it(tmp_path: Path) -> None:
     one, other = start(tmp_path), start(tmp_path)
-    one.press("pane.wider")
+    one.press("screen.queue", "pane.wider")
     other.command("theme high-contrast")
     close(other)
     close(one)
@@ -179,7 +179,7 @@ def test_the_last_panel_file_is_asked_again(tmp_path: Path, monkeypatch: Any) ->
 def test_forgetting_sets_the_screen_back(tmp_path: Path) -> None:
     review = start(tmp_path)
     review.command("theme ansi-dark")
-    review.press("pane.wider")
+    review.press("screen.queue", "pane.wider")
     review.controller.poll()
     review.after()
     assert stored(review).keys() >= {"theme", "queue_width"}

@@ -30,6 +30,7 @@ from reviewdesk.app.controllers.state import (
     Notice,
     Page,
     Panes,
+    ReasonsLine,
     RunsState,
     Session,
 )
@@ -89,6 +90,7 @@ class Core:
         desk.double = settings.double
         self.jobs, self.guard, self.late, self.asking = Jobs(runner), self.new_guard(), 0.0, False
         self.page: PageController | None = None
+        self.reasons: ReasonsLine | None = None
         self._panes = Panes()
         self.reading = ReadingOptions()
         self.reruns = NOTHING
@@ -254,6 +256,7 @@ class Core:
         self.go(None)
 
     def _turn_to(self, run: Run) -> None:
+        self.reasons = None
         blind = self.session.view.blind
         view = self.desk.view(run) or View(blind=blind)
         self.outbox.keep("opened", lambda desk: desk.opened(run))

@@ -168,6 +168,8 @@ class SeenItems:
         self._clock = clock
         self._items: dict[str, _SeenItem] = {}
         self._opened: set[str] = set()
+        self._asked: set[str] = set()
+        """The items whose input, or the start of its fold, was on screen."""
         self._came_back: dict[str, int] = {}
         self.scroll = ItemScroll()
 
@@ -175,6 +177,10 @@ class SeenItems:
         """Take in what a frame shows."""
         item = self._items.setdefault(drawn.layout.item, _SeenItem(drawn))
         item.drawn = drawn
+        asked = drawn.layout.part("input")
+        top = drawn.layout.line(drawn.top)
+        if asked is not None and top <= asked.head < top + drawn.height:
+            self._asked.add(drawn.layout.item)
         for part in drawn.layout.responses:
             text = item.texts.setdefault(part.name, _SeenText())
             if text.since == math.inf:
@@ -204,7 +210,8 @@ class SeenItems:
     def unseen(self, item: Item, at: float = math.inf) -> Unseen | None:
         """Return what has to come on screen before a label of the item, ``None`` if nothing.
 
-        It must have been on screen before ``at``, the time at which the label's key was pressed.
+        Of a folded input that is its start. A response must have been on screen before ``at``, the
+        time at which the label's key was pressed.
         """
         found = self._items.get(item.item_hash)
         if found is None:
@@ -216,6 +223,9 @@ class SeenItems:
             if text.since >= at:
                 last = part.starts[-1] if part.starts else 0
                 return Unseen(TextPassage(part.name, part.page, last, part.end))
+        asked = found.drawn.layout.part("input")
+        if asked is not None and asked.folded and item.item_hash not in self._asked:
+            return Unseen(TextPassage("input", asked.page, end=1))
         return None
 
     def folded(self, item: Item) -> frozenset[str]:

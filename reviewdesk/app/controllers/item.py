@@ -20,9 +20,9 @@ from reviewdesk.app.controllers.requests import (
     NoteForm,
     PageForm,
     PromptForm,
-    TagsForm,
 )
 from reviewdesk.app.controllers.saving import Write
+from reviewdesk.app.controllers.state import ReasonsLine
 from reviewdesk.app.keys import commands
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.review import edits, filters, history, items, kept
@@ -40,6 +40,8 @@ from reviewdesk.views.document import Text, Tone, outside
 from reviewdesk.views.json import review as shapes
 
 Shown = Callable[[Item], Item]
+REASON_KEYS = frozenset({*"123456789", "escape", "enter", "t"})
+"""The keys that the line of reasons takes while it is open, by Textual's names."""
 
 
 class ItemEdits:
@@ -192,13 +194,15 @@ class AnnotationController:
         self._edits = ItemEdits(core)
         self._notes = NoteController(core, self._edits)
         self._tags: dict[tuple[int, int], str] = {}
+        self._pressed: dict[str, float] = {}
+        """When the digit of each tag was pressed last."""
         self._own: dict[str, None] | None = None
         """The reviewer's tags, read once: the counts of a large desk take long to read."""
         self.verbs: dict[str, Callable[[], None]] = {
             "note": lambda: self._notes.write(item_to_change(self._core, "write about")),
             "note.labelled": lambda: self._notes.write(self._edits.labelled()),
             "tags": lambda: self._type_tags(item_to_change(self._core, "tag")),
-            "tags.labelled": lambda: self.offer_tags(self._edits.labelled()),
+            "tags.labelled": lambda: self.open_reasons(self._edits.labelled()),
             "mark": self._mark,
         }
         self.commands: dict[str, Callable[[str], None]] = {
@@ -251,40 +255,44 @@ class AnnotationController:
         if (item := item_to_change(self._core, "tag")) is not None:
             self._tag(item, text)
 
-    def offer_tags(self, item: Item | None) -> None:
+    def open_reasons(self, item: Item | None) -> None:
         """Open the line in which digits tag an item; each digit is saved at once."""
         if item is None:
             return
         core = self._core
-        key = item.row.key
         configured = normal_tags(core.settings.tags)
         if self._own is None:
             self._own = dict.fromkeys(filters.own_tags(core.desk))
         offered = filters.tag_digits(core.desk, configured, tuple(self._own))
-        pressed = dict.fromkeys(range(len(offered)), float("-inf"))
-        tags = list(item.tags)
+        core.reasons = ReasonsLine(item.row.key, item.verdict.id, tuple(offered), tuple(item.tags))
 
-        def toggle(place: int, late: float) -> Sequence[str]:
-            now = core.clock() - late
-            # A held key must not give and take away the tag many times a second.
-            held = now - pressed[place] < core.guard.interval
-            pressed[place] = now
-            if not held:
-                tag = offered[place]
-                wanted = [*tags, tag] if tag not in tags else [t for t in tags if t != tag]
-                self._tag(item, ", ".join(wanted))
-                tags[:] = wanted
-            return tuple(tags)
+    def press(self, key: str, late: float) -> None:
+        """Act on a key of the line of reasons, of ``REASON_KEYS``."""
+        core = self._core
+        line = core.reasons
+        if line is None or core.asking:
+            return
+        if key == "t":
+            core.reasons = None
+            self._type_tags(core.review.item(line.key))
+        elif not key.isdecimal():
+            core.reasons = None
+        elif int(key) <= len(line.offered):
+            self._toggle(line, line.offered[int(key) - 1], core.clock() - late)
 
-        def closed(typing: bool | None) -> None:
-            if typing:
-                self._type_tags(core.review.item(key))
-
-        core.ask(TagsForm(item.verdict.id, offered, item.tags, toggle), closed)
-
-    def labelled_fail(self, item: Item) -> None:
-        if self._core.settings.tags_after_fail:
-            self.offer_tags(item)
+    def _toggle(self, line: ReasonsLine, tag: str, now: float) -> None:
+        """Give a tag or take it away; a held key must not do both many times a second."""
+        core = self._core
+        held = now - self._pressed.get(tag, float("-inf")) < core.guard.interval
+        self._pressed[tag] = now
+        if not held:
+            tags = (
+                (*line.tags, tag)
+                if tag not in line.tags
+                else tuple(one for one in line.tags if one != tag)
+            )
+            self._tag(core.review.item(line.key), ", ".join(tags))
+            core.reasons = replace(line, tags=tags)
 
     def _mark(self) -> None:
         core = self._core

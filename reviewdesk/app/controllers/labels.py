@@ -32,25 +32,28 @@ CLOSING = (
 """What becomes of an item that is closed."""
 MOST = 1000
 """The most verdicts that are labelled together, so that the desk is locked for a moment only."""
+BECAUSE = "label.because"
+"""The action that labels fail and asks for the reasons."""
 WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
 
 
 def _truth(action: str) -> Truth:
-    return Truth(action.removeprefix("label."))
+    return Truth.FAIL if action == BECAUSE else Truth(action.removeprefix("label."))
 
 
 class LabelController:
     """Labels, selects and defers. While any are selected, a label is given to all of them."""
 
-    def __init__(self, core: Core, failed: Callable[[Item], None]) -> None:
-        """Act on ``core``; ``failed`` is called after a fail."""
+    def __init__(self, core: Core, reasons: Callable[[Item], None]) -> None:
+        """Act on ``core``; ``reasons`` opens the line of reasons of an item."""
         self._core = core
-        self._failed = failed
+        self._reasons = reasons
         self._read: set[int] = set()
         """Those of the selected whose response had been on screen."""
         self._last = 0
         self.verbs: dict[str, Callable[[], None]] = {
             **{f"label.{truth}": partial(self._press, truth) for truth in WORDS},
+            BECAUSE: partial(self._press, Truth.FAIL, because=True),
             "defer": self._defer,
             "select": self._turn,
             "select.range": self._range,
@@ -68,7 +71,7 @@ class LabelController:
         if item is None or not self._was_read(item, truth):
             return
         question = f"Label {show_line(item.verdict.id, 80)} {WORDS[truth]}?"
-        give = partial(self._give, truth=truth)
+        give = partial(self._give, truth=truth, because=name == BECAUSE)
         core.ask(QuestionForm(question, "u takes it back."), partial(self._if_yes, item, give))
 
     def _if_yes(self, item: Item, act: Callable[[Item], None], answer: bool | None) -> None:
@@ -78,7 +81,7 @@ class LabelController:
 
     # one item
 
-    def _press(self, truth: Truth) -> None:
+    def _press(self, truth: Truth, *, because: bool = False) -> None:
         """Label what is selected, else the item, if the key counts and the response was read."""
         core = self._core
         if core.session.chosen:
@@ -92,8 +95,13 @@ class LabelController:
             late = " after the last key"
             why = early if core.guard.early else late
             core.say_here(f"{WORDS[truth]} ignored: too soon{why}", Tone.WARN)
-        elif self._was_read(item, truth, core.clock() - core.late):
-            self._give(item, truth)
+            if because:
+                # A digit right behind it is meant for its reasons, and must not label.
+                core.guard.stray()
+            return
+        core.reasons = None
+        if self._was_read(item, truth, core.clock() - core.late):
+            self._give(item, truth, because=because)
 
     def _was_read(self, item: Item, truth: Truth, at: float = math.inf) -> bool:
         """Return True if a label may be given: the item is open and its response was on screen.
@@ -123,7 +131,7 @@ class LabelController:
             return True
         return False
 
-    def _give(self, item: Item, truth: Truth) -> None:
+    def _give(self, item: Item, truth: Truth, *, because: bool = False) -> None:
         """Save a label of the current item, and go on to the next one."""
         core = self._core
         session = self._core.session
@@ -139,8 +147,8 @@ class LabelController:
 
         core.say("")
         self._decide(item, self._label_of(item, truth), WORDS[truth], saved)
-        if truth is Truth.FAIL:
-            self._failed(item)
+        if because or (truth is Truth.FAIL and core.settings.tags_after_fail):
+            self._reasons(item)
 
     def _decide(
         self, item: Item, act: Edit, word: str, saved: Callable[[], None] = lambda: None
@@ -349,7 +357,8 @@ def _feedback(session: Session, item: Item) -> str:
 
 def _unseen_text(unseen: Unseen) -> str:
     """Return which passage had not been on screen."""
-    text = {"output": "the response", "alternative": "response B"}[unseen.passage.part]
+    names = {"output": "the response", "alternative": "response B", "input": "the input"}
+    text = names[unseen.passage.part]
     if unseen.lines is None:
         return f"{text[0].upper()}{text[1:]} was not on screen yet; it is now"
     first, last = unseen.lines

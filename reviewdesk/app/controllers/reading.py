@@ -29,8 +29,8 @@ class PaneController:
         self.verbs: dict[str, Callable[[], None]] = {
             "deeper": partial(self._shift, 1),
             "shallower": partial(self._shift, -1),
-            "pane.next": partial(self._shift, 1, around=True),
-            "pane.previous": partial(self._shift, -1, around=True),
+            "pane.next": partial(self._shift, -1, around=True),
+            "pane.previous": partial(self._shift, 1, around=True),
             "pane.wider": partial(self._resize, _STEP),
             "pane.narrower": partial(self._resize, -_STEP),
             "pane.default": self._reset,
@@ -103,6 +103,7 @@ class PaneController:
         self._core.say_here("the panes have their default widths")
 
 
+JURY = FIGURES | {REASONS}
 _FOLDED_TEXTS = {TITLE: "name", "rubric": "rubric", "input": "input", "reference": "reference"}
 
 
@@ -121,15 +122,7 @@ class ReadingController:
         return {
             "text.next": partial(self._page, 1),
             "text.previous": partial(self._page, -1),
-            "jury.reasons": partial(
-                self._unfold,
-                frozenset({REASONS}),
-                "the jurors' reasons are shown in full",
-                "the jurors' reasons are cut where room is short",
-            ),
-            "jury.figures": partial(
-                self._unfold, FIGURES, "the jury's figures are shown", "the jury's figures fold"
-            ),
+            "jury.whole": self._unfold_jury,
             "unfold": self._unfold_texts,
             "part.next": lambda: core.requests.append(Jump(1)),
             "part.previous": lambda: core.requests.append(Jump(-1)),
@@ -149,18 +142,19 @@ class ReadingController:
         core.reading = replace(core.reading, page=page)
         core.say_here(f"page {page + 1} of {last + 1}")
 
-    def _unfold(self, names: frozenset[str], on: str, off: str) -> None:
-        """Open parts of the jury's pane, or fold them if they are open, and say which."""
+    def _unfold_jury(self) -> None:
+        """Show every reason and figure of the jury, or fold them again."""
         core = self._core
         if core.session.hidden:
             reveal = core.keys.first("reveal")
             core.say_here(f"the panel's answer is hidden until you label; {reveal} reveals it")
             return
         opened = core.reading.open_sections
-        folds = names <= opened
-        kept = opened - names if folds else opened | names
-        core.reading = replace(core.reading, open_sections=kept)
-        core.say(off if folds else on, Tone.MUTED)
+        folds = opened >= JURY
+        core.reading = replace(
+            core.reading, open_sections=opened - JURY if folds else opened | JURY
+        )
+        core.say("the jury in short" if folds else "the jury in full", Tone.MUTED)
 
     def _unfold_texts(self) -> None:
         """Show the kinds of text that are folded in view whole, or fold all kinds again.

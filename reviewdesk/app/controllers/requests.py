@@ -118,27 +118,11 @@ class NoteForm(Struct, frozen=True):
     state: str = ""
 
 
-class TagsForm(Struct, frozen=True):
-    """Offers tags of the item ``name`` by the digits from 1.
-
-    ``toggle`` gives or takes away a tag by its place, for a key that was handled some seconds
-    late, and returns the tags that the item then has; it may raise ReviewDeskError. The answer is
-    True if the tags are to be typed instead.
-    """
-
-    name: str
-    offered: Sequence[str]
-    tags: Sequence[str]
-    toggle: Callable[[int, float], Sequence[str]]
-
-
 class HelpForm(Struct, frozen=True):
     """Shows the keys that work now; the answer is the action to carry out or ``None``."""
 
 
-Form: TypeAlias = (
-    "PromptForm | QuestionForm | NoteForm | TagsForm | PageForm | HelpForm | RerunForm"
-)
+Form: TypeAlias = "PromptForm | QuestionForm | NoteForm | PageForm | HelpForm | RerunForm"
 
 
 class Ask(Struct, frozen=True):

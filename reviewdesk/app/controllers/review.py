@@ -70,8 +70,8 @@ class ReviewController:
         annotations = AnnotationController(core)
         reading = ReadingController(core, pages)
         team = TeamController(core, self.queue.use)
-        self.labels = LabelController(core, annotations.labelled_fail)
-        self.panes = PaneController(core, reading.verbs["jury.reasons"])
+        self.labels = LabelController(core, annotations.open_reasons)
+        self.panes = PaneController(core, reading.verbs["jury.whole"])
         commands = self.queue.commands | annotations.commands | self.rerun.commands
         commands |= team.commands
         self.desk = DeskController(core, self.choose, commands, colourless=colourless)
@@ -83,6 +83,7 @@ class ReviewController:
         self.close = self.desk.close
         self.end = self.desk.end
         self.flush = LastWrites(core).flush
+        self._press_reason = annotations.press
 
     # out: the state and the requests
 
@@ -109,13 +110,13 @@ class ReviewController:
             core.seek,
             core.seen.scroll,
             None if core.page is None else core.page.state,
+            core.reasons,
         )
 
     def _hints(self) -> Mapping[str, object]:
         session = self.core.session
         pages = 0 if session.item is None else self._pages(session.item)
-        blocked = bool(self.core.figures.blockers)
-        return _hints(session, self.core.panes, pages=pages, blocked=blocked)
+        return _hints(session, self.core.panes, pages=pages)
 
     def take(self) -> tuple[Request, ...]:
         """Return the requests since the last call, in order; read the queue that is wanted."""
@@ -141,6 +142,10 @@ class ReviewController:
         core.late = late
         core.review.claims.pressed = True
         core.safely(self._do, name)
+
+    def press_reason(self, key: str, late: float) -> None:
+        """Act on a key that the open line of reasons takes."""
+        self.core.safely(self._press_reason, key, late)
 
     def _do(self, name: str) -> None:
         core = self.core
@@ -246,54 +251,30 @@ def _runs(core: Core) -> RunsController | None:
     return core.page if isinstance(core.page, RunsController) else None
 
 
-def _label_hints(many: int, readable: bool) -> dict[str, object]:
-    """Return the labels for the footer; they are given to all that are selected, if any are."""
-    names = "label.pass", "label.fail", "label.unsure"
-    if not many:
-        return dict.fromkeys(names, readable)
-    return {name: f"{ACTIONS[name].hint} {many:,}" for name in names}
-
-
-def _hints(session: Session, panes: Panes, *, pages: int, blocked: bool) -> Mapping[str, object]:
-    """Return the review screen's actions for the footer, as ``keys.actions.hints`` takes."""
+def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object]:
+    """Return the review screen's actions for the footer, what matters most first."""
     item = session.item
-    found = session.found
-    has_item = item is not None
-    open_item = item is not None and not session.hidden
-    first: dict[str, object] = {
-        **_label_hints(len(session.chosen), has_item and panes.readable),
-        "reveal": item is not None and (session.hidden or item.row.labelled_by_other),
-        "deeper": panes.beside(1) or (open_item and "reasons"),
-        "jury.figures": open_item and (panes.current == "jury" or not panes.alone),
-        "text.next": pages > 1,
-        "search.next": bool(found and found.places),
-        "next": has_item,
-        "undo": True,
+    found = bool(session.found and session.found.places)
+    if item is None:
+        empty = session.page is Page.NOTHING and not session.view.filter
+        first = ("screen.runs",) if empty else ("screen.calibration", "filter", "back", "undo")
+        return dict.fromkeys((*first, "screen.runs", "help"), True)
+    labels = {
+        name: f"{ACTIONS[name].hint} {len(session.chosen):,}" if session.chosen else panes.readable
+        for name in ("label.pass", "label.fail", "label.unsure")
     }
-    # What one most likely wants: to go on from a decided item, to look around a finished queue.
-    if session.page is Page.NOTHING and not session.view.filter:
-        first = {"screen.runs": True} | first
-    elif item is None:
-        first = dict.fromkeys(("screen.calibration", "filter", "back"), True) | first
-    elif item.row.decided:
-        first = {"next": True, "adjudicate": item.row.label is Truth.DISPUTED, **first}
-    return first | {
-        name: word
-        for name, word in {
-            **dict.fromkeys(("help", "quit"), True),
-            **dict.fromkeys(("defer", "note", "tags"), has_item),
-            **dict.fromkeys(("tags.labelled", "note.labelled"), session.progress.labelled > 0),
-            "shallower": "select none" if session.chosen else panes.beside(-1),
-            **dict.fromkeys(("filter", "search"), True),
-            "blind": "open" if session.view.blind else True,
-            **dict.fromkeys(("explain", "screen.calibration", "screen.runs"), True),
-            "mark": has_item,
-            "blocker": blocked,
-            "order": True,
-            "history": has_item,
-            **dict.fromkeys(("diff", "rerun"), open_item),
-            **dict.fromkeys(("command", "back"), True),
-            "copy.json": has_item,
-        }.items()
-        if name not in first
+    decided = {"next": item.row.decided, "adjudicate": item.row.label is Truth.DISPUTED}
+    return {
+        **decided,
+        **labels,
+        "shallower": bool(session.chosen) and "select none",
+        "reveal": session.hidden or item.row.labelled_by_other,
+        "search.next": found,
+        "text.next": pages > 1,
+        "deeper": panes.beside(1) or (not session.hidden and "in full"),
+        "undo": True,
+        "filter": True,
+        "order": True,
+        "search": True,
+        "help": True,
     }

@@ -192,8 +192,7 @@ class Panes(Struct, frozen=True):
 
     @property
     def current(self) -> str:
-        chosen = self.chosen or ("queue" if self.wide else "item")
-        return chosen if chosen in self.names else "item"
+        return self.chosen if self.chosen in self.names else "item"
 
     @property
     def readable(self) -> bool:
@@ -229,6 +228,15 @@ class Panes(Struct, frozen=True):
     def _sharing(self, name: str, columns: int) -> Panes:
         share = round(columns / self.width, 4)
         return replace(self, queue=share) if name == "queue" else replace(self, jury=share)
+
+
+class ReasonsLine(Struct, frozen=True):
+    """The line in which digits give tags to an item, or take them away."""
+
+    key: int
+    name: str
+    offered: tuple[str, ...]
+    tags: tuple[str, ...]
 
 
 class Figures(Struct, frozen=True, eq=False):
@@ -292,3 +300,4 @@ class ViewState(Struct, frozen=True):
     seek: int
     scroll: ItemScroll
     page: CalibrationState | RunsState | None = None
+    reasons: ReasonsLine | None = None

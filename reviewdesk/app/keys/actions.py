@@ -55,6 +55,7 @@ _SELDOM = "chosen seldom: the palette and :theme are enough"
 _LABELS = (
     Action("label.pass", LABEL, "Label pass, go on", "p,1", REVIEW, "pass"),
     Action("label.fail", LABEL, "Label fail, go on", "f,2", REVIEW, "fail"),
+    Action("label.because", LABEL, "Label fail, say why, go on", "F", REVIEW, "fail because"),
     Action("label.unsure", LABEL, "Label can't tell, go on", "i,3", REVIEW, "can't tell"),
     Action("select", LABEL, "Select the item, or not; go to the next one", "v", REVIEW, "select"),
     Action("select.range", LABEL, "Select from the last selected item to here", "V", REVIEW),
@@ -67,11 +68,12 @@ _ITEM = (
     Action("note", ITEM, "Write a note", "c", REVIEW, "note"),
     Action("tags", ITEM, "Tag what went wrong", "t", REVIEW, "tags"),
     Action("adjudicate", ITEM, "Settle what people differ on", "a", REVIEW, "adjudicate"),
-    Action("reveal", ITEM, "Reveal the panel's answer (blind)", "r", REVIEW, "reveal"),
     Action(
         "note.labelled", ITEM, "Write a note on the item just labelled", "C", REVIEW, "note on last"
     ),
-    Action("tags.labelled", ITEM, "Tag the item just labelled", "T", REVIEW, "tag the last"),
+    Action(
+        "tags.labelled", ITEM, "Open the reasons of the item just labelled", "T", REVIEW, "reasons"
+    ),
     Action("mark", ITEM, "Mark, or take the mark away", "m", REVIEW, "mark"),
     Action("history", ITEM, "History of the item and of my work", "at", REVIEW, "history"),
     Action("diff", ITEM, "Compare with another run of the same content", "d", REVIEW, "diff"),
@@ -80,8 +82,7 @@ _ITEM = (
         "rerun.shown", ITEM, "Ask again about all that the filter shows", where=REVIEW, why=_SHOWN
     ),
     Action("copy.json", ITEM, "Copy the item as JSON", "y", REVIEW, "copy"),
-    Action("jury.reasons", ITEM, "Jurors' reasons in full, or cut", "full_stop", REVIEW, "reasons"),
-    Action("jury.figures", ITEM, "Jury's figures, or folded", "comma", REVIEW, "figures"),
+    Action("jury.whole", ITEM, "The jury in full, or in short", "full_stop", REVIEW, "in full"),
     Action("text.next", ITEM, "Next page of a long text", "right_square_bracket", REVIEW, "page"),
     Action("text.previous", ITEM, "Page before of a long text", "left_square_bracket", REVIEW),
     Action("unfold", ITEM, "Long texts whole, or folded", "semicolon", REVIEW),
@@ -103,6 +104,7 @@ _MOVES = (
     Action("part.previous", MOVE, "To the text, section, juror before", "left_parenthesis", REVIEW),
     Action("deeper", MOVE, "One level deeper: queue, item, jury", "enter", REVIEW, "deeper"),
     Action("shallower", MOVE, "One level back", "escape", REVIEW, "back"),
+    Action("leave", MOVE, "Back to the item", "escape", PAGES, "back"),
     Action("pane.next", MOVE, "Next pane", "tab", REVIEW | RUNS),
     Action("pane.previous", MOVE, "Previous pane", "shift+tab", REVIEW | RUNS),
     Action("pane.narrower", MOVE, "Narrow the pane", "less_than_sign", REVIEW),
@@ -121,13 +123,13 @@ _QUEUE = (
     Action("order", QUEUE, "Order the queue", "o", REVIEW, "order"),
     Action("blocker", QUEUE, "Go to the item that labels wait behind", "B", REVIEW, "skipped"),
     Action("blind", QUEUE, "Blind review on or off", "b", REVIEW, "blind"),
+    Action("reveal", QUEUE, "Reveal the panel's answer (blind)", "r", REVIEW, "reveal"),
 )
 _SCREENS = (
     Action("screen.queue", SCREENS, "The queue", "f2,alt+1"),
     Action("screen.item", SCREENS, "The item", "f3,alt+2"),
     Action("screen.calibration", SCREENS, "Calibration", "f4,alt+3", hint="calibration"),
     Action("screen.runs", SCREENS, "Runs", "f5,alt+4", hint="runs"),
-    Action("leave", SCREENS, "Back to the item", "escape", PAGES, "back"),
     Action(
         "section.next",
         SCREENS,
@@ -196,6 +198,44 @@ OF_MACHINE = frozenset(
 
 Whoever reviews in a browser sits elsewhere, and has none of them.
 """
+ROWS: Mapping[str, tuple[str, ...]] = {
+    "Select the item; to here from the last one; all": ("select", "select.range", "select.all"),
+    "Undo, or redo, my newest label, note, tags, mark or defer": ("undo", "redo"),
+    "Blind review on or off; reveal this item's answer": ("blind", "reveal"),
+    "Write a note, on this item or the one just labelled": ("note", "note.labelled"),
+    "Page of a long text: next, before": ("text.next", "text.previous"),
+    "Next item, or the one before, whatever its state": ("item.next", "item.previous"),
+    "Scroll the text, or move in the list": ("down", "up"),
+    "Half a page, a page": ("half.down", "half.up", "page.down", "page.up"),
+    "To the first line, the last": ("first", "last"),
+    "To the next text, section or juror, or the one before": ("part.next", "part.previous"),
+    "One level deeper or back: queue, item, jury": ("deeper", "shallower", "leave"),
+    "Give the keys to the queue, the jury, the item": ("pane.next", "pane.previous"),
+    "Narrow or widen the pane, default widths, zoom": (
+        "pane.narrower", "pane.wider", "pane.default", "zoom",
+    ),
+    "Next item that was found, or the one before": ("search.next", "search.previous"),
+    "The queue, the item, calibration, runs": (
+        "screen.queue", "screen.item", "screen.calibration", "screen.runs",
+    ),
+    "Next page of calibration, or the one before": ("section.next", "section.previous"),
+    "Load a report; remove the chosen run, keep its labels": ("run.load", "run.remove"),
+    "Palette with every action; command line": ("palette", "command"),
+    "Draw the screen again; stop what runs in the background": ("redraw", "stop"),
+    "Close the desk (everything is saved); also from a dialog": ("quit", "quit.anywhere"),
+}  # fmt: skip
+"""Rows of the help that tell the keys of several actions, by what they say."""
+_IN_ROWS = {name: title for title, names in ROWS.items() for name in names}
+
+
+def rows(actions: Iterable[Action]) -> dict[str, list[Action]]:
+    """Return the actions by the row of the help that tells them, in order."""
+    found: dict[str, list[Action]] = {}
+    for action in actions:
+        found.setdefault(_IN_ROWS.get(action.id, action.title), []).append(action)
+    return found
+
+
 GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith("label."))
 """The actions that give a label: chosen by name instead of by key, they ask for confirmation."""
 

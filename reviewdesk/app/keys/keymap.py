@@ -180,6 +180,11 @@ FIXED = {
 NEEDED = ("label.pass", "label.fail", "label.unsure", "undo", "help")
 """Actions that must have a key; closing always has its fixed one."""
 
+_RETIRED = (
+    "pace", "tentative.", "left", "right", "wrap", "plain", "beside", "jury.reasons",
+    "jury.figures",
+)  # fmt: skip
+
 OF_DIALOGS = frozenset({"enter", "escape"})
 """Keys that answer dialogs: pressed once too often they must not act on the item below."""
 
@@ -286,11 +291,8 @@ def _checked_keys(
     places: _Places,
 ) -> tuple[str, ...]:
     """Return the keys that the settings give an action, each of them checked by itself."""
-    if action == "pace" or action.startswith("tentative."):
-        problem = (
-            f"{action} is gone: the header tells the time left, and tags mark what to come back to"
-        )
-        raise places.error(action, problem, "Take the line out.")
+    if action.startswith(_RETIRED):
+        raise places.error(action, f"there is no action {action} any more", "Take the line out.")
     if action not in defaults:
         hint = near(action, defaults, "reviewdesk config --example lists the actions.")
         raise places.error(action, f"there is no action {quoted(action)}", hint)

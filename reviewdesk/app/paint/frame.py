@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.controllers.state import Figures, Session
+from reviewdesk.app.controllers.state import Figures, ReasonsLine, Session
 from reviewdesk.app.keys.actions import Hint
 from reviewdesk.app.paint.styled import (
     Lines,
@@ -20,6 +20,7 @@ from reviewdesk.app.paint.styled import (
     clip_start,
     cut,
     cut_below,
+    flow,
     inline,
     line,
     paragraph,
@@ -252,7 +253,7 @@ def _figures_line(name: str, found: Metrics, design: str, width: int, more: str 
 
 
 def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) -> Content:
-    """Return the keys and what they do now, as many as fit, and always help and quit.
+    """Return the five keys that matter most and what they do now, as far as they fit, and help.
 
     A click on one does what its key does.
     """
@@ -265,7 +266,7 @@ def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) ->
     kept = [drawn(hint) for hint in hints if hint.action in _ALWAYS]
     room = width - sum(content.cell_length for content in kept)
     fitting: list[Content] = []
-    for content in (drawn(hint) for hint in hints if hint.action not in _ALWAYS):
+    for content in [drawn(hint) for hint in hints if hint.action not in _ALWAYS][:_MOST]:
         room -= content.cell_length
         if room < 0:
             break
@@ -273,7 +274,8 @@ def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) ->
     return cut(Content("").join([*fitting, *kept]), width)
 
 
-_ALWAYS = ("help", "quit")
+_ALWAYS = ("help",)
+_MOST = 5
 
 
 def status_lines(text: str, ink: str, most: int, width: int) -> Lines:
@@ -281,6 +283,22 @@ def status_lines(text: str, ink: str, most: int, width: int) -> Lines:
     if most == 1:
         return [cut(line((f" {text}" if text else "", ink)), width)]
     return cut_below(paragraph(text, width, ink, first=[(" ", "")], indent=1), most, width)
+
+
+def reasons_lines(line_: ReasonsLine | None, width: int) -> Lines:
+    """Return the line of reasons: the item's name, and each tag behind its digit."""
+    if line_ is None:
+        return []
+    groups = [line((" Reasons for ", Ink.HEAD), (clip_start(inline(line_.name), 30), Ink.STRONG))]
+    for digit, tag in enumerate(line_.offered, 1):
+        mark, ink = ("✓", Ink.PASS) if tag in line_.tags else (" ", Ink.TEXT)
+        groups.append(line((str(digit), Ink.KEY), (f"{mark}{inline(tag)}", ink)))
+    more = [inline(tag) for tag in line_.tags if tag not in line_.offered]
+    groups += [line((f"also {', '.join(more)}", Ink.MUTED))] if more else []
+    groups.append(
+        line(("t", Ink.KEY), (" types  ", Ink.MUTED), ("esc", Ink.KEY), (" closes", Ink.MUTED))
+    )
+    return flow(groups, width, 2)
 
 
 def asking_lines(asking: Sequence[OpenRerun], most: int, width: int) -> Lines:

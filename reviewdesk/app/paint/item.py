@@ -39,8 +39,6 @@ AIRY = 30
 """The height of a pane from which a blank line stands between two sections."""
 _LEAST = 3
 """The fewest lines of a folded text: its first, the one that counts the others, and its last."""
-_WORTH = 8
-"""The fewest hidden lines for which a fold is worth its line."""
 _USUAL = ReadingOptions()
 
 
@@ -147,29 +145,19 @@ def _texts(item: Item, width: int, reading: ReadingOptions) -> Iterator[_Part]:
 def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str) -> list[_Part]:
     """Fold what stands above the response, so that in ``room`` lines half are left for it.
 
-    A reference, which stands below, folds to half of the room. Nothing folds if all fits. A
-    response that does not fit into its half gives up to a half of that for folds that would hide
-    little.
+    A reference, which stands below, folds to half of the room. Nothing folds if all fits.
     """
     half = room // 2
     responses = [one for one in parts if one.name in RESPONSES]
     before = parts[: parts.index(responses[0])]
     judged = max(len(one.text.lines) for one in responses)
     left = room - min(half, judged) - sum(len(one.above) for one in (*before, responses[0]))
-    spare = half // 2 if judged > half else 0
-    sizes = {one.name: _worth(one, half, _WORTH) for one in parts if one.name == "reference"}
+    sizes = {"reference": half}
     # The shortest first: what it leaves of its share goes to the longer ones.
     for at, one in enumerate(sorted(before, key=lambda one: len(one.text.lines))):
-        share = max(_LEAST, left // (len(before) - at))
-        sizes[one.name] = _worth(one, share, spare)
-        spare -= max(0, sizes[one.name] - share)
-        left -= min(share, len(one.text.lines))
+        sizes[one.name] = max(_LEAST, left // (len(before) - at))
+        left -= min(sizes[one.name], len(one.text.lines))
     return [_fold(one, sizes.get(one.name), reading, key) for one in parts]
-
-
-def _worth(one: _Part, size: int, spare: int) -> int:
-    more = len(one.text.lines) - size
-    return size + more if 0 < more <= min(spare, _WORTH - 2) else size
 
 
 def _fold(one: _Part, size: int | None, reading: ReadingOptions, key: str) -> _Part:

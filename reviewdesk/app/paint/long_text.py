@@ -101,6 +101,8 @@ def _start_pattern(word: str) -> str:
 
 MEASURE = 105
 """The most cells of a folded line of prose: the eye loses its way back over longer ones."""
+WORTH = 8
+"""The fewest hidden lines for which a fold is worth its line."""
 BESIDE = 60
 """The least width of a pane that shows two columns."""
 _BETWEEN = " │ "
@@ -127,14 +129,14 @@ def page_lines(text: str, width: int, page: int) -> PaintedText:
 def folded(text: PaintedText, size: int, key: str, words: Sequence[str] = ()) -> PaintedText:
     """Return the first and last lines of a text, ``size`` lines with the one that counts the rest.
 
-    ``key`` shows the rest. A text that is not longer than ``size`` stays whole, and so does one
-    that has a search hit of ``words`` in the lines that would be hidden.
+    ``key`` shows the rest. A text of which fewer than ``WORTH`` lines would be hidden stays whole,
+    and so does one that has a search hit of ``words`` in them.
     """
     hidden = len(text.lines) - size + 1
     last = max(1, (size - 1) // 3)
     first = size - 1 - last
     back = len(text.lines) - last
-    if hidden <= 1 or found_line(text.lines[first:back], words) is not None:
+    if hidden < WORTH or found_line(text.lines[first:back], words) is not None:
         return text
     count = line((f"{ELLIPSIS} {hidden:,} lines {ELLIPSIS}", Ink.MUTED))
     if key:

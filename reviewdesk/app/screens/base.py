@@ -91,7 +91,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     DEFAULT_CSS = """
     DeskScreen { layout: vertical; background: $background; color: $foreground; }
     DeskScreen #header { background: $desk-bar; }
-    DeskScreen #asking { height: 0; }
+    DeskScreen #asking, DeskScreen #reasons { height: 0; }
     DeskScreen #status { background: $background; }
     DeskScreen #strip { background: $desk-bar; }
     DeskScreen #footer { background: $desk-bar; }
@@ -148,6 +148,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         yield Bar(id="header")
         yield from self.body()
         yield Bar(id="asking")
+        yield Bar(id="reasons")
         yield Bar(id="status")
         if self.has_strip:
             yield Bar(id="strip")

@@ -18,7 +18,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.controllers.requests import Choice, DialogPage, PageForm, QuestionForm
-from reviewdesk.app.keys.actions import LABEL, Action, by_group
+from reviewdesk.app.keys.actions import LABEL, Action, by_group, rows
 from reviewdesk.app.keys.keymap import NO_KEY
 from reviewdesk.app.paint.document import document_lines, words_line
 from reviewdesk.app.paint.legend import legend_lines
@@ -31,6 +31,8 @@ from reviewdesk.views.document import Document
 
 WIDTH = 72
 """The width of the headings of the help."""
+_KEYS = 23
+"""The cells of the keys in a row of the help."""
 
 
 class Question(Dialog[bool]):
@@ -204,12 +206,18 @@ def live_actions(screen: DeskScreen, every: Iterable[Action]) -> list[tuple[Acti
 
 
 def help_form(active: list[tuple[Action, str]]) -> PageForm:
-    """Return the help: every active key, by group, and every sign; it answers an action to do."""
+    """Return the help: the active keys by group, and the signs; it answers an action to do."""
     keys = {action.id: shown for action, shown in active}
     choices = list[Choice]()
     for group, members in by_group(action for action, _ in active).items():
         choices.append(Choice(heading(group.upper(), WIDTH).plain, head=True))
-        choices += [Choice(f"  {pad(keys[a.id], 12)} {a.title}", a.id) for a in members]
+        for title, row in rows(members).items():
+            each = (
+                keys[row[0].id]
+                if len(row) == 1
+                else " ".join(keys[action.id].split(" ")[0] for action in row)
+            )
+            choices.append(Choice(f"  {pad(each, _KEYS)} {title}", row[0].id))
     # The list begins with an action that gives no label.
     harmless = {action.id for action, _ in active if action.group != LABEL}
     chosen = next((at for at, one in enumerate(choices) if one.answer in harmless), 0)

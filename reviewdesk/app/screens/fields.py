@@ -1,4 +1,4 @@
-"""The dialogs with a field: a line of text, a note, tags by digits, and a visitor's name."""
+"""The dialogs with a field: a line of text, a note, and a visitor's name."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
-from reviewdesk.app.controllers.requests import FieldInput, NoteForm, PromptForm, TagsForm
-from reviewdesk.app.paint.styled import Lines, cut, cut_below, flow, inline, line, pad, paragraph
+from reviewdesk.app.controllers.requests import FieldInput, NoteForm, PromptForm
+from reviewdesk.app.paint.styled import Lines, cut, cut_below, inline, line, pad, paragraph
 from reviewdesk.app.screens.dialog import Dialog, Keys
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, harmless
@@ -256,65 +256,6 @@ class NoteDialog(Dialog[FieldInput]):
 
     def action_newline(self) -> None:
         self.query_one(TextArea).insert("\n")
-
-
-class TagLine(Dialog[bool]):
-    """Gives and takes away tags of one item by digits; closes with True to type them instead."""
-
-    low = True
-    CSS = "TagLine #tags { height: auto; max-height: 4; }"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        ("escape,enter", "answer(False)", "Close"),
-        ("t", "answer(True)", "Type tags"),
-        *((str(digit), f"tag({digit - 1})", f"Tag {digit}") for digit in range(1, 10)),
-    ]
-
-    def __init__(self, form: TagsForm, lateness: Callable[[], float], act: Act) -> None:
-        """Offer the tags of ``form``; ``lateness`` tells how many seconds the last key waited."""
-        super().__init__()
-        self._form = form
-        self._lateness = lateness
-        self._act = act
-        self._tags = form.tags
-        self._error = ""
-
-    def title_facts(self) -> tuple[str, str, str]:
-        more = [inline(tag) for tag in self._tags if tag not in self._form.offered]
-        return "Tags of", self._form.name, f"also {', '.join(more)}" if more else ""
-
-    def content(self) -> ComposeResult:
-        yield Bar(self._lines, id="tags")
-
-    def keys(self) -> Keys:
-        digits = len(self._form.offered)
-        return (f"1-{digits}", "tags, or takes away"), ("t", "types tags"), ("enter esc", "closes")
-
-    def _lines(self, width: int) -> Lines:
-        if self._error:
-            return paragraph(inline(self._error), width, Ink.FAIL)
-        groups = []
-        for digit, tag in enumerate(self._form.offered, 1):
-            given = tag in self._tags
-            mark, ink = ("✓", Ink.PASS) if given else (" ", Ink.TEXT)
-            groups.append(line((str(digit), Ink.KEY), (f"{mark}{inline(tag)}", ink)))
-        return flow(groups, width, 2)
-
-    def action_tag(self, place: int) -> None:
-        """Give a tag or take it away, at once."""
-        if place < len(self._form.offered):
-            self._act(partial(self._toggle, place))
-            self.query_one("#tags", Bar).redraw()
-            self.redraw()
-
-    def _toggle(self, place: int) -> None:
-        try:
-            self._tags = self._form.toggle(place, self._lateness())
-            self._error = ""
-        except ReviewDeskError as error:
-            self._error = str(error)
-
-    def action_answer(self, typing: bool) -> None:
-        self.dismiss(typing)
 
 
 _WHY = (

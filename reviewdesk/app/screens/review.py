@@ -13,9 +13,10 @@ from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 from textual.widget import Widget
 
+from reviewdesk.app.controllers.item import REASON_KEYS
 from reviewdesk.app.controllers.state import PANES, Page, Panes, ViewState
 from reviewdesk.app.keys.keymap import Keymap
-from reviewdesk.app.paint.frame import strip_lines, title_line
+from reviewdesk.app.paint.frame import reasons_lines, strip_lines, title_line
 from reviewdesk.app.paint.item import PaintedItem, jury_lines, painted_item
 from reviewdesk.app.paint.long_text import found_line
 from reviewdesk.app.paint.pages import done_lines, nothing_lines, reading_lines
@@ -305,6 +306,10 @@ class ReviewScreen(PlacedScreen):
             focused = name == state.panes.current
             title = partial(one_line, title_line, name.upper(), note, focused=focused)
             self.bar(f"{name}-title").paint(title)
+        reasons = partial(reasons_lines, state.reasons)
+        if before is None or before.reasons != state.reasons or before.panes != state.panes:
+            self.bar("reasons").styles.height = min(4, len(reasons(state.panes.width)))
+        self.bar("reasons").paint(reasons)
         session = state.session
         figures = state.figures
         key = self.front.keymap.first("blocker")
@@ -324,6 +329,14 @@ class ReviewScreen(PlacedScreen):
             queue.point(session.index)
 
     # events
+
+    def press(self, key: str) -> bool:
+        """Do what a key is bound to, or what the line of reasons takes it for while it is open."""
+        if self.drawn is None or self.drawn.reasons is None or key not in REASON_KEYS:
+            return super().press(key)
+        self.front.act(partial(self.front.controller.press_reason, key, self.front.lateness))
+        self.front.ahead.acted()
+        return True
 
     def on_screen_resume(self) -> None:
         self.front.act(self.front.controller.resumed)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.requests import NoteForm, PromptForm, TagsForm
+from reviewdesk.app.controllers.requests import NoteForm, PromptForm
+from reviewdesk.app.controllers.state import ReasonsLine
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits, filters, kept
 from reviewdesk.desk.team.merge import merge
@@ -23,20 +24,13 @@ FILE = View(order="file")
 ASKS = Settings(tags_after_fail=True)
 
 
-def line_of(review: Review) -> TagsForm:
-    assert isinstance(review.dialog, TagsForm)
-    return review.dialog
+def line_of(review: Review) -> ReasonsLine:
+    assert review.state.reasons is not None
+    return review.state.reasons
 
 
 def stored(review: Review, name: str) -> Item:
     return review.desk.item(review.desk.find(review.run, name))
-
-
-def digit(review: Review, number: int, wait: float = 0.2) -> None:
-    """Press a digit while the line is open."""
-    review.clock.wait(wait)
-    line_of(review).toggle(number - 1, 0.0)
-    review.after()
 
 
 def test_digits_tag_the_item_just_labelled_and_not_the_one_on_screen(tmp_path: Path) -> None:
@@ -44,13 +38,13 @@ def test_digits_tag_the_item_just_labelled_and_not_the_one_on_screen(tmp_path: P
         review.press("label.fail", "tags.labelled")
         assert (line_of(review).name, review.current) == ("item/001", "item/002")
         assert line_of(review).offered == USUAL
-        digit(review, 1)
-        digit(review, 6)
-        digit(review, 1)
+        review.digit(1)
+        review.digit(6)
+        review.digit(1)
         assert stored(review, "item/001").tags == (USUAL[5],)
         assert review.item.tags == ()
         assert review.state.saved == "saved ✓ tags item/001"
-        review.answer(False)
+        review.reason("escape")
         assert review.notice == f"item/001: tags: {USUAL[5]}"
         assert len(review.events()) == 1
         # Each digit is an event of its own, and so an undo, which shows the item.
@@ -59,60 +53,76 @@ def test_digits_tag_the_item_just_labelled_and_not_the_one_on_screen(tmp_path: P
         assert set(review.item.tags) == {USUAL[0], USUAL[5]}
 
 
-def test_label_keys_do_nothing_while_the_line_is_open_and_wait_after_it(tmp_path: Path) -> None:
+def test_fail_because_opens_the_reasons_and_the_next_label_closes_them(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=FILE) as review:
-        review.press("label.fail", "tags.labelled")
-        review.press("label.pass", "label.fail", "label.pass", "undo")
-        assert len(review.events()) == 1
-        assert stored(review, "item/001").row.label is Truth.FAIL
-        review.answer(False)
+        review.press("label.because")
+        assert (line_of(review).name, review.current) == ("item/001", "item/002")
+        review.digit(1)
+        # Other keys act as ever, and the line stays.
+        review.press("mark", "item.next", "item.previous")
+        review.digit(2)
+        assert stored(review, "item/001").tags == USUAL[:2]
+        assert (review.item.verdict.id, review.item.marked, review.item.tags) == (
+            "item/002", True, (),
+        )  # fmt: skip
+        review.press("label.pass")
+        assert review.state.reasons is None
+        review.press("label.because")
+        assert line_of(review).name == "item/003"
+        assert [event.label for event in review.events()] == ["fail", "pass", "fail"]
+        for key in ("escape", "enter"):
+            review.press("tags.labelled")
+            review.reason(key)
+            assert review.state.reasons is None
+            assert review.current == "item/004"
+        review.digit(1)
+        assert stored(review, "item/003").tags == ()
+
+
+def test_a_digit_behind_a_fail_that_came_too_soon_labels_nothing(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.press("label.because", wait=0.01)
+        assert "too soon" in review.notice
         review.press("label.pass", wait=0.14)
-        assert len(review.events()) == 1
-        review.press("label.pass", wait=0.2)
-        assert [event.label for event in review.events()] == ["fail", "pass"]
+        assert review.events() == []
 
 
-def test_a_label_a_moment_ago_does_not_shorten_the_wait_after_the_line(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE, settings=ASKS) as review:
-        review.press("label.fail")
-        digit(review, 1, wait=0.05)
-        review.answer(False)
-        # 0.1 + 0.05 s after the label would count, as part of a fast hand, had nothing been open.
-        review.press("label.pass", wait=0.1)
-        assert len(review.events()) == 1
+def test_fail_because_by_name_asks_first(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.choose("label.because")
+        assert review.state.reasons is None
+        review.answer(True)
+        assert line_of(review).name == "item/001"
+        assert stored(review, "item/001").row.label is Truth.FAIL
 
 
 def test_a_held_digit_tags_once(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=FILE) as review:
         review.press("label.fail", "tags.labelled")
         for _ in range(5):
-            digit(review, 2, wait=0.03)
+            review.digit(2, wait=0.03)
         assert stored(review, "item/001").tags == (USUAL[1],)
         assert len(review.events("tags")) == 1
-        digit(review, 3, wait=0.01)
+        review.digit(3, wait=0.01)
         assert stored(review, "item/001").tags == USUAL[1:3]
 
 
 def test_the_line_opens_after_every_fail_if_the_settings_say_so(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=FILE, settings=ASKS) as review:
         review.press("label.pass")
-        assert not review.dialogs
+        assert review.state.reasons is None
         review.press("label.fail")
         assert (line_of(review).name, review.current) == ("item/002", "item/003")
-        review.answer(False)
-        review.choose("label.fail")
-        review.answer(True)
-        assert line_of(review).name == "item/003"
     with reviewing(tmp_path / "x", view=FILE) as review:
         review.press("label.fail")
-        assert not review.dialogs
+        assert review.state.reasons is None
 
 
 def test_the_last_fail_of_a_queue_is_tagged_over_the_page_that_says_done(tmp_path: Path) -> None:
     with reviewing(tmp_path, 1, view=FILE, settings=ASKS) as review:
         review.press("label.fail")
         assert review.current is None
-        digit(review, 1)
+        review.digit(1)
         assert stored(review, "item/001").tags == USUAL[:1]
 
 
@@ -134,13 +144,13 @@ def test_digits_never_change_their_tags_on_a_desk(tmp_path: Path) -> None:
     path = tmp_path / "d.db"
     with reviewing(tmp_path, view=FILE) as review:
         review.press("label.fail", "tags.labelled")
-        digit(review, 3)
-        review.answer(False)
+        review.digit(3)
+        review.reason("escape")
         review.typed("tags", "my-own")
         review.press("label.fail", "tags.labelled")
         # The new tag takes the next free digit.
         assert line_of(review).offered == (*USUAL, "my-own")
-        review.answer(False)
+        review.reason("escape")
         review.press("kept.forget", "quit")
     # At the next start, for another reviewer with tags and settings of her own, in another run.
     other = Desk.open(path, reviewer="ben")
@@ -156,16 +166,16 @@ def test_digits_never_change_their_tags_on_a_desk(tmp_path: Path) -> None:
 def test_digits_keep_their_tags_through_a_merge(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=FILE) as review:
         review.press("label.fail", "tags.labelled")
-        review.answer(False)
+        review.reason("escape")
         review.typed("tags", "of-ann")
         review.press("label.fail", "tags.labelled")
-        review.answer(False)
+        review.reason("escape")
     (tmp_path / "two").mkdir()
     settings = Settings(tags=("first", "second"))
     with reviewing(tmp_path / "two", view=FILE, settings=settings) as review:
         review.press("label.fail", "tags.labelled")
         assert line_of(review).offered == ("first", "second")
-        review.answer(False)
+        review.reason("escape")
         merge(review.desk, tmp_path / "d.db")
         review.press("tags.labelled")
         # Those of the other desk follow; nine have a digit.
@@ -190,8 +200,8 @@ def test_digits_that_an_earlier_version_kept_stay(tmp_path: Path) -> None:
 def test_from_the_line_the_tags_of_the_same_item_are_typed(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=FILE) as review:
         review.press("label.fail", "tags.labelled")
-        digit(review, 1)
-        review.answer(True)
+        review.digit(1)
+        review.reason("t")
         form = review.dialog
         assert isinstance(form, PromptForm)
         assert (form.title, form.name, form.value) == ("Tags of", "item/001", f"{USUAL[0]}, ")
@@ -327,7 +337,7 @@ def test_an_id_with_a_run_of_the_same_id_is_that_of_the_run(tmp_path: Path) -> N
     second_run(desk)
     review = Review(desk, run, view=FILE)
     review.press("label.fail", "tags.labelled")
-    digit(review, 1)
+    review.digit(1)
     assert stored(review, "item/001").tags == USUAL[:1]
     desk.close()
 

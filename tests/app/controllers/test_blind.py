@@ -13,7 +13,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.review.edits import suggest
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings
-from reviewdesk.views.verdict import FIGURES
+from reviewdesk.views.verdict import FIGURES, REASONS
 from tests.app.builders import open_run, report, verdict
 from tests.app.reviewkit import Review, dialog_events, reviewing
 
@@ -152,10 +152,9 @@ def painted(review: Review, *, hidden: bool = True) -> str:
 
 def test_nothing_of_a_hidden_jury_unfolds(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=View(blind=True)) as review:
-        for action in ("jury.reasons", "jury.figures"):
-            review.press(action)
-            assert "hidden" in review.state.notice.text
-            assert not review.state.reading.open_sections
-        assert not review.hint("jury.figures")
-        review.press("reveal", "jury.figures")
-        assert review.state.reading.open_sections == FIGURES
+        review.press("jury.whole")
+        assert "hidden" in review.state.notice.text
+        assert not review.state.reading.open_sections
+        assert not review.hint("deeper")
+        review.press("reveal", "jury.whole")
+        assert review.state.reading.open_sections == FIGURES | {REASONS}

@@ -26,7 +26,6 @@ def test_a_deferred_item_is_named_and_one_key_goes_there(tmp_path: Path) -> None
     review.press("defer", "label.pass", "label.fail")
     (one,) = review.state.figures.blockers
     assert (one.id, one.waiting) == (skipped, 2)
-    assert review.hint("blocker") is True
     review.press("blocker")
     assert review.current == skipped
     assert review.notice == f"decide {skipped}: 2 labels wait behind it"

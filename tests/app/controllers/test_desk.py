@@ -67,22 +67,21 @@ def test_levels_on_a_small_terminal(tmp_path: Path) -> None:
         review.press("deeper")
         assert review.state.panes.current == "jury"
         # In the last pane the key opens what is cut there.
-        assert review.hint("deeper") == "reasons"
+        assert review.hint("deeper") == "in full"
         review.press("deeper")
         assert review.state.panes.current == "jury"
-        assert review.state.reading.open_sections == {REASONS}
-        review.press("jury.figures")
         assert review.state.reading.open_sections == {REASONS} | FIGURES
-        review.press("deeper", "jury.figures")
+        review.press("jury.whole")
         assert review.state.reading.open_sections == set()
         # After a label the next item's texts are in view, and not its jury alone.
         review.press("label.pass")
         assert review.state.panes.current == "item"
         review.press("shallower", "shallower", "shallower")
         assert review.state.panes.current == "queue"
-        review.press("pane.previous")
+        # tab gives the keys to the queue, then to the jury, and back to the item.
+        review.press("pane.next")
         assert review.state.panes.current == "jury"
-        review.press("pane.next", "pane.next")
+        review.press("pane.previous", "pane.previous")
         assert review.state.panes.current == "item"
 
 
@@ -93,7 +92,7 @@ def _alone(review: Review) -> bool:
 def test_zoom_shows_one_pane_and_keeps_the_place(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
         assert not _alone(review)
-        review.press("pane.next", "zoom")
+        review.press("zoom")
         assert review.state.panes.current == "item"
         assert _alone(review)
         review.resize(SMALL)
@@ -117,7 +116,7 @@ def test_help_does_what_was_chosen(tmp_path: Path) -> None:
         review.answer("zoom")
         assert review.state.panes.zoomed
         # Zoomed on the queue, the item cannot be read: it is opened, and no label is given.
-        review.press("help")
+        review.press("screen.queue", "help")
         review.answer("label.fail")
         assert review.notice == "The item is open. Press f to label it fail."
         assert review.dialogs == []

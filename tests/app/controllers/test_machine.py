@@ -11,7 +11,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from reviewdesk.app.controllers.requests import TagsForm
 from reviewdesk.app.controllers.state import Page
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Truth, View
@@ -30,7 +29,7 @@ WRITES = (
     "defer", "mark", "reveal", "undo", "redo", "blind", "tags.labelled", "note.labelled",
 )  # fmt: skip
 LABELS = {
-    "label.pass": Truth.PASS, "label.fail": Truth.FAIL,
+    "label.pass": Truth.PASS, "label.fail": Truth.FAIL, "label.because": Truth.FAIL,
     "label.unsure": Truth.UNSURE,
 }  # fmt: skip
 COMMANDS = (
@@ -93,13 +92,12 @@ class ReviewMachine(RuleBasedStateMachine):
     def digit(self, digit: int, wait: float) -> None:
         """Press a digit: in the line of tags it tags the item just labelled, and no other."""
         review = self.review
-        if not review.dialogs or not isinstance(review.dialog, TagsForm):
+        form = review.state.reasons
+        if form is None or review.dialogs:
             return
-        form, before = review.dialog, self._tags()
+        before = self._tags()
         assert form.name in {name for name, _ in self.given}
-        review.clock.wait(wait)
-        form.toggle(digit - 1, 0.0)
-        review.after()
+        review.digit(digit, wait)
         changed = {name for name, tags in self._tags().items() if tags != before[name]}
         assert changed <= {form.name}
 
@@ -146,7 +144,7 @@ class ReviewMachine(RuleBasedStateMachine):
         state = self.review.state
         if state.session.hidden:
             assert state.reruns.reruns == ()
-            assert state.hints["diff"] is False if state.page is None else True
+            assert state.page is not None or state.hints["deeper"] != "in full"
 
     def _labels(self) -> list[tuple[str, str, str]]:
         """The labels of this reviewer on either run, undone or not, in the order of the log."""

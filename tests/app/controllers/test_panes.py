@@ -71,12 +71,12 @@ def test_a_finished_queue_has_no_jury(tmp_path: Path) -> None:
 
 def test_keys_widen_and_narrow_the_pane_in_focus_and_set_all_back(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
-        review.press("pane.wider")
+        review.press("screen.queue", "pane.wider")
         assert widths(review) == {"queue": 51, "item": 64, "jury": 43}
         assert review.notice == "the queue has 51 columns; = sets all back"
-        review.press("pane.next", "pane.next", "pane.narrower")
+        review.press("pane.next", "pane.narrower")
         assert widths(review) == {"queue": 51, "item": 68, "jury": 39}
-        review.press("pane.previous", "pane.wider")
+        review.press("pane.next", "pane.wider")
         assert widths(review) == {"queue": 51, "item": 72, "jury": 35}
         review.press("pane.default")
         assert widths(review) == Panes(width=160).columns

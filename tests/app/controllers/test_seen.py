@@ -85,6 +85,29 @@ def test_a_key_opens_the_kinds_of_text_that_fold_here_and_then_folds_all(tmp_pat
         assert review.notice == "no text folds here"
 
 
+def test_the_start_of_a_folded_input_must_have_been_on_screen(tmp_path: Path) -> None:
+    long = numbered(60)
+    with reviewed(tmp_path, output=long, input=long, rubric=long) as review:
+        drawn = review.pane.drawn
+        head = review.pane.layout.parts[2].head
+        assert review.pane.layout.parts[2].name == "input"
+        forget(review)
+        review.pane._asked = -1
+        # A search has scrolled to the response at once, and a screenful of it is read.
+        below = review.pane.layout.responses[0].first
+        review.pane.go(below)
+        review.controller.saw(review.pane.drawn)
+        review.controller.core.guard.shown()
+        review.press("label.pass")
+        assert review.labels == [None, None]
+        assert (
+            review.notice == "The input was not on screen yet; it is now. Press p to label it pass."
+        )
+        assert review.pane.top <= head < review.pane.top + drawn.height
+        review.press("label.pass")
+        assert review.labels.count(Truth.PASS) == 1
+
+
 def fresh(review: Review) -> None:
     """Forget what was on screen, and begin the item at its start."""
     forget(review)

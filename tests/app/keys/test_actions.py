@@ -9,7 +9,7 @@ import pytest
 from textual.command import DiscoveryHit
 from textual.widgets import OptionList
 
-from reviewdesk.app.keys.actions import ACTIONS, THEMES, likely
+from reviewdesk.app.keys.actions import ACTIONS, ROWS, THEMES, by_group, likely, rows
 from reviewdesk.app.keys.keymap import real_key
 from reviewdesk.app.keys.palette import RegistryProvider, matching
 from reviewdesk.app.screens.base import DeskScreen, app_bindings, screen_bindings
@@ -46,6 +46,13 @@ def test_an_action_has_a_key_or_a_reason_for_none() -> None:
         assert action.where <= set(SCREENS)
 
 
+def test_the_help_has_at_most_fifty_rows_and_each_is_of_one_group() -> None:
+    with_keys = [action for action in ACTIONS.values() if action.keys]
+    assert sum(len(rows(members)) for members in by_group(with_keys).values()) <= 50
+    for names in ROWS.values():
+        assert len({ACTIONS[name].group for name in names}) == 1
+
+
 def test_titles_tell_actions_apart() -> None:
     twice = [title for title, n in Counter(a.title for a in ACTIONS.values()).items() if n > 1]
     assert twice == []
@@ -72,11 +79,15 @@ async def test_help_lists_exactly_the_active_bindings(
             helped = stage.app.screen
             assert isinstance(helped, PageDialog)
             options = [one for one in helped.query_one(OptionList).options if not one.disabled]
-            assert {one.id for one in options} == there(name)
-            for one in options:
-                action = ACTIONS[one.id or ""]
-                keys = stage.app.keymap.shown(action.id)
-                assert str(one.prompt).split() == f"{keys} {action.title}".split()
+            keys, shown = stage.app.keymap.first, stage.app.keymap.shown
+            expected = [
+                f"{' '.join(keys(one.id) for one in row) if row[1:] else shown(row[0].id)} {title}"
+                for members in by_group(
+                    one for one in stage.app.likely() if one.id in there(name)
+                ).values()
+                for title, row in rows(members).items()
+            ]
+            assert [str(one.prompt).split() for one in options] == [x.split() for x in expected]
             await stage.press("escape")
             assert stage.app.screen is screen
 
@@ -91,9 +102,9 @@ async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_pa
             options.highlighted = options.get_option_index(name)
             await stage.press("enter")
         assert stage.panes.zoomed
-        # Zoomed on the queue, the item cannot be read: it is opened, and no label is given.
-        assert "The item is open. Press f to label it fail." in stage.drawn()
-        await stage.press("z", "question_mark")
+        # A label that is chosen from a list asks first.
+        assert isinstance(stage.app.screen, Question)
+        await stage.press("escape", "z", "question_mark")
         options = stage.app.screen.query_one(OptionList)
         options.highlighted = options.get_option_index("label.fail")
         await stage.press("enter")
@@ -163,7 +174,7 @@ def test_the_palette_begins_with_what_one_would_want_on_the_screen() -> None:
     assert all(name.startswith("theme.") for name in names[-len(THEMES) :])
     assert sorted(names) == sorted(ACTIONS)
     blind = [action.id for action in likely({**wanted, "reveal": True}, "review")]
-    assert blind[:4] == ["label.fail", "note", "tags", "reveal"]
+    assert blind[:5] == ["label.fail", "note", "tags", "filter", "reveal"]
     runs = [action.id for action in likely({"run.load": True}, "runs")]
     assert runs[0] == "run.load"
 

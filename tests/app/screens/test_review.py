@@ -49,6 +49,42 @@ async def test_a_label_is_saved_shown_and_moves_on(opened: tuple[Desk, Run]) -> 
         assert stage.session.index == 3
 
 
+@pytest.mark.parametrize("size", [SMALL, WIDE], ids=str)
+async def test_the_text_has_the_keys_until_the_queue_is_given_them(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    long = "\n".join(f"line {number}" for number in range(200))
+    bodies = [verdict(i, output=long) for i in range(1, 9)]
+    desk, run = open_run(tmp_path / "d.db", report(bodies))
+    async with staged(desk, run, size=size) as stage:
+        first = stage.current
+        item = stage.review.item
+        for key, way in (("j", 1), ("ctrl+d", 1), ("k", -1), ("pagedown", 1), ("ctrl+u", -1)):
+            top = item.place[0]
+            await stage.press(key)
+            assert (item.place[0] - top) * way > 0
+        assert stage.current == first
+        await stage.press("J")
+        assert stage.current != first
+        await stage.press("K", "tab")
+        assert (stage.current, stage.panes.current) == (first, "queue")
+        await stage.press("j")
+        assert stage.session.index == 1
+        await stage.press("f3", "f2", "k")
+        assert stage.current == first
+
+
+async def test_the_foot_shows_five_keys_and_help(opened: tuple[Desk, Run]) -> None:
+    async with staged(*opened, size=(220, 50)) as stage:
+        for keys, foot in (
+            ("", "p pass  f fail  i can't tell  enter jury  u undo  ? help"),
+            ("b", "p pass  f fail  i can't tell  r reveal  u undo  ? help"),
+            ("bv", "p pass 1  f fail 1  i can't tell 1  esc select none  enter jury  ? help"),
+        ):
+            await stage.press(*keys)
+            assert stage.review.bar("footer").text.strip() == foot
+
+
 async def test_a_held_key_and_a_paste_label_once(opened: tuple[Desk, Run]) -> None:
     async with staged(*opened) as stage:
         stage.clock.wait(1.0)

@@ -1,4 +1,4 @@
-"""The line of tags on a terminal: its digits never label, and the dialogs name their item."""
+"""The line of reasons on a terminal: its digits never label, and the dialogs name their item."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from reviewdesk.app.screens.fields import TagLine
 from reviewdesk.domain.records import View
 from reviewdesk.domain.tags import USUAL
-from reviewdesk.settings import Settings
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 
 FILE = View(order="file")
 
 
 def tagging(stage: Stage) -> bool:
-    """Return True if the line of tags is open."""
-    return isinstance(stage.app.screen, TagLine)
+    """Return True if the line of reasons is open."""
+    return any("Reasons for" in line for line in stage.cells())
 
 
 @pytest.mark.slow
@@ -27,16 +25,15 @@ async def test_digits_in_the_line_tag_and_never_label(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 4)]))
-    settings = Settings(tags_after_fail=True)
     keys = desk.queue(run, "", "file")
-    async with staged(desk, run, size=size, view=FILE, settings=settings) as stage:
+    async with staged(desk, run, size=size, view=FILE) as stage:
         # In the smallest pane the first press scrolls to the response.
-        await stage.press("f3", *"f" * (2 if size == (40, 10) else 1), "1", "3")
+        await stage.press("f3", *"F" * (2 if size == (40, 10) else 1), "1", "3")
         assert tagging(stage)
         lines = stage.cells()
-        assert any("Tags of item/001" in line for line in lines)
+        assert any("Reasons for item/001" in line for line in lines)
         assert any(f"1✓{USUAL[0]}" in line for line in lines)
-        assert any("enter esc closes" in line for line in lines)
+        assert any("esc closes" in line for line in lines)
         for text in ("123", "pf1\n2"):
             stage.app.post_message(events.Paste(text))
             await stage.settle()
@@ -63,11 +60,10 @@ async def test_digits_in_the_line_tag_and_never_label(
 async def test_digits_that_come_right_after_a_label_give_no_other(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 4)]))
     keys = desk.queue(run, "", "file")
-    settings = Settings(tags_after_fail=True)
-    async with staged(desk, run, view=FILE, settings=settings) as stage:
+    async with staged(desk, run, view=FILE) as stage:
         stage.clock.wait(1.0)
         # Three keys at once are no burst.
-        for key in ("f", "1", "2"):
+        for key in ("F", "1", "2"):
             stage.app.post_message(events.Key(key, key))
         await stage.settle()
         assert [row.label for row in desk.rows(keys)] == ["fail", None, None]

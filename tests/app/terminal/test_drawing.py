@@ -66,7 +66,6 @@ async def test_a_key_that_scrolls_one_pane_sends_nothing_of_the_others(tmp_path:
     long = "\n".join(f"line {number} of an answer" for number in range(200))
     desk, run = open_run(tmp_path / "desk.db", report([verdict(1, output=long)]))
     async with staged(desk, run, size=WIDE, driver=WireDriver) as stage:
-        await stage.press("enter")
         column = stage.review.query_one("#item-column").region
         moves = re.findall(r"\x1b\[\d+;(\d+)H", await sent(stage, "ctrl+d"))
         # The last puts the cursor where it is kept.
@@ -78,7 +77,7 @@ async def test_a_step_draws_its_two_lines_and_the_title(tmp_path: Path) -> None:
     verdicts = [verdict(number) for number in range(100)]
     desk, run = open_run(tmp_path / "desk.db", report(verdicts))
     async with staged(desk, run, size=WIDE, driver=WireDriver) as stage:
-        await stage.press("j")
+        await stage.press("f2", "j")
         place, begun = stage.review.queue.region.y, len(wire(stage).asked)
         await stage.press("j")
         asked = "".join(wire(stage).asked[begun:])
