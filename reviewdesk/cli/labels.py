@@ -26,10 +26,15 @@ from reviewdesk.desk.review.runs import named_verdict
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from reviewdesk.desk import Desk
+    from reviewdesk.desk.labels.transfer import ImportResult
     from reviewdesk.domain.records import Run
 
 _FORMATS = ("mcptest", "full", "yaml", "csv", "suite")
+_SHOWN = 5
+"""The most lines and conflicts that an import names."""
 _SOURCES = ("support", "score", "reported", "vote_share")
 
 
@@ -152,13 +157,15 @@ def _put(
 
 @labels.command("import", epilog="Example: reviewdesk labels import labels.jsonl --run support-bot")
 @click.argument("file", shell_complete=completion.files)
+@click.option("--dry-run", is_flag=True, help="Show what would be recorded, and record nothing.")
 @run_option
 @json_option
 @shared_options
-def import_(*, file: str, run_name: str | None, as_json: bool) -> None:
-    """Record the labels of FILE: rows with a truth and an id.
+def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) -> None:
+    """Record the labels of FILE: rows with an id and a truth.
 
-    An item_hash may take the place of the id. One import is one undo.
+    FILE is CSV, TSV, JSON Lines, JSON or YAML. A column label may take the place of truth, and item_hash that of the id. One import is one
+    undo.
     """
     from reviewdesk.desk import files
     from reviewdesk.desk.labels import transfer
@@ -167,22 +174,38 @@ def import_(*, file: str, run_name: str | None, as_json: bool) -> None:
     rows = files.labels(file)
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        done = transfer.import_labels(desk, run, rows)
-        if as_json:
-            put_json(shape(done, "rows labelled new unknown conflicts design unusable_tags"))
-        else:
-            put(
-                f"{done.rows} rows, {done.labelled} labelled, {done.new} of them new, "
-                f"{done.unknown} unknown, {done.conflicts} conflicts; design {done.design}"
-            )
-        if done.places:
-            lines = ", ".join(map(str, done.places[:5]))
-            say(f"{file}: no verdict of {run.name} fits line {lines}"
-                + (" and others" if len(done.places) > 5 else ""))  # fmt: skip
-        if done.unusable_tags:
-            say(f"{done.unusable_tags} tags left out: too long, or with characters no tag may hold")
-        if done.conflicts:
-            say(f"{done.conflicts} rows differ from a label the desk holds; the desk's stand")
+        done = transfer.import_labels(desk, run, rows, dry=dry_run)
+    if as_json:
+        keys = "rows labelled new unknown conflicts design unusable_tags unknown_lines=places"
+        put_json(shape(done, f"{keys} differing"))
+    else:
+        would = "nothing recorded; it would be: " if dry_run else ""
+        put(
+            f"{would}{done.rows} rows, {done.labelled} labelled, {done.new} of them new, "
+            f"{done.unknown} unknown, {done.conflicts} conflicts; design {done.design}"
+        )
+    for text in _import_remarks(done, file, run.name, every=dry_run):
+        say(text)
+    if rows and done.unknown == done.rows:
+        raise click.exceptions.Exit(1)
+
+
+def _import_remarks(done: ImportResult, file: str, run: str, *, every: bool) -> Iterator[str]:
+    """Yield what an import left out and why; of unknown ids and conflicts, ``every`` one."""
+    from reviewdesk.domain.safetext import show_line
+
+    shown = None if every else _SHOWN
+    if done.places:
+        lines = ", ".join(map(str, done.places[:shown]))
+        more = " and others" if len(done.places) > len(done.places[:shown]) else ""
+        yield f"{file}: no verdict of {run} fits line {lines}{more}"
+    if done.unusable_tags:
+        yield f"{done.unusable_tags} tags left out: too long, or with characters no tag may hold"
+    if done.conflicts:
+        yield f"{done.conflicts} rows differ from a label the desk holds; the desk's stand"
+    for one in done.differing[:shown]:
+        name = show_line(f"{one.id} by {one.reviewer}", 120)
+        yield f"  line {one.line}: {name} is {one.held} on the desk and {one.truth} in the file"
 
 
 @labels.command("list", epilog="Example: reviewdesk labels list --run support-bot")

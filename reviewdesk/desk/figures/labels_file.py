@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec import Struct
 
 from reviewdesk.domain.gates.limits import default_checks
-from reviewdesk.domain.gates.such_items import UnansweredRow, as_run
+from reviewdesk.domain.gates.such_items import UnansweredRow, as_run, as_wrong_and_right
 from reviewdesk.domain.labels.coverage import OF_ITSELF, RateMethod, RunRate, of_trusted
 from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
 from reviewdesk.domain.records import Calibration, Design, Metrics, Run
@@ -79,23 +78,7 @@ class FileRows(Struct, frozen=True):
     @property
     def others(self) -> tuple[Rows, ...]:
         """The rows with every unanswered content wrong, and right; () if there is none."""
-        if not self.unanswered:
-            return ()
-        return tuple(self._answered(right=right) for right in (False, True))
-
-    def _answered(self, *, right: bool) -> Rows:
-        rows = self.rows
-        new = len(self.unanswered)
-        first = 0 if rows.content is None else int(rows.content.max(initial=-1)) + 1
-        return Rows(
-            np.append(rows.confidence, [one.confidence for one in self.unanswered]),
-            np.append(rows.correct, [right] * new),
-            np.append(rows.weight, np.ones(new)),
-            None
-            if rows.passed is None
-            else np.append(rows.passed, [one.passed for one in self.unanswered]),
-            None if rows.content is None else np.append(rows.content, first + np.arange(new)),
-        )
+        return as_wrong_and_right(self.rows, self.unanswered)
 
     @property
     def run(self) -> LabelledRows | None:

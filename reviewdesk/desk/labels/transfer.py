@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from reviewdesk.desk.labels.batches import Batches, sliced
 from reviewdesk.domain.records import Design, Run, Truth
@@ -24,10 +23,21 @@ if TYPE_CHECKING:
     from reviewdesk.reports.labels.reader import LabelRow
 
 
+class LabelConflict(Struct, frozen=True):
+    """A row that differs from the label that the desk holds by the same reviewer."""
+
+    line: int
+    id: str
+    reviewer: str
+    held: Truth
+    truth: Truth
+
+
 class ImportResult(Struct, frozen=True):
     """The counts of an import; ``places`` are the lines of the file that match no verdict.
 
-    ``unusable_tags`` counts the invalid tags in the file, whose rows are imported without them.
+    ``differing`` has the rows that say something else than the desk does. ``unusable_tags`` counts
+    the invalid tags in the file, whose rows are imported without them.
     """
 
     rows: int
@@ -37,6 +47,7 @@ class ImportResult(Struct, frozen=True):
     conflicts: int
     design: Design
     places: tuple[int, ...]
+    differing: tuple[LabelConflict, ...]
     unusable_tags: int
 
 
@@ -61,8 +72,10 @@ def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
             }
 
 
-def import_labels(desk: Desk, run: Run | None, rows: Sequence[LabelRow]) -> ImportResult:
-    """Record the labels of a file, which one undo takes back.
+def import_labels(
+    desk: Desk, run: Run | None, rows: Sequence[LabelRow], *, dry: bool = False
+) -> ImportResult:
+    """Record the labels of a file, which one undo takes back; if ``dry``, only count them.
 
     A label that the desk already holds by the same reviewer stays. If the file has a different one,
     it is counted as a conflict and left out. Other processes may write between two batches of rows.
@@ -70,21 +83,34 @@ def import_labels(desk: Desk, run: Run | None, rows: Sequence[LabelRow]) -> Impo
     Raises:
         UsageError: another window took the import back while it ran.
     """
-    counts = Counter[str]()
-    places: list[int] = []
+    seen = _Seen()
     batches = Batches(desk, len(rows))
     for batch in sliced(rows):
-        batches.record(partial(_new_entries, desk, run, batch, batches.detail, counts, places))
+        entries = partial(_new_entries, desk, run, batch, batches.detail, seen)
+        if dry:
+            batches.new += len(entries())
+        else:
+            batches.record(entries)
     return ImportResult(
         rows=len(rows),
-        labelled=counts["labelled"],
+        labelled=len(rows) - len(seen.unknown) - len(seen.differing),
         new=batches.new,
-        unknown=len(places),
-        conflicts=counts["conflicts"],
+        unknown=len(seen.unknown),
+        conflicts=len(seen.differing),
         design=desk.calibration(run).design if run else Design.NONE,
-        places=tuple(places),
+        places=tuple(seen.unknown),
+        differing=tuple(seen.differing),
         unusable_tags=sum(not usable_tags([tag]) for row in rows for tag in row.tags),
     )
+
+
+class _Seen(Struct):
+    """What an import met: the lines that match no verdict, and the rows that differ."""
+
+    unknown: list[int] = field(default_factory=list)
+    differing: list[LabelConflict] = field(default_factory=list)
+    given: dict[tuple[bytes, str, str], Truth] = field(default_factory=dict)
+    """The labels of earlier rows, by item, reviewer and kind."""
 
 
 def _new_entries(
@@ -92,30 +118,27 @@ def _new_entries(
     run: Run | None,
     rows: Sequence[LabelRow],
     started: Mapping[str, str],
-    counts: Counter[str],
-    places: list[int],
+    seen: _Seen,
 ) -> list[NewEvent]:
-    """Return the labels that the desk does not hold yet.
-
-    Adds to ``counts``, and to ``places`` the lines of rows that match no verdict.
-    """
-    entries: dict[tuple[bytes, str, str], NewEvent] = {}
+    """Return the labels that the desk does not hold yet; note in ``seen`` what else was met."""
+    entries = []
     for row in rows:
         found = _verdict_of(desk, run, row)
         if found is None:
-            places.append(row.line)
+            seen.unknown.append(row.line)
             continue
         author = row.reviewer or desk.reviewer
         check_name(author, f"line {row.line}: ")
         slot = "adjudication" if row.adjudicated else "label"
-        held = labels.held(desk.conn, found["item"], author, slot)
-        if (waiting := entries.get((found["item"], author, slot))) is not None:
-            held = waiting.label
+        place = (found["item"], author, slot)
+        held = seen.given.get(place) or labels.held(desk.conn, *place)
+        truth = Truth(row.truth)
         if held is None:
-            entries[found["item"], author, slot] = _label_event(desk, found, row, author, started)
-        counts["conflicts"] += held is not None and held is not Truth(row.truth)
-        counts["labelled"] += held is None or held is Truth(row.truth)
-    return [*entries.values()]
+            seen.given[place] = truth
+            entries.append(_label_event(desk, found, row, author, started))
+        elif held is not truth:
+            seen.differing.append(LabelConflict(row.line, found["id"], author, held, truth))
+    return entries
 
 
 def _verdict_of(desk: Desk, run: Run | None, row: LabelRow) -> sqlite3.Row | None:

@@ -139,20 +139,40 @@ def _answered(
     for one in given.values():
         mine = np.array([name == one.stratum for name in strata])
         more.append(float(weight[mine].sum()) / len(np.unique(contents[mine])))
-    passed = [one.passed for one in given.values()]
     right = [one.passed is (truths[at] is Truth.PASS) for at, one in given.items()]
-    first = int(contents.max()) + 1
-    whole = Rows(
-        np.append(rows.confidence, [one.confidence for one in given.values()]),
-        np.append(rows.correct, right),
-        np.append(weight, more),
-        None if rows.passed is None else np.append(rows.passed, passed),
-        None if rows.content is None else np.append(contents, first + np.arange(len(given))),
-    )
+    weighed = Rows(rows.confidence, rows.correct, weight, rows.passed, contents)
+    whole = _with_rows(weighed, [*given.values()], right, more)
     names = [*strata, *(one.stratum for one in given.values())]
     made = as_run(whole, names, [*tests, *(one.test for one in given.values())] if tests else ())
     assert made is not None  # noqa: S101 - the rows without these made a run
     return made
+
+
+def as_wrong_and_right(rows: Rows, unanswered: Sequence[UnansweredRow]) -> tuple[Rows, ...]:
+    """Return undrawn rows with each unanswered one wrong, and with each right; () without any."""
+    if not unanswered:
+        return ()
+    n = len(unanswered)
+    return tuple(_with_rows(rows, unanswered, [right] * n, [1.0] * n) for right in (False, True))
+
+
+def _with_rows(
+    rows: Rows, more: Sequence[UnansweredRow], right: Sequence[bool], weights: Sequence[float]
+) -> Rows:
+    """Return rows with more behind them, each on a content of its own."""
+    passed = content = None
+    if rows.passed is not None:
+        passed = np.append(rows.passed, [one.passed for one in more])
+    if rows.content is not None:
+        first = int(rows.content.max(initial=-1)) + 1
+        content = np.append(rows.content, first + np.arange(len(more)))
+    return Rows(
+        np.append(rows.confidence, [one.confidence for one in more]),
+        np.append(rows.correct, right),
+        np.append(rows.weight, weights),
+        passed,
+        content,
+    )
 
 
 def such_items(

@@ -13,8 +13,9 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import LabelsFileError, ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
-from reviewdesk.reports.bytes.window import Window, read_lines
+from reviewdesk.reports.bytes.window import Window, decode_utf8, read_lines
 from reviewdesk.reports.canonical.rules import is_time
+from reviewdesk.reports.labels.table import named, table_rows
 from reviewdesk.reports.validation import Amount, Strict, Wanted, validated
 from reviewdesk.reports.wording import FieldError, must_be
 
@@ -28,7 +29,7 @@ _KEPT = ("pi", "weight", "selection", "stratum")
 MAX_YAML = 1 << 19
 """512 KiB: some fourteen thousand rows, read in about four seconds."""
 
-_BAD_LINE = "Mend the line or remove it. Labels are read from JSON Lines, JSON or YAML."
+_BAD_LINE = "Mend the line or remove it."
 _HEAD = 1 << 16
 _COMMENTS = re.compile(rb"(?:\s|#[^\n]*(?:\n|\Z))*")
 _BLOCK = re.compile(rb"-(?:\s|\Z|--)|%")
@@ -163,12 +164,12 @@ def read_labels(source: Source) -> list[LabelRow]:
 
 
 def label_file_rows(source: Source, fail: Fail) -> Iterator[tuple[int, Row]]:
-    """Yield objects with their line, from JSON Lines, a JSON array or a YAML list."""
+    """Yield objects with their line, from JSON Lines, a JSON array, a YAML list or a table."""
     try:
         for line, row in _values(source, fail):
             if not isinstance(row, dict):
                 raise fail(f"line {line}", must_be("an object", row), "")
-            yield line, row
+            yield line, named(row)
     except ReportError as error:
         # The readers of bytes raise errors about reports; this is a labels file.
         raise LabelsFileError(error.file, error.where, error.problem, error.hint) from error
@@ -179,6 +180,12 @@ def _values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
         head = stream.read(_HEAD)
     if _is_yaml(head):
         yield from _yaml_values(source, fail)
+        return
+    if head.strip() and head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in b"{[":
+        text = head.decode("utf-8", "replace")
+        if len(head) < _HEAD:
+            text = decode_utf8(head, 0, fail, "line 1")
+        yield from table_rows(source, text, fail)
         return
     with source.open() as stream:
         if head.lstrip()[:1] != b"[":

@@ -192,7 +192,9 @@ def test_two_key_rows_are_pointed_to_calibrate(rich: Cli, write: Write) -> None:
 def test_which_rows_fit(rich: Cli, write: Write, row: dict[str, str], fits: bool) -> None:
     path = write("labels.jsonl", json.dumps({**row, "truth": "pass"}).encode())
     done = rich("labels", "import", path, "--json")
-    assert (done.json["labelled"], done.json["unknown"]) == (int(fits), int(not fits))
+    told = json.loads(done.out)
+    assert (told["labelled"], told["unknown"]) == (int(fits), int(not fits))
+    assert done.code == (0 if fits else 1)
     assert any("line 1" in line for line in done.lines) is not fits
 
 
@@ -273,3 +275,31 @@ def test_a_label_of_an_unseen_response_stays_one_in_another_desk(
     assert "1 labels are left out: nobody had the response on screen" in done.err
     cli(*there, "label", full[-1]["id"], full[-1]["truth"])
     assert cli(*there, "calibrate", "--json").json["design"] == "census"
+
+
+def test_a_dry_run_names_every_conflict_and_records_nothing(cli: Cli, write: Write) -> None:
+    cli("ingest", write("report.json", numbered(12)))
+    cli("label", "v0", "pass")
+    (before,) = cli("labels", "list", "--json").json
+    sheet = f"id,truth,reviewer\nv0,fail,{before['reviewer']}\nv1,pass,bo\nv1,fail,bo\n"
+    path = write("sheet.csv", (sheet + "gone,pass,bo\n" * 7).encode())
+    done = cli("labels", "import", path, "--dry-run")
+    assert done.code == 0
+    assert "nothing recorded; it would be: 10 rows, 1 labelled, 1 of them new" in done.out
+    assert "fits line 5, 6, 7, 8, 9, 10, 11\n" in done.err
+    assert (
+        f"line 2: v0 by {before['reviewer']} is pass on the desk and fail in the file" in done.err
+    )
+    assert "line 4: v1 by bo is pass on the desk and fail in the file" in done.err
+    assert cli("labels", "list", "--json").json == [before]
+    told = cli("labels", "import", path, "--dry-run", "--json").json
+    assert told["unknown_lines"] == [*range(5, 12)]
+    assert [one["line"] for one in told["differing"]] == [2, 4]
+    assert cli("labels", "import", path).code == 0
+    assert len(cli("labels", "list", "--json").json) == 2
+
+
+def test_an_import_of_which_no_row_is_known_exits_1(cli: Cli, write: Write) -> None:
+    cli("ingest", write("report.json", numbered(12)))
+    done = cli("labels", "import", write("sheet.tsv", b"id\ttruth\nx\tpass\n"))
+    assert (done.code, "no verdict of run fits line 2" in done.err) == (1, True)
