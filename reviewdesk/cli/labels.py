@@ -164,8 +164,8 @@ def _put(
 def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) -> None:
     """Record the labels of FILE: rows with an id and a truth.
 
-    FILE is CSV, TSV, JSON Lines, JSON or YAML. A column label may take the place of truth, and item_hash that of the id. One import is one
-    undo.
+    FILE is CSV, TSV, JSON Lines, JSON or YAML. A column label may take the place of truth, and
+    item_hash that of the id. One import is one undo.
     """
     from reviewdesk.desk import files
     from reviewdesk.desk.labels import transfer

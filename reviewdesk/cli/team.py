@@ -39,7 +39,7 @@ _SHOWN = 20
 @json_option
 @shared_options
 def agreement(*, run_name: str | None, as_json: bool) -> None:
-    """Show how far reviewers agree, and where they differ.
+    """Show how far reviewers agree, and where they differ."""
     from reviewdesk.desk.team.agreement import disagreements, team_page
     from reviewdesk.views.json import team as shapes
     from reviewdesk.views.team import team
