@@ -1,0 +1,205 @@
+"""Read a conversation as texts: what was said before the last answer, and that answer.
+
+Messages may be those of OpenAI (chat and responses), of Anthropic, of ShareGPT, and of
+OpenTelemetry's spans, with the attributes of OpenInference and OpenLLMetry too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from reviewdesk.reports.mapping.values import filled, first, listed, record, text
+
+_ROLES = {
+    "human": "user", "gpt": "assistant", "ai": "assistant", "model": "assistant",
+    "bot": "assistant", "chatbot": "assistant", "developer": "system", "function": "tool",
+}  # fmt: skip
+_SPEAKERS = {"user", "assistant", "system"}
+_CALLS = {"tool_use", "tool_call", "function_call", "server_tool_use"}
+_RESULTS = {"tool_result", "tool_call_response", "function_call_output", "tool_response"}
+_HIDDEN = {"thinking", "redacted_thinking", "reasoning"}
+"""Parts that are no part of an answer."""
+_SPAN_INPUTS = ("gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt", "input.value")
+_SPAN_OUTPUTS = (
+    "gen_ai.output.messages", "llm.output_messages", "gen_ai.completion", "output.value",
+)  # fmt: skip
+
+
+class Turn(Struct, frozen=True):
+    """One turn: ``user``, ``assistant``, ``system``, ``tool`` or another role, and its text."""
+
+    role: str
+    text: str
+    call: bool = False
+    """Whether it only calls a tool."""
+
+
+class Conversation(Struct, frozen=True):
+    """What was said before the last answer, and the last answer; ``None`` where there is none."""
+
+    input: str | None
+    output: str | None
+
+
+def conversation(value: Any) -> Conversation | None:
+    """Return a conversation, or ``None`` for what is not one.
+
+    ``value`` is a list of messages or spans, a text that holds one as JSON, or an object with
+    ``messages``. Turns after the last answer, such as a tool's result, stay with the answer.
+    """
+    value = _decoded(value)
+    if isinstance(value, dict):
+        value = first(value, ("messages", "conversation", "turns", "spans"))
+    if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value):
+        return None
+    turns = list(_span_turns(value) if any(map(_attributes, value)) else _turns(value))
+    if _SPEAKERS.isdisjoint(one.role for one in turns):
+        return None
+    answers = [at for at, one in enumerate(turns) if one.role == "assistant" and not one.call]
+    if not answers:
+        return Conversation(_joined(turns), None)
+    last = answers[-1]
+    output = [turns[last].text, *(_spoken(one) for one in turns[last + 1 :])]
+    return Conversation(_joined(turns[:last]), "\n\n".join(output))
+
+
+def _joined(turns: list[Turn]) -> str | None:
+    """Return turns with their roles; a single turn of the user stands alone."""
+    if len(turns) == 1 and turns[0].role == "user":
+        return turns[0].text
+    return "\n\n".join(map(_spoken, turns)) or None
+
+
+def _spoken(turn: Turn) -> str:
+    return f"{turn.role}: {turn.text}"
+
+
+def _turns(messages: Iterable[Any]) -> Iterator[Turn]:
+    """Yield the turns of messages; what is neither said nor a tool's is left out."""
+    for message in messages:
+        one = record(message)
+        if "message" in one and "role" not in one:
+            one = record(one["message"])
+        kind = one.get("type")
+        if kind in _CALLS or kind in _RESULTS:
+            yield from _parts("assistant", [one])
+            continue
+        stated = filled(first(one, ("role", "from", "speaker", "author"))) or ""
+        role = _ROLES.get(stated.lower(), stated.lower()) or "turn"
+        content = first(one, ("content", "parts", "value", "text"))
+        if role == "tool" and isinstance(content, str):
+            name = filled(one.get("name"))
+            content = f"{name}: {content}" if name else content
+        yield from _parts(role, content if isinstance(content, list) else [content])
+        called = one.get("function_call")
+        for call in [*listed(one.get("tool_calls")), *([called] if called else [])]:
+            yield from _parts(role, [{**record(call), "type": "tool_call"}])
+
+
+def _parts(role: str, parts: list[Any]) -> Iterator[Turn]:
+    """Yield what the parts of one message say, and each call and result of a tool by itself."""
+    said: list[str] = []
+    for part in parts:
+        kind = part.get("type") if isinstance(part, dict) else "text"
+        if kind not in _CALLS and kind not in _RESULTS:
+            said.append(_part_text(part, kind))
+            continue
+        if any(said):
+            yield Turn(role, "\n".join(filter(None, said)))
+            said = []
+        if kind in _CALLS:
+            yield Turn(role, _call_text(part), call=True)
+        elif found := text(first(part, ("content", "output", "response", "result"))):
+            yield Turn("tool", found)
+    if any(said):
+        yield Turn(role, "\n".join(filter(None, said)))
+
+
+def _part_text(part: Any, kind: Any) -> str:
+    if not isinstance(part, dict):
+        return text(part) or ""
+    if kind in _HIDDEN:
+        return ""
+    found = first(part, ("text", "content", "refusal"))
+    return f"[{kind}]" if found is None else text(found) or ""
+
+
+def _call_text(call: Mapping[str, Any]) -> str:
+    call = record(call.get("tool_call")) or call
+    function = record(call.get("function")) or call
+    name = filled(function.get("name")) or "a tool"
+    given = _decoded(first(function, ("arguments", "input", "args", "parameters")))
+    shown = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    return f"calls {name}({'' if given is None else shown})"
+
+
+def _decoded(value: Any) -> Any:
+    """Return the JSON in a text that begins as a list or an object, else the value."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in {"[", "{"}:
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _attributes(span: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the attributes of a span; empty for what is no span."""
+    found = first(span, ("attributes", "span_attributes"))
+    return record(_decoded(found))
+
+
+def _span_turns(spans: list[dict[str, Any]]) -> Iterator[Turn]:
+    """Yield the turns of the last span that has an answer: it holds all that was said before."""
+    for span in reversed(spans):
+        told = _attributes(span)
+        answer = list(_told(told, _SPAN_OUTPUTS, "assistant"))
+        if answer:
+            yield from _told(told, _SPAN_INPUTS, "user")
+            yield from answer
+            return
+
+
+def _told(told: Mapping[str, Any], names: tuple[str, ...], role: str) -> Iterator[Turn]:
+    """Yield the turns under the first of some attributes that is there, whole or in pieces."""
+    for name in names:
+        value = _decoded(told.get(name)) if name in told else _gathered(told, f"{name}.")
+        if isinstance(value, dict):
+            value = value.get("messages") or [value]
+        if isinstance(value, list):
+            yield from _turns(value)
+            return
+        if said := filled(value):
+            yield Turn(role, said)
+            return
+
+
+def _gathered(told: Mapping[str, Any], prefix: str) -> list[Any] | None:
+    """Return the list that attributes such as ``PREFIX0.role`` spell out, or ``None``."""
+    found: dict[int, dict[str, Any]] = {}
+    for name, value in told.items():
+        place, _, rest = name.removeprefix(prefix).partition(".")
+        if name.startswith(prefix) and place.isdecimal() and rest:
+            held: dict[str, Any] = found.setdefault(int(place), {})
+            *outer, last = rest.removeprefix("message.").split(".")
+            for step in outer:
+                inner = held.setdefault(step, {})
+                if not isinstance(inner, dict):
+                    break
+                held = inner
+            else:
+                held[last] = value
+    return [_listed(found[place]) for place in sorted(found)] or None
+
+
+def _listed(value: Any) -> Any:
+    """Return numbered objects as lists, at every depth."""
+    if not isinstance(value, dict):
+        return value
+    if value and all(str(key).isdecimal() for key in value):
+        return [_listed(value[key]) for key in sorted(value, key=int)]
+    return {key: _listed(inner) for key, inner in value.items()}
