@@ -51,13 +51,8 @@ def conversation(value: Any) -> Conversation | None:
     ``value`` is a list of messages or spans, a text that holds one as JSON, or an object with
     ``messages``. Turns after the last answer, such as a tool's result, stay with the answer.
     """
-    value = _decoded(value)
-    if isinstance(value, dict):
-        value = first(value, ("messages", "conversation", "turns", "spans"))
-    if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value):
-        return None
-    turns = list(_span_turns(value) if any(map(_attributes, value)) else _turns(value))
-    if _SPEAKERS.isdisjoint(one.role for one in turns):
+    turns = _turns_of(value)
+    if not turns:
         return None
     answers = [at for at, one in enumerate(turns) if one.role == "assistant" and not one.call]
     if not answers:
@@ -65,6 +60,29 @@ def conversation(value: Any) -> Conversation | None:
     last = answers[-1]
     output = [turns[last].text, *(_spoken(one) for one in turns[last + 1 :])]
     return Conversation(_joined(turns[:last]), "\n\n".join(output))
+
+
+def question(value: Any) -> str | None:
+    """Return an input as text: all turns of a conversation, or else as ``text`` has it."""
+    turns = _turns_of(value)
+    return _joined(turns) if turns else text(value)
+
+
+def answer(value: Any) -> str | None:
+    """Return an output as text: the last answer of a conversation, or else as ``text`` has it."""
+    found = conversation(value)
+    return text(value) if found is None else found.output
+
+
+def _turns_of(value: Any) -> list[Turn]:
+    """Return every turn of a conversation; none if the value is not one."""
+    value = _decoded(value)
+    if isinstance(value, dict):
+        value = first(value, ("messages", "conversation", "turns", "spans"))
+    if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value):
+        return []
+    turns = list(_span_turns(value) if any(map(_attributes, value)) else _turns(value))
+    return [] if _SPEAKERS.isdisjoint(one.role for one in turns) else turns
 
 
 def _joined(turns: list[Turn]) -> str | None:
@@ -157,10 +175,10 @@ def _span_turns(spans: list[dict[str, Any]]) -> Iterator[Turn]:
     """Yield the turns of the last span that has an answer: it holds all that was said before."""
     for span in reversed(spans):
         told = _attributes(span)
-        answer = list(_told(told, _SPAN_OUTPUTS, "assistant"))
-        if answer:
+        said = list(_told(told, _SPAN_OUTPUTS, "assistant"))
+        if said:
             yield from _told(told, _SPAN_INPUTS, "user")
-            yield from answer
+            yield from said
             return
 
 

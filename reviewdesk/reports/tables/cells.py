@@ -57,6 +57,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
         "output", "response", "answer", "completion", "text", "model_output", "generation",
         "actual_output",
     ),
+    "conversation": ("messages", "conversation", "turns", "dialogue", "chat", "spans"),
     "alternative": ("alternative",),
     "reference": (
         "reference", "expected", "expected_output", "reference_answer", "ground_truth",
@@ -84,8 +85,8 @@ BALLOT = frozenset({
 """The roles that describe one ballot."""
 
 FACTS = frozenset({
-    "test", "suite", "tags", "threshold", "decision", "input", "output", "alternative", "reference",
-    "generator",
+    "test", "suite", "tags", "threshold", "decision", "input", "output", "conversation",
+    "alternative", "reference", "generator",
 })  # fmt: skip
 """The roles that describe an item."""
 

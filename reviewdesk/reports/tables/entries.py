@@ -94,6 +94,8 @@ class TableMap(Rule, frozen=True, forbid_unknown_fields=True, rename=lambda name
     decision: str = ""
     input: str = ""
     output: str = ""
+    conversation: str = ""
+    """Messages or spans, whose last answer is the output where no column holds one."""
     alternative: str = ""
     reference: str = ""
     generator: str = ""
@@ -111,8 +113,8 @@ class TableMap(Rule, frozen=True, forbid_unknown_fields=True, rename=lambda name
 
 
 _FACTS = (
-    "test", "suite", "tags", "threshold", "decision", "input", "output", "alternative", "reference",
-    "generator",
+    "test", "suite", "tags", "threshold", "decision", "input", "output", "conversation",
+    "alternative", "reference", "generator",
 )  # fmt: skip
 _CELLS = {
     one.encode_name: one.encode_name

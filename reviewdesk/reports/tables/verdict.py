@@ -13,6 +13,7 @@ from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import measured, slow_or_error, understood
+from reviewdesk.reports.mapping.conversation import answer, conversation, question
 from reviewdesk.reports.mapping.foreign import (
     Remarks,
     Scales,
@@ -298,7 +299,11 @@ def _text(value: Any) -> str | None:
     return None if blank(value) else values.text(value)
 
 
-_TEXTS = ("input", "output", "alternative", "test", "suite")
+_TEXTS = {
+    "input": question, "output": answer, "alternative": answer, "conversation": conversation,
+    "test": values.text, "suite": values.text,
+}  # fmt: skip
+"""How the value of a role that is a text is read."""
 
 
 _MOST_NAMED = 5
@@ -428,6 +433,7 @@ class VerdictMaker:
     def body(self, draft: Draft) -> dict[str, Any]:
         """Return the canonical body of a draft that has all of its rows."""
         facts = draft.facts
+        said = facts.get("conversation")
         name = draft.name or draft.item
         question = draft.dimension or draft.rubric
         if question and self._table.several(draft.item):
@@ -444,7 +450,9 @@ class VerdictMaker:
         body = {
             "id": self._names.verdict(name),
             "case": case,
-            **{key: facts.get(key) for key in ("input", "output", "alternative", "reference")},
+            "input": facts.get("input") or (said and said.input),
+            "output": facts.get("output") or (said and said.output),
+            **{key: facts.get(key) for key in ("alternative", "reference")},
             "rubric": draft.rubric or draft.dimension or None,
             "generator": facts.get("generator"),
             "threshold": facts.get("threshold"),
@@ -500,7 +508,7 @@ class VerdictMaker:
 
     def _fact(self, role: str, value: Any) -> Any:
         if role in _TEXTS:
-            return values.text(value)
+            return _TEXTS[role](value)
         if role == "reference":
             texts = isinstance(value, list) and all(isinstance(text, str) for text in value)
             return value if texts else values.text(value)

@@ -112,14 +112,19 @@ def test_how_a_cell_is_read(cell: str, juror: dict[str, Any]) -> None:
     assert ("score" in found) == ("score" in juror)
 
 
-def test_a_nested_column_does_not_hide_a_long_table() -> None:
-    rows = [{"id": "a", "judge": name, "score": n, "messages": [{"role": "user"}]}
+TALK = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+
+
+def test_a_conversation_gives_input_and_output() -> None:
+    rows = [{"id": "a", "judge": name, "score": n, "messages": TALK}
             for n, name in enumerate(("gpt", "claude"))]  # fmt: skip
     report, (body,) = table(lines(*rows))
-    assert (scores(body), report.notes) == (
-        {"gpt": 0, "claude": 1},
-        ["columns not read: messages"],
-    )
+    assert (scores(body), report.notes) == ({"gpt": 0, "claude": 1}, [])
+    assert (body["input"], body["output"]) == ("q", "a")
+    # A column of its own wins, and may itself hold messages.
+    told = {"id": "a", "judge": "j", "score": 1, "messages": TALK}
+    _, (body,) = table(lines({**told, "input": TALK, "output": [*TALK, *TALK]}))
+    assert (body["input"], body["output"]) == ("user: q\n\nassistant: a", "a")
 
 
 SHEET = """Question,Answer,GPT-4o,Claude Sonnet,Gemini Pro,Reviewer
