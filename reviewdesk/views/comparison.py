@@ -44,9 +44,10 @@ def comparison(here: Item, there: Item) -> Document:
     """Return the verdict, the numbers and every juror of both runs; what differs is marked."""
     mine = {seat.ballot.id: seat for seat in here.assessment.seats}
     theirs = {seat.ballot.id: seat for seat in there.assessment.seats}
+    names = words.short_names((*mine, *theirs))
     rows = [
-        (outside(name, 200), _ballot(mine.get(name)), _ballot(theirs.get(name)))
-        for name in dict.fromkeys((*mine, *theirs))
+        (outside(short, 200), _ballot(mine.get(name)), _ballot(theirs.get(name)))
+        for name, short in names.items()
     ]
     heads = outside(here.run.name, 80), outside(there.run.name, 80)
     facts = zip(_facts(here), _facts(there), strict=True)

@@ -111,9 +111,11 @@ class Flow(Struct, frozen=True):
 
     groups: tuple[Words, ...]
     gap: int = 3
-    last: int = 0
-    """If set, all stand on one line: those between the second and the last are left out, from the
-    end, until the last has so many cells, and what is then too long is cut."""
+    lines: int = 0
+    """If set, all stand on so many lines: those between the second and the last are left out, from
+    the end, until they fit."""
+    short: Words = ""
+    """What stands for the last where even so there is no room for it."""
 
 
 class Column(Struct, frozen=True):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reviewdesk.domain.assessment.flags import WORDS, Flag, FlagNote
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.assessment.seats import Seat, State, silent_words
 from reviewdesk.domain.jury.quorum import DEFAULT_SHARE, own_share
-from reviewdesk.domain.jury.records import AgreementPair
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Ballot, Band, Decision, Policy
 from reviewdesk.views import words
@@ -36,8 +35,6 @@ from reviewdesk.views.words import number
 _BIG = {Decision.PASS: Tone.BIG_PASS, Decision.FAIL: Tone.BIG_FAIL}
 _ASIDE = re.compile(r"\s*\([^()]*\)")
 _LOUD = (Flag.ESCALATED, Flag.BIAS_WARNING, Flag.TRIMMED_DISSENT)
-_DISSENT_LINES = 3
-"""The lines that the reason of a dissent gets where the reasons are cut."""
 _LOST = Text("◆ ", Tone.WARN)
 _DIFFERS = Text("≠ ", Tone.WARN)
 
@@ -47,7 +44,9 @@ def decision(item: Item) -> tuple[Block, ...]:
     found = item.assessment
     policy = item.verdict.policy
     word = "NO DECISION" if found.decision is None else found.decision.value.upper()
-    first: list[Words] = [Text(word, _BIG.get(found.decision or Decision.ERROR, Tone.BIG_WARN))]
+    # The panel's answer has no colour before a person has given one.
+    loud = _BIG.get(found.decision or Decision.ERROR, Tone.BIG_WARN)
+    first: list[Words] = [Text(word, loud if item.row.decided else Tone.STRONG)]
     score: tuple[str | Text, ...] = ()
     if found.score is not None:
         score = (Text(number(found.score), Tone.STRONG),)
@@ -69,34 +68,36 @@ def decision(item: Item) -> tuple[Block, ...]:
 
 
 def _agreement(found: Assessment) -> list[Words]:
+    """Return one figure from 0 to 1 with its band and, if ours has another band, a sentence."""
     spread = found.agreement.spread
-    reported = found.pair.reported
-    groups: list[Words] = [Text("agreement", Tone.MUTED)]
-    groups += [_stated_agreement(found.pair)] if reported else []
-    measure = "2P-1 of labels" if found.labels else "r_WG"
-    ours = Text(f"{'ours ' if reported else ''}{measure} {number(spread.raw)}", Tone.MUTED)
-    groups.append((ours, *_band(spread.band)))
+    pair = found.pair
+    if not pair.reported or (pair.band is None and pair.value is None):
+        shown = _agreement_words(spread.band, spread.raw)
+        return [(Text("agreement ", Tone.MUTED), *shown), *_alike(found)]
+    groups: list[Words] = [
+        (Text("agreement ", Tone.MUTED), *_agreement_words(pair.band, pair.value))
+    ]
+    if spread.band is not pair.band and spread.band is not None:
+        by = "labels" if found.labels else "scores"
+        ours = _agreement_words(spread.band, spread.raw)
+        groups.append((Text(f"by the {by} it is ", Tone.MUTED), *ours))
+    return [*groups, *_alike(found)]
+
+
+def _agreement_words(band: Band | None, value: float | None) -> list[str | Text]:
+    found: list[str | Text] = []
+    if band is not None:
+        found.append(Text(band.value, Tone.WARN if band is Band.LOW else Tone.TEXT))
+    if value is not None:
+        found.append(f"{', ' if found else ''}{min(1.0, max(0.0, value)):.2f}")
+    return found or [words.NONE]
+
+
+def _alike(found: Assessment) -> list[Words]:
     alike = [what for what in ("scores", "votes") if getattr(found, f"unanimous_{what}")]
     if found.labels and not found.split and len(found.seats) > 1:
         alike = ["labels"]
-    if alike:
-        groups.append(Text(f"unanimous {' and '.join(alike)}", Tone.NOTE))
-    return groups
-
-
-def _stated_agreement(pair: AgreementPair) -> Words:
-    """Return the agreement that the report states, with its metric and band."""
-    if pair.metric is None:
-        return ("stated", *_band(pair.band))
-    figure = "none" if pair.value is None else number(pair.value)
-    return ("stated ", outside(pair.metric, 80), f" {figure}", *_band(pair.band))
-
-
-def _band(band: Band | None) -> tuple[str | Text, ...]:
-    """Return the band, which stands beside the figure it belongs to."""
-    if band is None:
-        return ()
-    return " ", Text(band.value, Tone.WARN if band is Band.LOW else Tone.TEXT)
+    return [Text(f"unanimous {' and '.join(alike)}", Tone.NOTE)] if alike else []
 
 
 def headline(item: Item) -> tuple[Words, ...]:
@@ -111,7 +112,7 @@ def headline(item: Item) -> tuple[Words, ...]:
         decided.append(_quiet(f" {found.votes.passes} of {found.votes.answered} pass"))
     if label := _consensus(item):
         decided += [_quiet(", label "), outside(label, 40, Tone.MUTED)]
-    return tuple(decided), *_alarms(item, named=bool(label)), *_strongest_dissent(item)
+    return tuple(decided), *_alarms(item, named=bool(label)), *strongest_dissent(item)
 
 
 def _quiet(text: str) -> Text:
@@ -171,15 +172,20 @@ def _consensus(item: Item) -> str | None:
     return item.verdict.text("label") or (found.label_vote.label if found.label_vote else None)
 
 
-def _strongest_dissent(item: Item) -> list[Words]:
+def strongest_dissent(item: Item, *, why: bool = True) -> list[Words]:
     """Return the dissent to read first with the first line of its reason; nothing without one."""
     against = dissents(item)
     if not against:
         return [_quiet("no dissent")] if item.assessment.unanimous_votes else []
     ballot = against[0].ballot
     text = next((line for line in (ballot.reason or "").splitlines() if line.strip()), "")
-    said = (_quiet(': "'), outside(text.strip(), 400, Tone.MUTED), _quiet('"')) if text else ()
-    return [(_quiet("dissent "), outside(ballot.id, 80, Tone.MUTED), *said)]
+    told = why and bool(text)
+    said = (_quiet(': "'), outside(text.strip(), 400, Tone.MUTED), _quiet('"')) if told else ()
+    return [(_quiet("dissent "), outside(_names(item)[ballot.id], 80, Tone.MUTED), *said)]
+
+
+def _names(item: Item) -> dict[str, str]:
+    return words.short_names(ballot.id for ballot in item.verdict.ballots)
 
 
 def dissents(item: Item) -> list[Seat]:
@@ -234,13 +240,13 @@ def _rank(seat: Seat) -> int:
     return 1 if seat.trimmed else 2 if seat.state is State.FAILED else 0
 
 
-def jurors(item: Item, *, whole: bool = True) -> Section:
+def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
     """Return the table of jurors in reading order, each with its reason, or its error, below it.
 
-    Unless ``whole``, a reason is cut to its first line, and that of a dissent to a few.
+    ``lines`` are those that the reason of a seat is cut to; without them all are whole.
     """
     seats = ranked(item)
-    against = dissents(item)
+    names = _names(item)
     if not seats:
         return Section("Jurors", (Paragraph("no jurors", Tone.MUTED),))
     weights = any(seat.ballot.weight is not None for seat in seats)
@@ -260,16 +266,17 @@ def jurors(item: Item, *, whole: bool = True) -> Section:
             tuple(
                 _cells(
                     seat,
+                    names[seat.ballot.id],
                     models=models,
                     weights=weights,
-                    whole=whole,
+                    whole=lines is None,
                     labels=bool(item.assessment.labels),
                 )
             ),
             _LOST if seat.trimmed and seat.dissent else Text("  "),
             reasons(
                 seat.ballot,
-                0 if whole else _DISSENT_LINES if seat in against else 1,
+                0 if lines is None else lines[seat.ballot.seat],
                 words.answers(bodies[seat.ballot.seat], item.verdict.policy.threshold),
             ),
         )
@@ -290,7 +297,9 @@ def reasons(ballot: Ballot, lines: int, answers: str) -> tuple[Quote, ...]:
     )
 
 
-def _cells(seat: Seat, *, models: bool, weights: bool, whole: bool, labels: bool) -> list[Words]:
+def _cells(
+    seat: Seat, name: str, *, models: bool, weights: bool, whole: bool, labels: bool
+) -> list[Words]:
     ballot = seat.ballot
     quiet = Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
     lost = seat.trimmed and seat.dissent
@@ -301,7 +310,7 @@ def _cells(seat: Seat, *, models: bool, weights: bool, whole: bool, labels: bool
         score = f"raw {ballot.raw_score:g}"
     weight = words.NONE if ballot.weight is None else f"{ballot.weight:g}"
     return [
-        outside(ballot.id, 200, Tone.WARN if lost else quiet),
+        outside(name, 200, Tone.WARN if lost else quiet),
         *([model] if models else []),
         Text(family, Tone.MUTED),
         Text(score, quiet),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -63,7 +63,8 @@ def verdict(item: Item, history: RerunHistory = _NOTHING) -> Document:
 
 def headline(item: Item) -> tuple[Block, ...]:
     """Return the verdict on one line: decision, why it is escalated, and the strongest dissent."""
-    return (Flow(juries.headline(item), last=36),)
+    short = juries.strongest_dissent(item, why=False)
+    return (Flow(juries.headline(item), lines=2, short=short[0] if short else ""),)
 
 
 def summary(item: Item) -> tuple[Block, ...]:
@@ -87,33 +88,36 @@ def jury(
     history: RerunHistory = _NOTHING,
     key: str = "",
     opened: Container[str] | None = None,
+    lines: Mapping[int, int] | None = None,
 ) -> Document:
     """Return what the jury's pane shows; ``key`` starts a re-run, to name it in an offer.
 
-    ``opened`` names what is not folded, of ``REASONS`` and ``FIGURES``; ``None`` folds nothing.
+    ``opened`` names what is not folded of ``FIGURES``, ``None`` folds nothing; ``lines`` are those
+    that the reason of each seat is cut to, ``None`` cuts nothing.
     """
     notes = item.assessment.notes
-    whole = opened is None or REASONS in opened
-    flags = (*juries.flags(notes, whole=whole), *rerun.offer(item, key))
+    flags = (*juries.flags(notes, whole=lines is None), *rerun.offer(item, key))
     return Document(
         (
             Section("", juries.decision(item)),
             *rerun.running(history.running),
             Section("Flags" if notes else "", flags),
-            *_jury(item, history, opened),
+            *_jury(item, history, opened, lines),
         )
     )
 
 
 def _jury(
-    item: Item, history: RerunHistory, opened: Container[str] | None = None
+    item: Item,
+    history: RerunHistory,
+    opened: Container[str] | None = None,
+    lines: Mapping[int, int] | None = None,
 ) -> tuple[Section, ...]:
     numbers = juries.numbers(item.assessment, item.verdict.policy)
     figures = (numbers, item_what_if(item), provenance(item))
-    whole = opened is None or REASONS in opened
     return (
-        juries.jurors(item, whole=whole),
-        *rerun.reruns(item, history, whole=whole),
+        juries.jurors(item, lines),
+        *rerun.reruns(item, history, whole=lines is None),
         *(_foldable(one, opened) for one in figures),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reviewdesk.domain.canonical import CanonicalBallot
@@ -34,6 +34,23 @@ def interval(low: float | None, high: float | None, digits: int = 3, sign: str =
     if low is None or high is None:
         return NONE
     return f"[{number(low, digits, sign)}, {number(high, digits, sign)}]"
+
+
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """Return the shortest distinct form of names with parts between slashes, by the whole name.
+
+    Parts that all names share at the same place are left out, and then leading ones.
+    """
+    every = list(dict.fromkeys(names))
+    parts = [name.split("/") for name in every]
+    if len({len(one) for one in parts}) == 1 and len(every) > 1:
+        differ = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
+        parts = [[p for p, kept in zip(one, differ, strict=True) if kept] for one in parts]
+    for size in range(1, max(map(len, parts), default=1)):
+        short = ["/".join(one[-size:]) for one in parts]
+        if len(set(short)) == len(every) and all(short):
+            return dict(zip(every, short, strict=True))
+    return {name: "/".join(one) for name, one in zip(every, parts, strict=True)}
 
 
 def labels(value: float) -> str:

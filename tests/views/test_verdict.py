@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import block_lines, document_lines
 from reviewdesk.cli.plain import document_text
@@ -26,6 +27,7 @@ from reviewdesk.views.verdict import (
     title,
     verdict,
 )
+from reviewdesk.views.words import short_names
 from tests.app.builders import juror, open_run, report
 from tests.app.builders import verdict as body
 
@@ -85,7 +87,7 @@ def test_a_blind_session_leaves_out_labels_and_tags(tmp_path: Path) -> None:
 
 
 def test_the_state_of_a_juror_goes_below_where_room_is_short(tmp_path: Path) -> None:
-    names = ["claude-sonnet", "a/very/long/name/of/a/model/that/ends-here", "gpt"]
+    names = ["claude-sonnet", "a-very-long-name-of-a-model-that-ends-here", "gpt"]
     ballots = [juror(name, score) for name, score in zip(names, (0.9, 0.8, 0.3), strict=True)]
     found = item(tmp_path, jurors=ballots)
     lines = [line.plain for line in document_lines(jury(found), 40)]
@@ -107,12 +109,32 @@ def test_a_comparison_marks_what_differs(tmp_path: Path) -> None:
     assert "REASONS OF TURNED VOTES" in rows
 
 
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (["ChatGPT/CoT", "GPT-4/CoT"], ["ChatGPT", "GPT-4"]),
+        (["ChatGPT/CoT/x=1", "GPT-4/CoT/x=1", "GPT-4/Swap/x=1"],
+         ["ChatGPT/CoT", "GPT-4/CoT", "GPT-4/Swap"]),
+        (["openai/gpt-5", "mistral/large"], ["gpt-5", "large"]),
+        (["openai/gpt-5", "azure/gpt-5", "local"], ["openai/gpt-5", "azure/gpt-5", "local"]),
+        (["a/b/c"], ["c"]),
+        (["a/", "b/", ""], ["a/", "b/", ""]),
+        (["a", "a"], ["a"]),
+        ([], []),
+    ],
+)  # fmt: skip
+def test_names_are_as_short_as_they_can_be_told_apart(names: list[str], short: list[str]) -> None:
+    assert list(short_names(names).values()) == short
+
+
 def line(found: Item, width: int = 400) -> str:
     [block] = headline(found)
-    [drawn] = block_lines(block, width)
-    assert drawn.cell_length <= width
-    assert {str(span.style) for span in drawn.spans} == {"muted"}
-    return drawn.plain
+    drawn = block_lines(block, width)
+    assert len(drawn) <= 2
+    for one in drawn:
+        assert one.cell_length <= width
+        assert {str(span.style) for span in one.spans} == {"muted"}
+    return "\n".join(one.plain for one in drawn)
 
 
 SPLIT = [
@@ -182,16 +204,36 @@ def test_a_verdict_in_one_line(tmp_path: Path, name: str) -> None:
     assert line(item(tmp_path, **more)) == said
 
 
-def test_the_line_is_cut_from_its_end_and_keeps_decision_score_and_why(tmp_path: Path) -> None:
+def test_the_line_wraps_once_and_then_names_the_dissent_without_its_reason(tmp_path: Path) -> None:
     found = item(tmp_path, **HEADLINES["escalated"][0])
     start = "pass 0.72 against 0.7 · escalated, one vote decides"
-    assert line(found, 79) == f'{start} · dissent c: "Starts too e…'
-    assert line(found, 110) == f'{start} · rules disagree · dissent c: "Starts too early."'
-    assert line(found, 40) == f"{start[:39]}…"
+    more = "rules disagree · agreement low · split"
+    assert (
+        line(found, 79).replace("\n", " ") == f'{start} · {more} · dissent c: "Starts too early."'
+    )
+    # Where two lines do not hold all, what is flagged last goes, then the reason of the dissent.
+    shown = line(found, 54).replace("\n", " ")
+    assert shown == f'{start} · rules disagree · dissent c: "Starts too early."'
+    assert line(found, 36).replace("\n", " ") == f"{start} · dissent c"
+    # Names of jurors are as short as they can be told apart.
+    jurors = [
+        juror(f"{name}/CoT/x=1", score) for name, score in zip("abc", (0.9, 0.8, 0.1), strict=True)
+    ]
+    assert 'dissent c: "c/CoT/x=1 thinks so"' in line(item(tmp_path / "b", jurors=jurors))
+
+
+def test_the_panels_answer_has_no_colour_before_a_label(tmp_path: Path) -> None:
+    found = item(tmp_path, jurors=SPLIT)
+    for label, style in ((None, "strong"), (Truth.FAIL, "big-pass")):
+        shown = replace(found, row=replace(found.row, label=label))
+        [badge] = [row for row in document_lines(jury(shown), 100) if "PASS" in row.plain][:1]
+        assert str(badge.spans[0].style) == style
 
 
 def folded(found: Item, *opened: str) -> list[str]:
-    return [row.plain for row in document_lines(jury(found, opened=frozenset(opened)), 100)]
+    cut = None if REASONS in opened else dict.fromkeys(range(9), 1)
+    made = jury(found, opened=frozenset(opened), lines=cut)
+    return [row.plain for row in document_lines(made, 100)]
 
 
 def test_the_jury_begins_with_reasons_and_folds_its_figures(tmp_path: Path) -> None:
@@ -199,12 +241,12 @@ def test_the_jury_begins_with_reasons_and_folds_its_figures(tmp_path: Path) -> N
     found = item(tmp_path, jurors=long, escalate_for_review=True)
     rows = folded(found)
     at = next(at for at, row in enumerate(rows) if row.startswith("  c "))
-    # The dissent comes first, and the reason of a juror who agrees is cut to a line.
-    assert rows[at + 1 : at + 3] == ["    Starts too early.", "    More."]
-    assert rows[at + 3].startswith("  a ")
-    assert rows[at + 4].endswith("…")
-    assert rows[at + 5].startswith("  b ")
-    heads = [row.rstrip("─ ") for row in rows[at + 8 :]]
+    # The dissent comes first, and each reason is cut to a line.
+    assert rows[at + 1] == "    Starts too early. …"
+    assert rows[at + 2].startswith("  a ")
+    assert rows[at + 3].endswith("…")
+    assert rows[at + 4].startswith("  b ")
+    heads = [row.rstrip("─ ") for row in rows[at + 7 :]]
     # The mean is .667, the median .8; the means and the lowest fail, as do unanimity and 1/1.
     assert heads[0].startswith("▹ NUMBERS  mean 0.667 fail · median 0.8 pass · ")
     assert heads[1].startswith("▹ WHAT IF  this pass turns with another ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from msgspec import Struct
 
@@ -114,13 +113,12 @@ class Unseen(Struct, frozen=True):
     lines: tuple[int, int] | None = None
 
 
-@dataclass(slots=True)
-class _SeenText:
+class _SeenText(Struct):
     """One response: which characters of its pages were on screen, and since when that is enough."""
 
     since: float = math.inf
-    seen: dict[int, list[Cut]] = field(default_factory=dict)
-    counts: dict[int, int] = field(default_factory=dict)
+    seen: dict[int, list[Cut]] = {}
+    counts: dict[int, int] = {}
     """How many lines were on screen, by page, as the page was wrapped when it was drawn last."""
 
     def add(self, part: PartLines, shown: tuple[Cut, ...], height: int, now: float) -> None:
@@ -150,10 +148,9 @@ class _SeenText:
         return Unseen(TextPassage(part.name, next(others, part.page), end=1))
 
 
-@dataclass(slots=True)
-class _SeenItem:
+class _SeenItem(Struct):
     drawn: DrawnItem
-    texts: dict[str, _SeenText] = field(default_factory=dict)
+    texts: dict[str, _SeenText] = {}
 
 
 class SeenItems:

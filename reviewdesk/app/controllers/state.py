@@ -141,8 +141,6 @@ def _between(least: int, wanted: float, most: int) -> int:
     return max(least, min(round(wanted), most))
 
 
-__all__ = ["LEAST", "PANES", "SMALLEST", "WIDE", "Panes", "ViewState"]
-
 PANES = ("queue", "item", "jury")
 
 

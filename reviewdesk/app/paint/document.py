@@ -13,8 +13,8 @@ from reviewdesk.app.paint.styled import (
     Lines,
     block,
     cut,
+    cut_apart,
     cut_below,
-    cut_start,
     flow,
     fold,
     heading,
@@ -135,17 +135,23 @@ def _facts(one: Facts, width: int) -> Lines:
 
 def _flow(one: Flow, width: int) -> Lines:
     groups = [words_line(group) for group in one.groups]
-    return [_one_line(groups, width, one.last)] if one.last else flow(groups, width, one.gap)
+    return (
+        _few_lines(groups, words_line(one.short), width, one.lines)
+        if one.lines
+        else flow(groups, width, one.gap)
+    )
 
 
-def _one_line(groups: list[Content], width: int, last: int) -> Content:
-    """Return the groups on one line, without those that leave the last less than ``last`` cells."""
+def _few_lines(groups: list[Content], short: Content, width: int, most: int) -> Lines:
+    """Return the groups on at most so many lines, without those before the last that do not fit."""
     between = line((" · ", Ink.MUTED))
-    end = groups[-1].cell_length
-    spare = width - min(last, end) + end
-    while len(groups) > 3 and between.join(groups).cell_length > spare:
-        del groups[-2]
-    return cut(between.join(groups), width)
+    for every in (groups, [*groups[:-1], short] if short else groups):
+        kept = list(every)
+        while len(rows := fold(between.join(kept), width)) > most and len(kept) > 3:
+            del kept[-2]
+        if len(rows) <= most:
+            return rows
+    return cut_below(rows, most, width)
 
 
 def _quote(one: Quote, width: int) -> Lines:
@@ -164,7 +170,8 @@ def _table(one: Table, width: int) -> Lines:
     kept, sizes, gap = _fit(one, [heads, *grid], width)
     if one.columns[0].tail:
         room = sizes[0] - marks
-        grid = [[row[0][:marks] + cut_start(row[0][marks:], room), *row[1:]] for row in grid]
+        names = cut_apart([row[0][marks:] for row in grid], room)
+        grid = [[row[0][:marks] + name, *row[1:]] for row, name in zip(grid, names, strict=True)]
     columns = [one.columns[at] for at in kept]
     lines: Lines = []
     for cells, below in zip([heads, *grid], [(), *(row.below for row in one.rows)], strict=True):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 from textual.content import Content
 
-from reviewdesk.app.paint.document import document_lines, section_lines
+from reviewdesk.app.paint.document import block_lines, document_lines, section_lines
 from reviewdesk.app.paint.long_text import (
     BESIDE,
     PaintedText,
@@ -32,13 +32,17 @@ from reviewdesk.app.texts.layout import (
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.records import Item
-from reviewdesk.views import verdict
+from reviewdesk.views import jury as juries
+from reviewdesk.views import verdict, words
 from reviewdesk.views.document import Section
 
 AIRY = 30
 """The height of a pane from which a blank line stands between two sections."""
 _LEAST = 3
 """The fewest lines of a folded text: its first, the one that counts the others, and its last."""
+_DISSENT = 3
+"""The lines that the reason of a dissent has in any case."""
+_ALL = 1 << 20
 _USUAL = ReadingOptions()
 
 
@@ -194,11 +198,32 @@ def jury_lines(
 ) -> Lines:
     """Return the whole pane; ``key`` starts a re-run.
 
-    Reasons are cut only where the pane has no ``room`` for all lines, and never in a search.
+    Reasons are cut only where the pane has no ``room`` for all lines, and never in a search. The
+    rows that are free go to the reasons in reading order, in which dissents are the first.
     """
     opened = reading.open_sections
-    whole = opened | {verdict.REASONS}
-    lines = document_lines(verdict.jury(item, history, key, whole), width)
-    if len(lines) > room and not (reading.find or verdict.REASONS in opened):
-        lines = document_lines(verdict.jury(item, history, key, opened), width)
-    return highlight(lines, reading.find)
+
+    def drawn(lines: Mapping[int, int] | None) -> Lines:
+        return document_lines(verdict.jury(item, history, key, opened, lines), width)
+
+    whole = drawn(None)
+    if len(whole) <= room or reading.find or verdict.REASONS in opened:
+        return highlight(whole, reading.find)
+    against = juries.dissents(item)
+    seats = juries.ranked(item)
+    lines = {seat.ballot.seat: _DISSENT if seat in against else 1 for seat in seats}
+    free = room - len(drawn(lines))
+    for seat in seats:
+        answers = words.answers(
+            item.verdict.body["jurors"][seat.ballot.seat], item.verdict.policy.threshold
+        )
+        heights = [
+            len(block_lines(one, width)) for one in juries.reasons(seat.ballot, _ALL, answers)
+        ]
+        place = seat.ballot.seat
+        while free > 0 and (more := sum(height > lines[place] for height in heights)):
+            if more > free:
+                break
+            lines[place] += 1
+            free -= more
+    return drawn(lines)

@@ -146,7 +146,7 @@ def _agreement(row: QueueRow, *, wide: bool) -> list[Piece]:
     if not wide:
         return [("low " if row.band == "low" else "    ", Ink.WARN)]
     band = "" if row.band is None else str(row.band)
-    figure = "    -" if row.agreement is None else f"{row.agreement:5.2f}"
+    figure = "    -" if row.agreement is None else f"{min(1.0, max(0.0, row.agreement)):5.2f}"
     ink = Ink.MUTED if row.band is None else _BANDS[row.band]
     return [(figure[-5:], Ink.TEXT), (f" {band:<7} ", ink)]
 

@@ -108,12 +108,6 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
     return space + text if right else text + space
 
 
-__all__ = [
-    "ELLIPSIS", "Lines", "Painter", "Piece", "block", "clickable", "clip", "clip_middle",
-    "clip_start", "cut", "cut_start", "cut_words", "flow", "fold", "heading", "inline", "line",
-    "moment", "one_line", "pad", "paragraph", "wrap",
-]  # fmt: skip
-
 Lines: TypeAlias = list[Content]
 Painter: TypeAlias = Callable[[int], Lines]
 Piece: TypeAlias = tuple[str, str]
@@ -184,6 +178,20 @@ def cut_start(content: Content, width: int) -> Content:
     if width <= 0:
         return Content("")
     return Content(ELLIPSIS) + content[len(content) - fitting_end(content.plain, width - 1) :]
+
+
+def cut_apart(names: Sequence[Content], width: int) -> list[Content]:
+    """Cut names to ``width`` cells so that different ones stay different: at the start, if it may.
+
+    Where neither a cut at the start nor at the end tells them apart, they are numbered.
+    """
+    apart = {name.plain for name in names}
+    for way in (cut_start, cut):
+        made = [way(name, width) for name in names]
+        if len({one.plain for one in made}) == len(apart):
+            return made
+    places = {name: f"{at} " for at, name in enumerate(sorted(apart), 1)}
+    return [cut(Content(places[name.plain]) + name, width) for name in names]
 
 
 def wrap(text: str, width: int, first: int | None = None) -> list[str]:

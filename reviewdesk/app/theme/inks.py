@@ -76,7 +76,6 @@ FAINT = frozenset({Ink.MUTED, Ink.RULE})
 ITALIC = frozenset({Ink.EMPHASIS})
 
 
-__all__ = ["OWN", "STOP", "STYLES", "Ink", "contrast", "fallback", "ink_styles", "legible"]
 _STEPS = 10
 
 

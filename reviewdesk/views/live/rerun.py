@@ -74,12 +74,13 @@ def running(found: OpenRerun | None) -> tuple[Section, ...]:
         text = f"this item is among {found.verdict} that are asked about again"
         return (Section("Asking again", (Paragraph(text, Tone.NOTE),)),)
     came = list(found.came)
+    short = words.short_names(found.asked)
     rows = []
     for name in found.asked:
         answer = next((one for one in came if one.juror == name), None)
         if answer is not None:
             came.remove(answer)
-        rows.append(Row((outside(name, 200), _arrival(answer)), Text("  ")))
+        rows.append(Row((outside(short[name], 200), _arrival(answer)), Text("  ")))
     stopping = ", stopping" if found.stopping else ""
     note = f"{len(found.came)} of {len(found.asked)} came back{stopping}"
     columns = Column("juror", most=24, right=False), Column("answer", right=False, folds=True)
@@ -218,12 +219,13 @@ def _hash(made: Rerun, short: Text) -> Fact:
 def _changes(found: Sequence[Change], made: Verdict, *, whole: bool) -> tuple[Block, ...]:
     if not found:
         return ()
-    heads = Column("juror", right=False), *map(Column, ("before", "after", "moved", ""))
-    rows = tuple(_change(one, made, whole=whole) for one in found)
+    heads = Column("juror", tail=True, right=False), *map(Column, ("before", "after", "moved", ""))
+    names = words.short_names(one.juror for one in found)
+    rows = tuple(_change(one, names[one.juror], made, whole=whole) for one in found)
     return (Table(heads, rows, caption="Each juror before and after"),)
 
 
-def _change(change: Change, made: Verdict, *, whole: bool) -> Row:
+def _change(change: Change, name: str, made: Verdict, *, whole: bool) -> Row:
     """Return a juror before and after, with its new reason below if it was asked."""
     quiet = Tone.TEXT if change.asked else Tone.MUTED
     mark = "≠ vote flipped" if change.flipped else "" if change.asked else "not asked"
@@ -234,7 +236,7 @@ def _change(change: Change, made: Verdict, *, whole: bool) -> Row:
         below = juries.reasons(change.after, 0 if whole else 1, answers)
     moved = "" if change.moved is None else number(change.moved, sign="+")
     cells = (
-        outside(change.juror, 200, quiet),
+        outside(name, 200, quiet),
         Text(_ballot_text(change.before), Tone.MUTED),
         Text(_ballot_text(change.after), quiet),
         Text(moved, quiet),
@@ -253,8 +255,9 @@ def _ballot_text(cast: Ballot | None) -> str:
 
 def _rates(found: RerunHistory) -> tuple[Block, ...]:
     here = {rate.juror: rate for rate in found.here}
+    names = words.short_names(rate.juror for rate in found.in_run)
     rows = [
-        (outside(rate.juror, 200), _rate(here.get(rate.juror)), _rate(rate))
+        (outside(names[rate.juror], 200), _rate(here.get(rate.juror)), _rate(rate))
         for rate in found.in_run
     ]
     text = "flip rate: votes turned, of those given twice"

@@ -46,6 +46,33 @@ def test_reasons_are_whole_where_the_pane_has_room(item: Item) -> None:
     ]  # fmt: skip
 
 
+def test_a_reason_is_cut_only_where_no_row_is_free_and_a_dissent_last(item: Item) -> None:
+    whole = len(drawn(item, 100).splitlines())
+    least = len(drawn(item, 1).splitlines())
+    for room in range(least, whole):
+        rows = drawn(item, room).splitlines()
+        # Twelve lines for each of two reasons: the dissent, c, takes all it needs before a does.
+        ends = [at for at, row in enumerate(rows) if row.endswith("and an end")]
+        other = next(at for at, row in enumerate(rows) if row.startswith("  a "))
+        assert not ends or ends[0] < other
+        assert len(rows) == room or len(ends) == 2
+    # Whole reasons and the flags in full need more rows than that.
+    assert drawn(item, whole).count("and an end") == 2
+
+
+def test_names_of_jurors_differ_however_they_are_cut(tmp_path: Path) -> None:
+    names = [f"{who}-with-a-long-name/{way}" for who in ("gpt-4", "gpt-5") for way in ("a", "b")]
+    jurors = [juror(f"{name}/swap=no", 0.9) for name in names]
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1, jurors=jurors)]))
+    with closing(desk):
+        [key] = desk.queue(run)
+        for width in (160, 79, 39, 32):
+            rows = drawn(desk.item(key), 100, width).splitlines()
+            at = next(at for at, row in enumerate(rows) if row.lstrip().startswith("juror "))
+            shown = [row[2:].split("  ")[0] for row in rows[at + 1 :] if "0.900" in row]
+            assert len(set(shown)) == 4
+
+
 def test_a_key_or_a_search_shows_reasons_in_full(item: Item) -> None:
     assert drawn(item, 18, open_sections=frozenset({REASONS})).count("and an end") == 2
     assert drawn(item, 18, find=("end",)).count("and an end") == 2

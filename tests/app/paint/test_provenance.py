@@ -109,26 +109,27 @@ def test_hostile_words_of_a_report_are_drawn_harmless(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stated", "line", "column"),
     [
-        # .9 .8 .3: mean .6667, squares .0544 + .0178 + .1344 = .2067, / 2 * 12 = 1.24: -.24, low.
-        ({}, "agreement r_WG -0.240 low", "-0.24 low"),
+        # .9 .8 .3: mean .6667, squares .0544 + .0178 + .1344 = .2067, / 2 * 12 = 1.24: -.24, low,
+        # which is shown as 0.
+        ({}, "agreement low, 0.00", "0.00 low"),
         # A share of pairs has no band, and ours stands apart under its name.
         (
             {"agreement": {"value": 1.0, "metric": "pairwise"}},
-            "agreement stated pairwise 1.000 ours r_WG -0.240 low",
+            "agreement 1.00 by the scores it is low, 0.00",
             "1.00",
         ),
         # A stated alpha without a band is banded by the lines.
         (
             {"agreement": {"value": 0.7, "metric": "krippendorff_alpha"}},
-            "agreement stated krippendorff_alpha 0.700 medium ours r_WG -0.240 low",
+            "agreement medium, 0.70 by the scores it is low, 0.00",
             "0.70 medium",
         ),
         (
             {"agreement": {"value": None, "metric": "r_wg"}},
-            "agreement stated r_wg none ours r_WG -0.240 low",
+            "agreement low, 0.00",
             "-",
         ),
-        ({"band": "high"}, "agreement stated high ours r_WG -0.240 low", "- high"),
+        ({"band": "high"}, "agreement high by the scores it is low, 0.00", "- high"),
     ],
 )
 def test_agreement_and_band_are_of_one_source(
@@ -154,5 +155,5 @@ def test_a_stated_alpha_of_one_verdict_is_not_derivable(tmp_path: Path) -> None:
     assert "krippendorff_alpha 0.700, not derivable from the ballots of one verdict" in text
     assert "mismatch" not in text
     shown = document_text(verdict_view(found))
-    assert "agreement   stated krippendorff_alpha 0.700 medium   ours r_WG -0.240 low" in shown
+    assert "agreement medium, 0.70   by the scores it is low, 0.00" in shown
     assert "krippendorff_alpha 0.700, not derivable from the ballots of one verdict" in shown
