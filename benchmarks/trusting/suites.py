@@ -90,7 +90,7 @@ WRONG = (
     WrongProgram(
         "a fault on a damaged desk is the program's", "desk/damage.py",
         "        if problems:\n", "        if not path:\n",
-        "tests/desk/test_damage.py",
+        "tests/desk/test_repair.py",
     ),
     WrongProgram(
         "verify does not read SQLite's own tables", "store/audit.py",
@@ -135,15 +135,15 @@ TESTED = (
     (
         "faults of providers on both wires",
         "0 hangs, each its own status, the sentinel key found 0 times",
-        ("tests/live/replies", "tests/live/test_keys.py", "tests/live/test_key_references.py",
+        ("tests/live/replies", "tests/live/test_keys.py",
          "tests/desk/live/test_rerun.py"),
         ("library", "re-run"),
     ),
     (
         "tampering with log, labels, runs, re-runs, views and guards",
         "each detected by `verify`, or by `--expect-head`",
-        ("tests/store/test_log_audit.py", "tests/store/test_log_guards.py",
-         "tests/store/test_trust_root.py", "tests/store/test_content_hash.py",
+        ("tests/store/test_log_audit.py",
+         "tests/store/test_trust_root.py", "tests/store/test_rederive.py",
          "tests/trust/test_tampering.py", "tests/desk/team/test_merge.py",
          "tests/desk/team/test_run_files.py"),
         ("library", "sync", "re-run"),

@@ -199,7 +199,21 @@ def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
             kept = None
             if desk.exists():
                 part.chmod(desk.stat().st_mode & 0o777)
-                kept = _set_aside(desk, clock)
+                stamp = clock().strftime("%Y%m%d-%H%M%S")
+                names = (f"{desk.stem}-replaced-{stamp}{more}{desk.suffix}" for more in _numbers())
+                kept = next(
+                    path for name in names if not os.path.lexists(path := desk.with_name(name))
+                )
+                try:
+                    # The name of the desk is never without a file.
+                    os.link(desk, kept)
+                except OSError:
+                    desk.rename(kept)
+                for beside in ("-wal", "-journal"):
+                    log = desk.with_name(desk.name + beside)
+                    if log.exists():
+                        log.rename(kept.with_name(kept.name + beside))
+                desk.with_name(f"{desk.name}-shm").unlink(missing_ok=True)
     return Restored(before, after, kept, count)
 
 
@@ -224,24 +238,6 @@ def _head(desk: Path) -> str | None:
     with suppress(ReviewDeskError):
         return audit.head_of_file(desk)
     return None
-
-
-def _set_aside(desk: Path, clock: Clock) -> Path:
-    """Give a desk a second name, with the log that could not be folded in, and return it."""
-    stamp = clock().strftime("%Y%m%d-%H%M%S")
-    names = (f"{desk.stem}-replaced-{stamp}{more}{desk.suffix}" for more in _numbers())
-    kept = next(path for name in names if not os.path.lexists(path := desk.with_name(name)))
-    try:
-        # The name of the desk is never without a file.
-        os.link(desk, kept)
-    except OSError:
-        desk.rename(kept)
-    for beside in ("-wal", "-journal"):
-        log = desk.with_name(desk.name + beside)
-        if log.exists():
-            log.rename(kept.with_name(kept.name + beside))
-    desk.with_name(f"{desk.name}-shm").unlink(missing_ok=True)
-    return kept
 
 
 def _numbers() -> Iterator[str]:

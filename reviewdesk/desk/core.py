@@ -165,7 +165,6 @@ class Desk:
         return self.clock().isoformat(timespec="milliseconds")
 
     def head(self) -> str:
-        """Return the head of the label log as ``SEQ:HASH``."""
         return audit.head(self.conn)
 
     def changed(self) -> bool:
@@ -213,7 +212,6 @@ class Desk:
             runs.touch(self.conn, run.key, self.at())
 
     def remove(self, run: Run) -> None:
-        """Hide a run and keep its labels."""
         with writing(self.conn, self.path):
             runs.remove(self.conn, run.key, self.at())
 
@@ -261,11 +259,9 @@ class Desk:
         return self._labels[1]
 
     def find(self, run: Run, verdict_id: str) -> int:
-        """Return the key of the verdict with this id."""
         return verdicts.find(self.conn, run, verdict_id)
 
     def item(self, key: int) -> Item:
-        """Return one verdict with everything known about it."""
         return items.item(self, key)
 
     def label(
@@ -342,7 +338,6 @@ class Desk:
             reviewer.save_view(self.conn, run.key, self.reviewer, view)
 
     def verify(self, expected: str | None = None, full: CheckedCall | None = None) -> Verification:
-        """Check that the desk is complete and that its log continues the ``expected`` head."""
         return audit.verify(self.conn, expected, full)
 
     def backup(self, target: Path) -> None:

@@ -140,24 +140,12 @@ def _load(
         audit_share=AUDIT_SHARE if options.audit_share is None else options.audit_share,
         by_verdict=runs.was_drawn_by_verdict(desk.conn, run_hash),
     )
-    return _load_new(desk, new, report, options, progress, source.size)
-
-
-def _load_new(
-    desk: OpenFile,
-    new: NewRun,
-    report: Report,
-    options: LoadOptions,
-    progress: ProgressCall | None,
-    size: int,
-) -> Loaded:
-    """Load a report that no run holds, unless another process is about to, or does meanwhile."""
     notes: list[str] = []
 
     def read(ingest: Ingest) -> ReadReport:
         made = ingest.read(
             report.written(),
-            lambda: min(1.0, report.position / size) if size else 1.0,
+            lambda: min(1.0, report.position / source.size) if source.size else 1.0,
             lambda: (list(report.notes), report.skipped),
         )
         notes.extend(_duplicate_notes(desk, new.file_hash))

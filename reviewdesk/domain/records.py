@@ -38,7 +38,6 @@ class Design(StrEnum):
 
     @property
     def stands(self) -> bool:
-        """Whether the labels stand for the whole run: the design is weighted or a census."""
         return self in {Design.WEIGHTED, Design.CENSUS}
 
 

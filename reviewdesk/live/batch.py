@@ -123,11 +123,9 @@ class Unstored:
         self._keep = keep
 
     def reply(self, key: str) -> Exchange | None:  # noqa: ARG002
-        """Return nothing: no reply is stored."""
         return None
 
     def keep(self, call: Call, exchange: Exchange, usd: float | None = None) -> None:  # noqa: ARG002
-        """Hand a reply to the caller."""
         if self._keep is not None:
             self._keep(call, exchange)
 
@@ -208,7 +206,6 @@ class BatchProgress:
 
     @property
     def rate(self) -> float:
-        """The number of calls per second, 0 before any time has passed."""
         return self.calls / self.seconds if self.seconds > 0 else 0.0
 
     def of(self, cases: int, calls: int, spent_usd: float | None) -> LiveProgress:

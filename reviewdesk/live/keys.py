@@ -63,7 +63,6 @@ class Redactor:
         self._masked = MaskedKeys(self._keys)
 
     def __repr__(self) -> str:
-        """Return a text without any key."""
         return "Redactor()"
 
     def text(self, text: str) -> str:
@@ -209,7 +208,6 @@ class KeyEnvironment(Mapping[str, str]):
         self._entries = entries
 
     def __repr__(self) -> str:
-        """Return a text without any key."""
         return "KeyEnvironment()"
 
     def __getitem__(self, name: str) -> str:
@@ -233,7 +231,6 @@ class KeyEnvironment(Mapping[str, str]):
         return iter(self._variables)
 
     def __len__(self) -> int:
-        """Return the number of variables."""
         return len(self._variables)
 
     def _read(self, name: str) -> str:

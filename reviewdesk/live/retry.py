@@ -185,7 +185,6 @@ class Trying:
 
     @property
     def left(self) -> float:
-        """The seconds left of the deadline."""
         return self.deadline - self.spent
 
     def next_attempt(

@@ -83,7 +83,6 @@ class _Queue(Generic[T]):
     """At most the least rest of a deadline among them."""
 
     def __len__(self) -> int:
-        """Return how many calls wait."""
         return len(self.ready) + len(self.later)
 
     def put(self, job: _Job[T], due: float | None = None) -> None:

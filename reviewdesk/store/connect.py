@@ -91,7 +91,6 @@ class ExplainedConnection(sqlite3.Connection):
         super().close()
 
     def cursor(self, factory: Any = ExplainedCursor) -> Any:
-        """Return a cursor, whose errors are explained."""
         return super().cursor(factory)
 
     def execute(self, *args: Any) -> sqlite3.Cursor:

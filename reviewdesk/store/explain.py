@@ -104,17 +104,14 @@ class ExplainedCursor(sqlite3.Cursor):
         return explained(watched.path, watched.ran_long)
 
     def fetchone(self) -> Any:
-        """Return the next row."""
         with self._explained():
             return super().fetchone()
 
     def fetchmany(self, *args: Any, **named: Any) -> list[Any]:
-        """Return the next rows."""
         with self._explained():
             return super().fetchmany(*args, **named)
 
     def fetchall(self) -> list[Any]:
-        """Return the rest of the rows."""
         with self._explained():
             return super().fetchall()
 

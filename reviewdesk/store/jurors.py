@@ -18,16 +18,6 @@ _PANELS = 200
 """Panels sampled for juror names, spread over the run, as panels of one run are much alike."""
 
 
-class DatedTruth(Struct, frozen=True):
-    """A verdict with a pass or fail label, and the time of the newest label."""
-
-    key: int
-    body: str
-    decision: Decision | None
-    truth: Truth
-    at: str
-
-
 class RepeatedCase(Struct, frozen=True):
     """A case of a run, with its panel score in one of the runs that judged the same item.
 
@@ -42,18 +32,19 @@ class RepeatedCase(Struct, frozen=True):
     decision: Decision | None
 
 
-def dated_truths(conn: sqlite3.Connection, run: int) -> Iterator[DatedTruth]:
-    """Yield the run's verdicts with a pass or fail label, in file order."""
+def labelled_bodies(
+    conn: sqlite3.Connection, run: int
+) -> Iterator[tuple[int, str, Decision | None, Truth]]:
+    """Yield key, body, decision and truth of a run's verdicts with a pass or fail label."""
     rows = conn.execute(
-        """SELECT v.key, b.body, v.decision, t.truth, t.at
-           FROM (SELECT l.item, t.truth, max(l.at) AS at FROM labels l JOIN truths t USING (item)
-                 WHERE t.truth IN ('pass', 'fail') GROUP BY l.item) t
+        """SELECT v.key, b.body, v.decision, t.truth FROM truths t
            CROSS JOIN verdicts v ON v.item = t.item AND v.run = ?
-           JOIN bodies b ON b.verdict = v.key ORDER BY v.key""",
+           JOIN bodies b ON b.verdict = v.key
+           WHERE t.truth IN ('pass', 'fail') ORDER BY v.key""",
         (run,),
     )
     for row in rows:
-        yield record(DatedTruth, row, decision=decision(row), truth=Truth(row["truth"]))
+        yield row["key"], row["body"], decision(row), Truth(row["truth"])
 
 
 def unparsed(conn: sqlite3.Connection, failed: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -74,7 +74,6 @@ def this_process() -> dict[str, Any]:
 
 
 def is_other_alive(pid: int, started: str | None) -> bool:
-    """Return True if another process than this one has this number and start."""
     return pid != os.getpid() and process_start(pid) == started
 
 

@@ -102,7 +102,6 @@ def saved_filters(conn: sqlite3.Connection, reviewer: str) -> dict[str, str]:
 
 
 def save_filter(conn: sqlite3.Connection, reviewer: str, name: str, text: str) -> None:
-    """Save a filter under a name, replacing an older one of that name."""
     conn.execute("INSERT OR REPLACE INTO filters VALUES (?, ?, ?)", (reviewer, name, text))
 
 

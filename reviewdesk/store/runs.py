@@ -179,7 +179,6 @@ def by_file_hash(conn: sqlite3.Connection, file_hash: str) -> Run | None:
 
 
 def by_key(conn: sqlite3.Connection, key: int) -> Run:
-    """Return the run with this key, which must exist."""
     return to_run(conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone())
 
 

@@ -298,7 +298,6 @@ class FilterContext(Struct, frozen=True):
 
     @property
     def run(self) -> int:
-        """The key of the run."""
         return self.span.run
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reviewdesk.domain.records import Truth
 from tests.cli.conftest import Cli
-from tests.desk.figures.test_blockers import run_of
+from tests.desk.figures.test_calibration_honest import run_of
 from tests.helpers import open_desk
 
 

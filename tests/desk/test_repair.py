@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk.backups import Repaired, repair_desk
+from reviewdesk.desk.damage import found_damage
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Truth
-from reviewdesk.errors import ReviewDeskError
+from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.store import schema
@@ -267,3 +268,20 @@ def test_whatever_is_damaged_no_event_is_invented(tmp_path: Path, whole: bytes, 
         found = repaired(tmp_path, bytes(data[: int(len(data) * cut)] if cuts else data))
         # The desk itself adds that it loaded what could be read of a run.
         assert set(hashes(found.path, "reviewer <> '@desk'")) <= known
+
+
+def test_any_fault_on_a_damaged_desk_is_the_damage(tmp_path: Path) -> None:
+    path = tmp_path / "desk.db"
+    with closing(open_desk(path)) as desk:
+        load(desk, numbered(2))
+    (tmp_path / "notes.txt").write_text("no desk")
+    others = (tmp_path / "notes.txt", tmp_path / "nowhere.db", tmp_path)
+    assert found_damage(TypeError("x"), path, *others) is None
+    with closing(open_desk(path)) as desk:
+        desk.conn.execute("UPDATE runs SET notes = '{'")
+    for fault in (TypeError("x"), RecursionError("x"), UnicodeDecodeError("utf-8", b"", 0, 1, "")):
+        found = str(found_damage(fault, *others, path))
+        assert f"{path}: the desk is damaged: " in found
+        assert found.endswith("Run desk restore BACKUP, or desk repair.")
+    # What is said already needs no other words.
+    assert found_damage(UsageError("x"), path) is None

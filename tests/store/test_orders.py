@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from reviewdesk.desk import Desk
 from reviewdesk.store.load import ingest
-from tests.helpers import load, numbered, open_desk
+from tests.helpers import load, numbered, open_desk, report, verdict
 
 PLACES = array("i", reversed(range(2 * ingest.SIZE + 7)))
 
@@ -62,3 +64,61 @@ def test_a_changed_order_is_found(tmp_path: Path, change: str) -> None:
         desk.conn.execute(change)
         problems = desk.verify().problems
         assert any("its order mix is not that of its verdicts" in one for one in problems)
+
+
+# The threshold is .6 for the mean; e's only juror failed.
+PANELS = (
+    verdict("a", 0.9, 0.8, 0.7),
+    verdict("b", 0.9, 0.1, 0.5, decision="pass"),
+    verdict("c", 0.7, 0.7),
+    verdict("d", 0.9, 0.2, band="high", agreement={"value": -1.94, "metric": "r_wg"}),
+    verdict("e", None, decision="error"),
+)
+# a moves from .8 to .5 and to .6; c stays; d is judged once here and twice there.
+AGAIN = (
+    verdict("a", 0.5, 0.5),
+    verdict("c", 0.7),
+    verdict("d", 0.4),
+    {**verdict("d", 0.6), "id": "d again"},
+)
+THIRD = (verdict("a", 0.6),)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    with closing(open_desk(tmp_path_factory.mktemp("measured") / "desk.db")) as found:
+        load(found, report(*AGAIN, report_id="again"))
+        load(found, report(*THIRD, report_id="third"))
+        found.remove(load(found, report(verdict("c", 0.1), report_id="gone")))
+        load(found, report(*PANELS, report_id="now"))
+        yield found
+
+
+def kept(desk: Desk, text: str = "", order: str = "file") -> str:
+    return "".join(row.id for row in desk.rows(desk.queue(desk.run("now"), text, order)))
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("range>=.7", "bd"), ("range=.2", "a"), ("range<.1", "c"), ("!range>=0", "e"),
+        # a: .8, .5 and .6 swing by .3. c: .7 twice; the removed run does not count. d: .55 here,
+        # and .5 there, which is the mean of .4 and .6. b was judged here alone.
+        ("swing=.3", "a"), ("swing=0", "c"), ("swing=.05", "d"), ("!swing>=0", "be"),
+    ],
+)  # fmt: skip
+def test_what_a_filter_keeps(desk: Desk, text: str, ids: str) -> None:
+    assert kept(desk, text) == ids
+
+
+def test_a_column_is_read_once_for_all_filters_and_orders(desk: Desk) -> None:
+    text, run = "swing>.1 range>0 !esc|band:low", desk.run("now")
+    first = [list(desk.queue(run, text, order)) for order in ("score", "-margin", "agreement")]
+    seen: list[str] = []
+    desk.conn.set_trace_callback(seen.append)
+    again = [list(desk.queue(run, text, order)) for order in ("score", "-margin", "agreement")]
+    desk.conn.set_trace_callback(None)
+    assert again == first
+    # Each time the desk is asked which other runs are loaded, and nothing more.
+    assert len(seen) == 3
+    assert all("FROM runs" in query for query in seen)

@@ -206,7 +206,6 @@ class Scratch:
         self._folder = folder
 
     def put_summary(self, part: int, summary: PartSummary) -> None:
-        """Keep what is known of a part."""
         self._path(part, "summary").write_bytes(pickle.dumps(summary))
 
     def summary(self, part: int) -> PartSummary:
@@ -215,7 +214,6 @@ class Scratch:
         return found
 
     def put_piece(self, part: int, piece: KeptPiece) -> None:
-        """Append a piece to those of a part."""
         with self._path(part, "pieces").open("ab") as file:
             pickle.dump(piece, file)
 
@@ -234,7 +232,6 @@ class Scratch:
         self.drop_pieces(part)
 
     def drop_pieces(self, part: int) -> None:
-        """Delete the pieces of a part."""
         self._path(part, "pieces").unlink(missing_ok=True)
 
     def put_rows(self, bucket: int, rows: bytes) -> None:
@@ -243,7 +240,6 @@ class Scratch:
             file.write(rows)
 
     def clear_rows(self) -> None:
-        """Delete all buckets."""
         for path in self._folder.glob("*.ids"):
             path.unlink()
 

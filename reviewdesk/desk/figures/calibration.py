@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import Flag, auto
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.team.second_opinions import told_marks, withheld
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.gates.limits import default_checks
-from reviewdesk.domain.jurors.accuracy import JurorCounts, LabelledPanel, count, trim_named
+from reviewdesk.domain.jurors.accuracy import JurorCounts, trim_named
 from reviewdesk.domain.labels.coverage import more, of_strata
 from reviewdesk.domain.labels.repeats import NOTHING
 from reviewdesk.domain.labels.sampling import audit, strata
@@ -26,7 +26,6 @@ from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, jurors, queue, runs
 from reviewdesk.store.connect import reading
 from reviewdesk.store.explain import explained
-from reviewdesk.store.jurors import DatedTruth
 from reviewdesk.store.measures import packed
 from reviewdesk.store.verdicts import first_key
 
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.labels.rows import LabelledRow
     from reviewdesk.domain.labels.weighed_rows import LabelledRows
     from reviewdesk.domain.records import Run
-    from reviewdesk.domain.run.columns import Columns
+    from reviewdesk.domain.run.columns import Bools, Columns
     from reviewdesk.domain.stats.figures import ConfidenceSums
 
 
@@ -62,20 +61,33 @@ def panels(desk: Desk, run: Run) -> Columns:
     return unpacked(found, range(first, first + run.verdicts))
 
 
-def juror_counts(desk: Desk, run: Run) -> tuple[JurorCounts, ...]:
-    """Return how often each juror of a run was right, over the verdicts that people labelled.
-
-    The desk may hold no columns of an archive, whose labelled verdicts are counted one by one.
-    """
-    if run.whole != run.verdicts:
-        return count(panel for _, panel in labelled_panels(desk, run))
+def labelled_ballots(desk: Desk, run: Run) -> tuple[Columns, Bools]:
+    """Return the verdicts of a run that people labelled pass or fail, and whether it was a pass."""
     from reviewdesk.domain.jurors import bulk
 
     of = queue.span(desk.conn, run.key)
-    found, deserved = bulk.labelled(
-        panels(desk, run), told_marks(desk, of, desk.apart.now if desk.double else NOTHING)
+    marks = told_marks(desk, of, desk.apart.now if desk.double else NOTHING)
+    return bulk.labelled(panels(desk, run), marks)
+
+
+def juror_counts(desk: Desk, run: Run) -> tuple[JurorCounts, ...]:
+    """Return how often each juror of a run was right, over the verdicts that people labelled.
+
+    The desk may hold no columns of an archive, whose labelled verdicts are read one by one.
+    """
+    from reviewdesk.domain.jurors import bulk
+
+    if run.whole == run.verdicts:
+        found, deserved = labelled_ballots(desk, run)
+        return bulk.juror_counts(found, deserved, stated_trims(desk, found.key.tolist()))
+    filled = Policy.from_body(runs.options(desk.conn, run.key))
+    policy = Policy.from_body(run.header.get("defaults")).over(filled)
+    waiting = desk.apart.waiting(run)
+    return bulk.count(
+        bulk.LabelledPanel(stored_body(body), policy, decision, deserved=truth is Truth.PASS)
+        for key, body, decision, truth in jurors.labelled_bodies(desk.conn, run.key)
+        if key not in waiting
     )
-    return bulk.juror_counts(found, deserved, stated_trims(desk, found.key.tolist()))
 
 
 def stated_trims(desk: Desk, keys: list[int]) -> dict[int, set[int]]:
@@ -86,19 +98,6 @@ def stated_trims(desk: Desk, keys: list[int]) -> dict[int, set[int]]:
         if (named := trim_named(stored_body(text))) is not None:
             made[places[key]] = named
     return made
-
-
-def labelled_panels(desk: Desk, run: Run) -> Iterator[tuple[DatedTruth, LabelledPanel]]:
-    """Yield the verdicts that people labelled pass or fail, in file order, each also as read."""
-    filled = Policy.from_body(runs.options(desk.conn, run.key))
-    policy = Policy.from_body(run.header.get("defaults")).over(filled)
-    waiting = desk.apart.waiting(run)
-    for found in jurors.dated_truths(desk.conn, run.key):
-        if found.key in waiting:
-            continue
-        body = stored_body(found.body)
-        deserved = found.truth is Truth.PASS
-        yield found, LabelledPanel(body, policy, found.decision, deserved=deserved)
 
 
 def blockers(desk: Desk, run: Run, gaps: Sequence[DrawGap]) -> tuple[Blocker, ...]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.desk.figures.calibration import labelled, labelled_panels, panels, stated_trims
-from reviewdesk.domain.jurors.accuracy import Counter, JurorCounts
+from reviewdesk.desk.figures.calibration import labelled, labelled_ballots, panels, stated_trims
+from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.jurors.facts import (
     Basis,
     JurorFacts,
@@ -122,7 +122,7 @@ class _LabelFigures(Struct, frozen=True):
 
 
 def _label_figures(desk: Desk, run: Run, now: Columns) -> _LabelFigures:
-    from reviewdesk.domain.jurors import strata
+    from reviewdesk.domain.jurors import bulk, strata
 
     rows = labelled(desk, run)
     labels = strata.Labels.of(
@@ -131,18 +131,15 @@ def _label_figures(desk: Desk, run: Run, now: Columns) -> _LabelFigures:
         {one.key: one.place for one in rows},
         {one.key: one.test for one in rows},
     )
-    counter = Counter()
-    voted = []
-    for found, panel in labelled_panels(desk, run):
-        counter.add(panel)
-        voted.append(found.key - int(now.key[0]))
+    voted, deserved = labelled_ballots(desk, run)
+    counts = bulk.juror_counts(voted, deserved, stated_trims(desk, voted.key.tolist()))
     drawn, contest = strata.juror_rates(
         now, labels, strata.lone_dissents(now, _stated_trims(desk, now))
     )
     return _LabelFigures(
-        counts={one.name: one for one in counter.counts()},
+        counts={one.name: one for one in counts},
         drawn=drawn,
-        kappas=strata.kappas(now, labels, voted),
+        kappas=strata.kappas(now, labels, (voted.key - now.key[0]).tolist()),
         contest=contest,
         labels=len(voted),
     )

@@ -44,7 +44,6 @@ class ObservedDecisions(Struct, frozen=True):
 
     @property
     def rate(self) -> float | None:
-        """The observed pass rate; ``None`` if the judge decided nothing."""
         return self.passed / self.decided if self.decided else None
 
 

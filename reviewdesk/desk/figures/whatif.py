@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.figures.calibration import labelled, panels
@@ -10,7 +10,6 @@ from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.whatif.item import outcomes
 from reviewdesk.domain.whatif.policies import (
-    PolicyCounts,
     PolicyResult,
     Variant,
     WhatIfTable,
@@ -50,7 +49,12 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
     if variants is None:
         variants = whole(busiest)
     known_jurors(names, variants, run.name)
-    _kept_policies(known, variants, run.name)
+    missing = [] if known is None else [one for one in variants if one not in known]
+    if missing:
+        raise UsageError(
+            f"{run.name} is an archive, which keeps no counts of {missing[0].name}",
+            "It keeps those of the table that whatif prints without options.",
+        )
     found = summary.summarise(labels, totals)
     return WhatIfTable(
         verdicts=standing.verdicts,
@@ -59,18 +63,6 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
         rows=table.results(columns, variants, table.truths(columns, labels, totals), known),
         jurors=len(names),
     )
-
-
-def _kept_policies(
-    known: Mapping[Variant, PolicyCounts] | None, variants: Sequence[Variant], where: str
-) -> None:
-    """Raise UsageError if an archive keeps no counts of a variant."""
-    missing = [] if known is None else [one for one in variants if one not in known]
-    if missing:
-        raise UsageError(
-            f"{where} is an archive, which keeps no counts of {missing[0].name}",
-            "It keeps those of the table that whatif prints without options.",
-        )
 
 
 def known_jurors(names: Sequence[str], variants: Sequence[Variant], where: str) -> None:

@@ -35,11 +35,9 @@ class PendingCase(Struct, frozen=True):
 
     @property
     def failed(self) -> bool:
-        """Whether a check failed, which keeps the case from the jury."""
         return any(check.failed for check in self.checks)
 
     def begin(self) -> CaseCalls:
-        """Plan the calls of the panel; a case that failed a check takes none."""
         return CaseCalls(()) if self.failed else panel_calls(self.case, self.panel)
 
 

@@ -144,7 +144,6 @@ class DeskJournal:
         return {name: msgspec.json.decode(text, type=VendorBatch) for name, text in found.items()}
 
     def put_batch(self, batch: VendorBatch) -> None:
-        """Store a vendor's batch, or what is known of it now; it is on disk on return."""
         self._keep_batch(batch.name, msgspec.json.encode(batch).decode())
 
     def drop_batch(self, batch: VendorBatch) -> None:

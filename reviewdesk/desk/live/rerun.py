@@ -59,7 +59,6 @@ class PreparedRerun(Struct, frozen=True):
     """The version of the reply contract that the first panel answered, if it is not today's."""
 
     def begin(self) -> CaseCalls:
-        """Plan the calls, which are made all at once."""
         return CaseCalls(self.calls)
 
 

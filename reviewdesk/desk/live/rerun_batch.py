@@ -96,7 +96,24 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
     A re-run that is continued has its plans, so that the consent alone is added.
     """
     desk = journal.desk
-    consent = _consent(journal, ready)
+    order = ready.order
+    resumes = ready.resumes
+    about: dict[str, Any] = {
+        **journal.about,
+        "left": len(ready.keys),
+        "filter": order.shown,
+        "source": order.source,
+        "max_cost_usd": order.max_cost,
+        "how": "--yes" if order.yes else "asked",
+        **reruns.this_process(),
+        **ready.consent_facts,
+        "jurors": [seat_body(juror) for juror in ready.first.seats.panel.jurors],
+    }
+    facts = rerun_facts(order.wish, ready.panel, ready.first.committed, about)
+    if resumes is not None:
+        facts["first"] = resumes.event.detail["first"]
+    run = ready.first.item.run.hash
+    consent = NewEvent("rerun_planned", journal.desk.at(), run=run, detail=facts)
     if ready.resumes is not None:
         with writing(desk.conn, desk.path):
             events.append(desk.conn, desk.reviewer, [consent])
@@ -123,27 +140,6 @@ def _plan(journal: DeskJournal, ready: ReadyRerun, key: int) -> NewEvent:
         told |= ready.consent_facts | {"jurors": jurors}
     facts = rerun_facts(one.wish, one.seats.panel.name, one.committed, told)
     return items.about(desk, key, NewEvent("rerun_planned", desk.at(), detail=facts))[1]
-
-
-def _consent(journal: DeskJournal, ready: ReadyRerun) -> NewEvent:
-    order = ready.order
-    resumes = ready.resumes
-    about: dict[str, Any] = {
-        **journal.about,
-        "left": len(ready.keys),
-        "filter": order.shown,
-        "source": order.source,
-        "max_cost_usd": order.max_cost,
-        "how": "--yes" if order.yes else "asked",
-        **reruns.this_process(),
-        **ready.consent_facts,
-        "jurors": [seat_body(juror) for juror in ready.first.seats.panel.jurors],
-    }
-    facts = rerun_facts(order.wish, ready.panel, ready.first.committed, about)
-    if resumes is not None:
-        facts["first"] = resumes.event.detail["first"]
-    run = ready.first.item.run.hash
-    return NewEvent("rerun_planned", journal.desk.at(), run=run, detail=facts)
 
 
 def _finish(

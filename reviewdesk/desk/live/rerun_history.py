@@ -65,7 +65,6 @@ class UnfinishedRerun(Struct, frozen=True):
 
     @property
     def batch(self) -> str:
-        """The word that its events share."""
         return str(self.event.detail["batch"])
 
     @property
@@ -75,7 +74,6 @@ class UnfinishedRerun(Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        """What names its panel."""
         return str(self.event.detail["source"])
 
     @property

@@ -125,7 +125,6 @@ def closing(key: int, **more: Any) -> Edit:
 
 
 def mark(key: int, on: bool) -> Edit:
-    """Return the edit that marks an item, or removes the reviewer's mark."""
     return Edit("mark", key, {"on": on})
 
 

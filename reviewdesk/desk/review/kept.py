@@ -116,11 +116,9 @@ class NoteDraft(Struct, frozen=True):
     since: int = 0
 
     def __call__(self, desk: Desk) -> None:
-        """Store the text in place of an earlier one."""
         keep_draft(desk, self.key, self.text, self.since)
 
     def is_stored(self, desk: Desk) -> bool:
-        """Return True if the text is the stored one, or a part of it."""
         return self.text in (draft(desk, self.key, self.since) or "")
 
     def add(self, desk: Desk) -> None:

@@ -36,11 +36,9 @@ class HeldColumns:
 
     @property
     def bytes(self) -> int:
-        """The memory that the columns take."""
         return 0 if self._held is None else self._held.bytes
 
     def holds(self, run: Run) -> bool:
-        """Return True if columns of a run are in memory."""
         return self._held is not None and self._held.run == run.key
 
     def read(self, desk: OpenFile, run: Run, names: Collection[str]) -> RunColumns:

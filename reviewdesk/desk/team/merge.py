@@ -82,7 +82,6 @@ class Merged(Struct, frozen=True):
 
     @property
     def new(self) -> int:
-        """The number of events that were not here before."""
         return sum(one.new for one in self.chains)
 
 
@@ -235,7 +234,6 @@ UPDATE = "Update reviewdesk."
 
 
 def travels(desk: Desk, run: Run) -> bool:
-    """Return True unless the run is an archive, whose verdicts are mostly elsewhere."""
     return archives.text(desk.conn, run.key) is None
 
 

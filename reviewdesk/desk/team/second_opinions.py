@@ -32,20 +32,15 @@ def double_share(desk: OpenFile, given: float | None = None) -> float:
     with explained(desk.path):
         stored = reviewer.kept_settings(desk.conn, DESK).get(_NAME, "0")
     if given is None:
-        return _share(stored)
+        try:
+            found = json.loads(stored)
+        except (ValueError, RecursionError):
+            return 0.0
+        return found if isinstance(found, float) and 0 <= found <= 1 else 0.0
     if json.dumps(float(given)) != stored and not desk.read_only:
         with writing(desk.conn, desk.path):
             reviewer.keep_settings(desk.conn, DESK, {_NAME: json.dumps(float(given))})
     return given
-
-
-def _share(stored: str) -> float:
-    """Return a stored share; one that is none counts as 0."""
-    try:
-        found = json.loads(stored)
-    except (ValueError, RecursionError):
-        return 0.0
-    return found if isinstance(found, float) and 0 <= found <= 1 else 0.0
 
 
 _MANY = 500

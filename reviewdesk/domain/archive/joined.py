@@ -32,7 +32,6 @@ class JoinedWindows:
 
     @property
     def quorums(self) -> tuple[Bar, ...]:
-        """The quorums so far."""
         return tuple(self._quorums)
 
     def add(

@@ -96,7 +96,11 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
     if found.decision is Decision.INCONCLUSIVE:
         return found.absent or "the panel came to no decision"
     if found.no_votes:
-        return _no_votes(found)
+        counts: dict[str, int] = {}
+        for seat in found.seats:
+            words = "withheld the vote" if seat.ballot.usable else seat.ballot.status.words
+            counts[words] = counts.get(words, 0) + 1
+        return "no votes: " + ", ".join(f"{count} {words}" for words, count in counts.items())
     if not any(seat.ballot.usable for seat in found.seats):
         waiting = sum(seat.ballot.unscaled for seat in found.seats)
         return unscaled(waiting) if waiting else "no juror answered"
@@ -112,15 +116,6 @@ def _undecided_word(verdict: Verdict) -> str | None:
     stated = verdict.text("label")
     meant = (verdict.policy.counting or LabelRules()).decision(stated)
     return stated if folded(stated) and meant is None else None
-
-
-def _no_votes(found: Assessment) -> str:
-    """Return why nobody voted: how many jurors did what instead."""
-    counts: dict[str, int] = {}
-    for seat in found.seats:
-        words = "withheld the vote" if seat.ballot.usable else seat.ballot.status.words
-        counts[words] = counts.get(words, 0) + 1
-    return "no votes: " + ", ".join(f"{count} {words}" for words, count in counts.items())
 
 
 def _suspicious_text(verdict: Verdict) -> str | None:
@@ -317,7 +312,6 @@ def pair_of(verdict: Verdict, found: Verdicts) -> AgreementPair:
 
 
 def band_of(code: int) -> Band | None:
-    """Return the band of a code."""
     return None if code == NOTHING else BANDS[code]
 
 

@@ -28,7 +28,6 @@ class Flag(IntFlag):
 
     @property
     def label(self) -> str:
-        """The name used in filters and in JSON."""
         return (self.name or "").lower()
 
 
@@ -108,7 +107,6 @@ class Breach(IntFlag):
 
     @property
     def key(self) -> str:
-        """The name used in JSON."""
         return (self.name or "").lower()
 
 

@@ -59,7 +59,6 @@ class Seat(Struct, frozen=True):
 
     @property
     def trimmed(self) -> bool:
-        """Whether the trim left the ballot out, at either end."""
         return self.state in _TRIMMED
 
 

@@ -82,7 +82,12 @@ def trim_mismatch(verdict: Verdict) -> str | None:
 def _ends_mismatch(verdict: Verdict, fraction: float | None) -> str | None:
     if verdict.trim.low is None:
         return None
-    stated = _stated_ends(verdict)
+    by_id = {ballot.id: ballot.score for ballot in verdict.ballots}
+    low, high = (
+        tuple(sorted(_ABSENT if (score := by_id.get(name)) is None else score for name in side))
+        for side in (verdict.trim.low or (), verdict.trim.high or ())
+    )
+    stated = low, high
     allowed = [_ends(verdict, count) for count in trim_counts(verdict)]
     if stated in allowed:
         return None
@@ -123,15 +128,6 @@ def _ends(verdict: Verdict, count: int) -> tuple[_Side, _Side]:
     return tuple(scores[:count]), tuple(scores[len(scores) - count :])
 
 
-def _stated_ends(verdict: Verdict) -> tuple[_Side, _Side]:
-    by_id = {ballot.id: ballot.score for ballot in verdict.ballots}
-    low, high = (
-        tuple(sorted(_ABSENT if (score := by_id.get(name)) is None else score for name in side))
-        for side in (verdict.trim.low or (), verdict.trim.high or ())
-    )
-    return low, high
-
-
 def _scores_text(*sides: Sequence[float]) -> str:
     return " / ".join(", ".join(f"{score:.3g}" for score in side) or "none" for side in sides)
 
@@ -148,11 +144,9 @@ class AuditedVerdict(Struct, frozen=True):
 
     @property
     def votes(self) -> Votes:
-        """The count of its votes."""
         return votes_of(self.found.panels, self.at)
 
     def by(self, strategy: Strategy | None) -> Decision | None:
-        """Return the decision of one rule by scores or votes."""
         return self.decision(self.found.panels.by(strategy))
 
     def decision(self, codes: Ints) -> Decision | None:

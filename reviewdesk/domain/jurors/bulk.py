@@ -1,17 +1,52 @@
-"""Counts how often each juror was right over columns, as ``accuracy.count`` counts verdicts."""
+"""Counts how often each juror was right, over columns of labelled verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
-from reviewdesk.domain.jurors.accuracy import JurorCounts
+from reviewdesk.domain.canonical import CanonicalVerdict
+from reviewdesk.domain.jurors.accuracy import JurorCounts, trim_named
 from reviewdesk.domain.jurors.strata import dissents, lone, trimmed
+from reviewdesk.domain.jury.panels import code
+from reviewdesk.domain.jury.sheet import sheet_of
 from reviewdesk.domain.labels.marks import TRUTH, TRUTHS
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.columns import Bools, Columns
+from reviewdesk.domain.run.packing import Names
+from reviewdesk.domain.verdict import Decision, Generator, Policy, verdict_from_body
+
+
+class LabelledPanel(Struct, frozen=True):
+    """One labelled verdict: its body with the ballots, its rule, the decision and the label."""
+
+    body: CanonicalVerdict
+    policy: Policy
+    decision: Decision | None
+    deserved: bool
+    """Whether the label says that the response should pass."""
+
+
+def count(panels: Iterable[LabelledPanel]) -> tuple[JurorCounts, ...]:
+    """Return each juror's counts over labelled verdicts whose run has no columns."""
+    labelled = list(panels)
+    if not labelled:
+        return ()
+    names = Names()
+    verdicts = [verdict_from_body(one.body, one.policy, Generator()) for one in labelled]
+    seats = [names.seats(tuple(ballot.id for ballot in one.ballots)) for one in verdicts]
+    columns = replace(
+        sheet_of(verdicts, seats).columns,
+        names=names.names,
+        decision=np.array([code(one.decision) for one in labelled], np.int8),
+    )
+    named = enumerate(trim_named(one.body) for one in labelled)
+    stated = {row: trimmed for row, trimmed in named if trimmed is not None}
+    return juror_counts(columns, np.array([one.deserved for one in labelled], np.bool_), stated)
 
 
 def labelled(found: Columns, marks: bytearray) -> tuple[Columns, Bools]:

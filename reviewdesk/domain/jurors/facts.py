@@ -30,7 +30,6 @@ class Rate(Struct, frozen=True):
 
     @property
     def share(self) -> float | None:
-        """The share ``k / n``; ``None`` without data."""
         return self.k / self.n if self.n else None
 
     @property
@@ -130,12 +129,10 @@ class JurorFacts(Struct, frozen=True):
 
     @property
     def cells(self) -> Cells:
-        """The unweighted confusion of the labelled votes."""
         return Cells(self.counts.tp, self.counts.fn, self.counts.tn, self.counts.fp)
 
     @property
     def labelled_accuracy(self) -> Rate:
-        """The share of labelled votes that match the label."""
         return Rate(self.counts.right, self.counts.votes)
 
     @property
@@ -185,7 +182,6 @@ class JurorFacts(Struct, frozen=True):
 
     @property
     def observed(self) -> Rate:
-        """The share of passes among the votes that the juror cast in the whole run."""
         return Rate(self.seats.passes, self.seats.votes)
 
     @property
@@ -262,7 +258,6 @@ class JurorsPage(Struct, frozen=True):
 
     @property
     def designs(self) -> tuple[Design, ...]:
-        """The distinct designs of the jurors' labels; usually all jurors share one."""
         return tuple(dict.fromkeys(one.drawn.design for one in self.jurors))
 
 

@@ -25,7 +25,6 @@ class Alike(Struct, frozen=True):
 
     @property
     def share(self) -> float | None:
-        """The share of equal votes, ``alike / n``; ``None`` without a verdict in common."""
         return self.alike / self.n if self.n else None
 
     @property

@@ -49,7 +49,6 @@ class Answers:
 
     @cached_property
     def disputed(self) -> Bools:
-        """Whether the regime is that of a dispute."""
         return self.sheet.of_policy([one.regime == Regime.DISPUTE for one in self.sheet.facts])
 
     @cached_property
@@ -60,7 +59,6 @@ class Answers:
 
     @cached_property
     def returned(self) -> Ints:
-        """How many jurors answered."""
         return counted(self.sheet.usable).astype(np.int64)
 
     # Labels
@@ -73,7 +71,6 @@ class Answers:
 
     @cached_property
     def declares(self) -> Bools:
-        """Whether the panel declares its labels."""
         return self.sheet.of_policy([one.declares for one in self.sheet.facts])
 
     @cached_property

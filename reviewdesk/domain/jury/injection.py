@@ -298,13 +298,9 @@ def _matches(kind: InjectionKind, pattern: re.Pattern[str], text: str) -> Iterat
         if match[0].lower().startswith("</resp") and "<response" in text[:start].lower():
             continue  # it closes a mark that the text itself opened
         if kind in _WHOLE_SENTENCES:
-            end = _sentence_end(text, end)
+            stop = _STOP.search(text, end, end + _SENTENCE)
+            end = stop.end() if stop else min(end + _SENTENCE, len(text))
         yield start, end
-
-
-def _sentence_end(text: str, start: int) -> int:
-    stop = _STOP.search(text, start, start + _SENTENCE)
-    return stop.end() if stop else min(start + _SENTENCE, len(text))
 
 
 _CASE = 0x20202020

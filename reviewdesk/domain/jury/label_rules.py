@@ -152,7 +152,9 @@ def count_labels(
         weights = np.ones(code.shape)
         if strategy is Strategy.WEIGHTED_VOTE:
             weights = _vote_weights(columns, rules)
-        level = _level(first, sums(code, weights))
+        totals = sums(code, weights)
+        best = np.where(first, totals, -np.inf).max(axis=0, initial=-np.inf)
+        level = first & (totals >= best - SLACK)
         seat, tie = _leader(code, level, rules, words)
     elif strategy is Strategy.SUPERMAJORITY:
         bound = np.array([commits(word) for word in (*words.spelled, "")], np.bool_)[code]
@@ -188,13 +190,6 @@ def _outcomes(words: Words, rules: LabelRules) -> Ints:
 def _first(marks: Bools) -> Ints:
     """Return the first seat that is marked in each panel; 0 if none is."""
     return marks.argmax(axis=0) if len(marks) else np.zeros(marks.shape[1], np.int64)
-
-
-def _level(first: Bools, totals: Floats) -> Bools:
-    """Return the first seats of the labels with the most weight, ``[s, n]``."""
-    best = np.where(first, totals, -np.inf).max(axis=0, initial=-np.inf)
-    level: Bools = first & (totals >= best - SLACK)
-    return level
 
 
 def _leader(code: Ints, level: Bools, rules: LabelRules, words: Words) -> tuple[Ints, Ints]:

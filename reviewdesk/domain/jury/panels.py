@@ -95,7 +95,6 @@ class Panels:
         self._by: dict[Strategy, Small] = {}
 
     def ruled(self, columns: Columns) -> Panels:
-        """Return the same ballots under the rules of other columns."""
         return Panels(columns, cast=self.cast)
 
     def at(self, rows: Ints) -> Panels:
@@ -152,7 +151,9 @@ class Panels:
         if strategy not in self._by:
             method = METHODS[strategy]
             if method.reads is Reads.SCORES:
-                self._by[strategy] = self._by_scores(strategy)
+                self._by[strategy] = self.compared(
+                    self.valued_by(strategy), cautious=METHODS[strategy].cautious, again=strategy
+                )
             else:
                 made = self.by_votes(lambda votes, policy: code(method.decide(votes, policy)))
                 self._by[strategy] = made
@@ -223,11 +224,6 @@ class Panels:
             return fail + 2 * pass_
 
         return self.by_votes(turns)
-
-    def _by_scores(self, strategy: Strategy) -> Small:
-        return self.compared(
-            self.valued_by(strategy), cautious=METHODS[strategy].cautious, again=strategy
-        )
 
     def compared(self, value: Floats, *, cautious: bool, again: Strategy | None = None) -> Small:
         """Compare values with the threshold; a panel without votes stays undecided.

@@ -28,7 +28,6 @@ class AgreementPair(Struct, frozen=True):
 
     @property
     def reported(self) -> bool:
-        """Whether the report states the value or the band."""
         return self.source is AgreementSource.REPORTED
 
 

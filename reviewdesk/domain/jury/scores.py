@@ -137,12 +137,10 @@ class Scores:
 
     @cached_property
     def lowest(self) -> Floats:
-        """The lowest score."""
         return self._by_count(lambda block: np.minimum.reduce(block, axis=0))
 
     @cached_property
     def highest(self) -> Floats:
-        """The highest score."""
         return self._by_count(lambda block: np.maximum.reduce(block, axis=0))
 
     @cached_property

@@ -63,12 +63,10 @@ class PolicyFacts(Struct, frozen=True):
 
     @property
     def rules(self) -> LabelRules:
-        """How labels are counted."""
         return replace(self.policy.counting or LabelRules(), share=self.policy.supermajority)
 
     @property
     def declares(self) -> bool:
-        """Whether the panel declares its labels."""
         return self.policy.counting is not None and bool(self.policy.counting.labels)
 
     @property
@@ -180,7 +178,6 @@ class Sheet(Struct, frozen=True):
     """The columns of ``packing.PER_SEAT``."""
 
     def __len__(self) -> int:
-        """Return the number of verdicts."""
         return len(self.place)
 
     def of_policy(self, values: Sequence[Any], kind: Any = np.bool_) -> npt.NDArray[Any]:
@@ -235,7 +232,11 @@ def read_sheet(
         return by_seat(flat, seated, empty)
 
     keys = set().union(*bodies)
-    trims = _stated_trims(bodies, keys, "trimmed" in ballots.keys)
+    marked = "trimmed" in ballots.keys
+    trims = {}
+    for at, body in enumerate(bodies) if marked or "trim" in keys else ():
+        if body.get("trim") or any(juror.get("trimmed") for juror in body["jurors"]):
+            trims[at] = stated_trim(body)
     columns = _columns(ballots, facts, place, seated, trims)
     claims = _claims(bodies, keys, ballots.words, trims, columns.scores.shape)
     labels = LabelBallots(
@@ -417,17 +418,6 @@ def _columns(
         minima=(*(one.min_answered for one in policies), None),
         most=1.0,
     )
-
-
-def _stated_trims(
-    bodies: Sequence[CanonicalVerdict], keys: set[str], marked: bool
-) -> dict[int, StatedTrim]:
-    """Return the trims that verdicts state, in a block of their own or by marks on the ballots."""
-    found = {}
-    for at, body in enumerate(bodies) if marked or "trim" in keys else ():
-        if body.get("trim") or any(juror.get("trimmed") for juror in body["jurors"]):
-            found[at] = stated_trim(body)
-    return found
 
 
 def _claims(

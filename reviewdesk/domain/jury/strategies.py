@@ -110,7 +110,6 @@ class Method(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The name of the strategy in words for the screen."""
         return self.strategy.value.replace("_", " ")
 
 

@@ -78,7 +78,6 @@ class Verdicts(Answers):
 
     @property
     def counts(self) -> Bools:
-        """Whether the rule counts labels."""
         return self._votes[0]
 
     @property
@@ -446,7 +445,6 @@ class Verdicts(Answers):
 
 
 def verdicts_of(verdicts: Sequence[Verdict]) -> Verdicts:
-    """Return the figures of verdicts that were built one by one."""
     return Verdicts(sheet_of(verdicts))
 
 

@@ -71,7 +71,6 @@ class ChainEvent(Struct, frozen=True):
     hash: str
 
     def row(self) -> dict[str, Any]:
-        """Return the event as a row of the log."""
         return {name: getattr(self, name) for name in COLUMNS}
 
 

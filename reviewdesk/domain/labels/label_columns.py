@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from reviewdesk.domain.labels.marks import COPY, TRUTH, TRUTHS, UNSEEN
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, chosen_source
+from reviewdesk.domain.labels.rows import RunFigures, chosen_source
 from reviewdesk.domain.labels.sampling import (
     FIRST_REST,
     STRATA,
@@ -28,70 +27,55 @@ from reviewdesk.domain.stats.calibration import Ints, Rows, counters_of
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.counters import Counters
 from reviewdesk.domain.stats.dense import Bools, Floats
-from reviewdesk.domain.verdict import Decision
 
 ESCALATED_ONLY = "describes escalated verdicts only"
 
 
-@dataclass(slots=True)
-class RunCounters:
-    """What is counted over the labelled contents of a run, whatever their draw."""
+class RunCounts(Struct, frozen=True):
+    """What is counted over the labelled contents of a run, whatever their draw.
 
-    figures: RunFigures
-    source: str
-    every: Counters = field(default_factory=Counters)
+    A content with several verdicts is ``usable`` or ``decided`` if one of them is.
+    """
+
+    every: Counters
     """The rows of all labelled verdicts, at weight 1."""
-    labelled: int = 0
-    usable: int = 0
-    decided: int = 0
-    no_verdict: int = 0
-    truths: Counter[Truth] = field(default_factory=Counter)
+    labelled: int
+    usable: int
+    decided: int
+    no_verdict: int
+    truths: Mapping[Truth, int]
 
-    def move(self, verdicts: Sequence[LabelledRow], sign: int = 1) -> None:
-        """Count the verdicts on one content, or take them away with ``sign`` -1, but not its rows.
 
-        The content is decided if one of them is.
-        """
-        self.labelled += sign
-        held = decided_strata(self.figures.sizes, self.figures.decided)
-        self.usable += sign * any(
-            one.place.usable and one.place.stratum in held for one in verdicts
-        )
-        self.decided += sign * any(one.decided for one in verdicts)
-        self.no_verdict += sign * all(
-            one.decision not in {Decision.PASS, Decision.FAIL} for one in verdicts
-        )
-        self.truths[verdicts[0].place.truth] += sign
+def calibration_of(
+    figures: RunFigures,
+    source: str,
+    found: RunCounts,
+    counted: Mapping[int, int],
+    weighted: Callable[[], Counters],
+    gaps: tuple[DrawGap, ...] = (),
+) -> Calibration:
+    """Compute both lines; ``weighted`` counts the rows by the draw, if the design stands.
 
-    def calibration(
-        self,
-        counted: Mapping[int, int],
-        weighted: Callable[[], Counters],
-        gaps: tuple[DrawGap, ...] = (),
-    ) -> Calibration:
-        """Compute both lines; ``weighted`` counts the rows by the draw, if the design stands.
-
-        ``counted`` is how many labels of each stratum count, and others wait behind ``gaps``.
-        """
-        figures = self.figures
-        design = run_design(self.usable, figures.sizes, counted, figures.decided)
-        empty = empty_strata(figures.sizes, counted, figures.decided)
-        line = self.every.metrics(figures.observed)
-        population = weighted().metrics(figures.observed) if design.stands else None
-        left_out = self.decided - line.n
-        return Calibration(
-            labelled=line,
-            population=population,
-            design=design,
-            confidence_source=self.source,
-            unsure=self.truths[Truth.UNSURE],
-            disputed=self.truths[Truth.DISPUTED],
-            no_verdict=self.no_verdict,
-            rowless=self.labelled - line.n,
-            waiting=line.n - population.n if population else 0,
-            warnings=warnings_of(population or line, design, empty, figures, left_out),
-            gaps=gaps,
-        )
+    ``counted`` is how many labels of each stratum count, and others wait behind ``gaps``.
+    """
+    design = run_design(found.usable, figures.sizes, counted, figures.decided)
+    empty = empty_strata(figures.sizes, counted, figures.decided)
+    line = found.every.metrics(figures.observed)
+    population = weighted().metrics(figures.observed) if design.stands else None
+    left_out = found.decided - line.n
+    return Calibration(
+        labelled=line,
+        population=population,
+        design=design,
+        confidence_source=source,
+        unsure=found.truths.get(Truth.UNSURE, 0),
+        disputed=found.truths.get(Truth.DISPUTED, 0),
+        no_verdict=found.no_verdict,
+        rowless=found.labelled - line.n,
+        waiting=line.n - population.n if population else 0,
+        warnings=warnings_of(population or line, design, empty, figures, left_out),
+        gaps=gaps,
+    )
 
 
 def warnings_of(
@@ -226,7 +210,6 @@ class LabelColumns:
         return LabelColumns(**{**columns, "mark": held[every[order] - first]})
 
     def __len__(self) -> int:
-        """Return the number of labelled verdicts."""
         return len(self.key)
 
     def is_truth(self, *truths: Truth) -> Bools:
@@ -247,7 +230,6 @@ class LabelColumns:
 
     @property
     def judged(self) -> Bools:
-        """Where the panel decided pass or fail."""
         return np.isin(self.decision, (_PASS, _FAIL))
 
     @property
@@ -323,26 +305,23 @@ def strip_lines(figures: RunFigures, found: LabelColumns, source: str | None = N
             where = held[found.contents.number]
             rows = found.rows(used, scores_stated=figures.scores_stated, where=where)
             inside[h] = counters_of(rows)
-    return _counters(figures, used, found, leads).calibration(
+    codes = np.bincount(found.mark[leads] & TRUTH, minlength=len(TRUTHS)).tolist()
+    strata = np.isin(found.stratum, decided_strata(figures.sizes, figures.decided))
+    counts = RunCounts(
+        every=counters_of(found.rows(used, scores_stated=figures.scores_stated)),
+        labelled=len(leads),
+        usable=int(found.contents.any_of(found.decided & strata).sum()),
+        decided=int(found.contents.any_of(found.decided).sum()),
+        no_verdict=len(leads) - int(found.contents.any_of(found.judged).sum()),
+        truths={truth: n for truth, n in zip(TRUTHS, codes, strict=True) if truth},
+    )
+    return calibration_of(
+        figures,
+        used,
+        counts,
         counted,
         lambda: Counters.blend((inside[h], figures.sizes[h] / n) for h, n in counted.items()),
         gaps(ends),
-    )
-
-
-def _counters(figures: RunFigures, source: str, found: LabelColumns, leads: Column) -> RunCounters:
-    codes = np.bincount(found.mark[leads] & TRUTH, minlength=len(TRUTHS)).tolist()
-    held = np.isin(found.stratum, decided_strata(figures.sizes, figures.decided))
-    contents = len(leads)
-    return RunCounters(
-        figures,
-        source,
-        every=counters_of(found.rows(source, scores_stated=figures.scores_stated)),
-        labelled=contents,
-        usable=int(found.contents.any_of(found.decided & held).sum()),
-        decided=int(found.contents.any_of(found.decided).sum()),
-        no_verdict=contents - int(found.contents.any_of(found.judged).sum()),
-        truths=Counter({truth: n for truth, n in zip(TRUTHS, codes, strict=True) if truth and n}),
     )
 
 

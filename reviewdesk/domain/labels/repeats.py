@@ -39,7 +39,6 @@ class Withheld(Struct, frozen=True):
     others: AbstractSet[bytes] = frozenset()
 
     def __bool__(self) -> bool:
-        """Return True if anything is withheld."""
         return bool(self.waiting or self.others)
 
     def hides(self, item: bytes) -> bool:

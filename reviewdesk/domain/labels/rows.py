@@ -45,7 +45,6 @@ class LabelledRow(Struct, frozen=True):
 
     @property
     def correct(self) -> bool:
-        """Whether the panel's decision matches the label."""
         return str.__eq__(self.decision or "", self.place.truth)
 
     @property

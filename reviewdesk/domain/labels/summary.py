@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from reviewdesk.domain.gates.limits import default_checks
 from reviewdesk.domain.labels.label_columns import (
-    RunCounters,
+    RunCounts,
+    calibration_of,
     coverage_text,
     left_out_warnings,
     one_class_warnings,
 )
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, by_content
+from reviewdesk.domain.labels.sampling import decided_strata
 from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
 from reviewdesk.domain.records import Calibration, Design, Truth
 from reviewdesk.domain.stats.calibration import bin_index, counters_of, measure
@@ -65,11 +67,30 @@ def summarise(
 
 def both_lines(made: LabelledRows) -> Calibration:
     """Compute both lines, as ``summarise`` does, from rows that are already built."""
-    counters = RunCounters(made.figures, made.source, counters_of(made.rows))
-    for verdicts in by_content(made.labelled):
-        counters.move(verdicts)
-    return counters.calibration(
-        made.weighing.counted, lambda: counters_of(made.headline), made.weighing.gaps
+    contents = by_content(made.labelled)
+    strata = decided_strata(made.figures.sizes, made.figures.decided)
+    counts = RunCounts(
+        every=counters_of(made.rows),
+        labelled=len(contents),
+        usable=sum(
+            any(one.place.usable and one.place.stratum in strata for one in verdicts)
+            for verdicts in contents
+        ),
+        decided=sum(any(one.decided for one in verdicts) for verdicts in contents),
+        no_verdict=sum(
+            all(one.decision not in {Decision.PASS, Decision.FAIL} for one in verdicts)
+            for verdicts in contents
+        ),
+        truths=Counter(verdicts[0].place.truth for verdicts in contents),
+    )
+    weighing = made.weighing
+    return calibration_of(
+        made.figures,
+        made.source,
+        counts,
+        weighing.counted,
+        lambda: counters_of(made.headline),
+        weighing.gaps,
     )
 
 

@@ -151,7 +151,6 @@ class CheckResult(Struct, frozen=True):
 
     @property
     def failed(self) -> bool:
-        """Whether the check failed, so that no juror is asked about the response."""
         return self.passed is False
 
     @property

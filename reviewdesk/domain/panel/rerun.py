@@ -46,7 +46,6 @@ class RerunSeats(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """The number of seats."""
         return len(self.asked) + len(self.kept)
 
     def committed(self, rubric: str | None, tags: Iterable[str]) -> str:
@@ -157,12 +156,10 @@ class Change(Struct, frozen=True):
 
     @property
     def voted(self) -> bool:
-        """Whether the juror cast a vote both times."""
         return all(cast is not None and cast.vote is not None for cast in (self.before, self.after))
 
     @property
     def flipped(self) -> bool:
-        """Whether the juror's vote changed to its opposite."""
         return {cast.vote for cast in (self.before, self.after) if cast} == {True, False}
 
 
@@ -222,7 +219,6 @@ class FlipRate(Struct, frozen=True):
 
     @property
     def rate(self) -> float | None:
-        """The share of changed votes; ``None`` if the juror never voted twice."""
         return self.flipped / self.asked if self.asked else None
 
 

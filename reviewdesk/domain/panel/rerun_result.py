@@ -70,7 +70,6 @@ class RerunResult(Struct, frozen=True):
 
     @property
     def count(self) -> str:
-        """How many jurors answered and how many failed, in words."""
         return counted(self.answered, self.failed)
 
     @property

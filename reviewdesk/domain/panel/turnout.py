@@ -85,7 +85,6 @@ class Turnout(Struct):
 
     @property
     def failed(self) -> int:
-        """Return how many ballots were lost."""
         return self.why.total()
 
 
@@ -123,12 +122,10 @@ class Turnouts(Struct):
 
     @property
     def failed(self) -> int:
-        """Return how many ballots were lost."""
         return self.why.total()
 
     @property
     def ballots(self) -> int:
-        """Return how many ballots were answered, withheld or lost."""
         return self.answered + self.abstained + self.failed
 
 
@@ -206,12 +203,10 @@ class BatchSummary(Struct):
 
     @property
     def abstained_ballots(self) -> int:
-        """The ballots that withhold the vote."""
         return self.turnouts.abstained
 
     @property
     def failed_ballots(self) -> int:
-        """The ballots that were lost."""
         return self.turnouts.failed
 
     @property

@@ -64,7 +64,30 @@ def verdict_body(
     }
     body["provenance"] = without_nulls(provenance)
     verdict = verdict_from_body(body, Policy(), Generator())
-    made = _computed(verdict, assess(verdict, escalation_stated=False))
+    found = assess(verdict, escalation_stated=False)
+    pair = found.pair
+    stopped = found.stopped_early
+    decision = found.decision
+    cautious = found.rule.used is not None and STRATEGIES[found.rule.used].cautious
+    if cautious and decision is not Decision.ERROR and stopping.can_turn(verdict):
+        # A re-run of some jurors asks none of those that the first panel did not need.
+        decision = Decision.INCONCLUSIVE
+    agreement: CanonicalAgreement | None = None
+    if pair.metric is not None and not stopped:
+        agreement = {"value": pair.value, "metric": pair.metric}
+    made: CanonicalVerdict = {
+        **verdict.body,
+        "decision": None if decision is None else decision.value,
+        "label": None if found.label_vote is None else found.label_vote.label,
+        "score": found.score,
+        "agreement": agreement,
+        "band": None if pair.band is None else pair.band.value,
+        "escalate_for_review": bool(found.escalation) or (None if stopped else False),
+        "escalation_reasons": list(found.escalation) or None,
+        "same_family": found.same_family,
+        "bias_warning": found.bias_warning,
+        "trim": _trim(verdict, found),
+    }
     if panel.counts_itself(case.tags):
         own = panel.aggregate(jurors, tags=case.tags, generator=case.generator, case=case.id)
         made["decision"] = own.decision and own.decision.value
@@ -134,32 +157,6 @@ def _base_body(
         "meta": {"reviewdesk": beyond} if beyond else None,
     }
     return without_nulls(body)
-
-
-def _computed(verdict: Verdict, found: Assessment) -> CanonicalVerdict:
-    pair = found.pair
-    stopped = found.stopped_early
-    decision = found.decision
-    cautious = found.rule.used is not None and STRATEGIES[found.rule.used].cautious
-    if cautious and decision is not Decision.ERROR and stopping.can_turn(verdict):
-        # A re-run of some jurors asks none of those that the first panel did not need.
-        decision = Decision.INCONCLUSIVE
-    agreement: CanonicalAgreement | None = None
-    if pair.metric is not None and not stopped:
-        agreement = {"value": pair.value, "metric": pair.metric}
-    return {
-        **verdict.body,
-        "decision": None if decision is None else decision.value,
-        "label": None if found.label_vote is None else found.label_vote.label,
-        "score": found.score,
-        "agreement": agreement,
-        "band": None if pair.band is None else pair.band.value,
-        "escalate_for_review": bool(found.escalation) or (None if stopped else False),
-        "escalation_reasons": list(found.escalation) or None,
-        "same_family": found.same_family,
-        "bias_warning": found.bias_warning,
-        "trim": _trim(verdict, found),
-    }
 
 
 def _trim(verdict: Verdict, found: Assessment) -> CanonicalTrim:

@@ -287,11 +287,9 @@ class RunFacts(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """The number of verdicts."""
         return self.columns.size
 
     def column(self, name: str) -> Column:
-        """Return a column that has been read."""
         return self.columns.columns[name]
 
     def matching(self, term: Term) -> Mask:
@@ -315,7 +313,6 @@ class StretchFacts(Struct, frozen=True):
     columns: Mapping[str, Column]
 
     def column(self, name: str) -> Column:
-        """Return a column."""
         return self.columns[name]
 
     def matching(self, term: Term) -> Mask:

@@ -83,7 +83,6 @@ class Columns(Struct, frozen=True):
     """The largest size of a score, which bounds the rounding errors of their sums."""
 
     def __len__(self) -> int:
-        """Return the number of verdicts."""
         return len(self.key)
 
     def at(self, rows: Ints) -> Columns:

@@ -53,7 +53,6 @@ class LabelCounts(Struct, frozen=True):
 
     @property
     def given(self) -> int:
-        """The number of verdicts with a label, whatever it says."""
         return self.decided + self.unsure + self.disputed
 
 

@@ -45,7 +45,6 @@ class RunDigest:
     """
 
     def __init__(self) -> None:
-        """Start without any verdict."""
         self._columns: dict[str, Any] = {}
 
     def add(self, name: str, values: Iterable[Any]) -> None:
@@ -86,7 +85,6 @@ class TagDigest:
     """Hashes the tags of a run's cases in the order of their verdicts, then of the tags."""
 
     def __init__(self) -> None:
-        """Start without any tag."""
         self._digest = RunDigest()
 
     def add(self, tags: Iterable[tuple[int, str]]) -> None:
@@ -96,7 +94,6 @@ class TagDigest:
             self._digest.add_rows(("place", "tag"), found)
 
     def hexdigest(self) -> str:
-        """Return the sha256 of all tags."""
         return self._digest.hexdigest({})
 
 

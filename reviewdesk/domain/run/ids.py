@@ -26,11 +26,9 @@ class IdSet:
         self._second = np.empty(0, np.int64)
 
     def __len__(self) -> int:
-        """Return the number of ids."""
         return len(self._new) + len(self._first)
 
     def __contains__(self, name: str) -> bool:
-        """Return True if an id was met."""
         return not self.isdisjoint((name,))
 
     def isdisjoint(self, names: Collection[str]) -> bool:

@@ -21,7 +21,6 @@ class Undefined(StrEnum):
 
     @property
     def words(self) -> str:
-        """The reason in words, as a clause."""
         return _WORDS[self]
 
 

@@ -96,7 +96,6 @@ class Names:
 
     @property
     def quorums(self) -> tuple[Bar, ...]:
-        """The quorums of all verdicts so far."""
         return tuple(self._quorums)
 
     def seats(self, ids: tuple[str, ...]) -> list[int]:

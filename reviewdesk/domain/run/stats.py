@@ -85,7 +85,6 @@ class ScoreSums(Struct, frozen=True):
     squares: float = 0.0
 
     def merge(self, other: ScoreSums) -> ScoreSums:
-        """Return the moments of both."""
         return _summed(self, other)
 
 
@@ -103,7 +102,6 @@ class JurorSums(Struct, frozen=True):
     residuals: ScoreSums = field(default_factory=ScoreSums)
 
     def merge(self, other: JurorSums) -> JurorSums:
-        """Return the sums of both."""
         return _summed(self, other)
 
 

@@ -158,7 +158,6 @@ class RunTally(Counts):
         self.contents.update(b"".join(texts))
 
     def final_flags(self) -> npt.NDArray[np.int32]:
-        """Return the flags to store, ``[verdicts]``."""
         return final_flags(self.preliminary, stated=self.stated_escalation)
 
     def strata(self) -> npt.NDArray[np.int8]:

@@ -163,7 +163,6 @@ class PolicyCounts(Struct, frozen=True):
 
     @property
     def pass_rate(self) -> float | None:
-        """The share of passes among the decided verdicts; ``None`` without one."""
         return self.passes / self.decided if self.decided else None
 
 
@@ -223,7 +222,6 @@ def most_seated(seats: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def outliers() -> tuple[Variant, ...]:
-    """Return a variant for each rule on outliers, for comparison."""
     return tuple(Variant(outliers=one) for one in Outliers)
 
 

@@ -129,7 +129,6 @@ def standing(found: PolicyCounts, headline: Metrics, confidence: str) -> Result:
 
 
 def as_it_stands(columns: Columns) -> PolicyCounts:
-    """Count the decisions of a run."""
     return _counts(columns, columns.decision, Variant(), valued=True, own=True)
 
 

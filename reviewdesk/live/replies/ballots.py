@@ -256,7 +256,13 @@ def _answer(
     if broken is not None:
         raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"the verdict {broken}")
     score = _score(verdict)
-    label = _label(verdict)
+    words = [word.strip() for key in WORD_KEYS if (word := _text(verdict, key)) is not None]
+    if not all(words) or any(len(word) > MAX_LABEL for word in words):
+        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict is not a word")
+    if len(set(map(folded, words))) > 1:
+        listed = " and ".join(show_line(word, 40) for word in words)
+        raise _UnfitError(ReplyProblem.CONTRADICTION, f"the verdict is {listed} at once")
+    label = _SURROGATE.sub("�", words[0]) if words else None
     notes: list[str] = []
     if labels is not None and labels.labels:
         label, passed, withheld = _declared(verdict, label, labels)
@@ -297,17 +303,6 @@ def _score(verdict: dict[str, Any]) -> float | None:
     if score is None or 0 <= score <= 1:
         return score
     raise _UnfitError(ReplyProblem.OUT_OF_RANGE, f"the score {score:g} is not from 0 to 1")
-
-
-def _label(verdict: dict[str, Any]) -> str | None:
-    """Return the verdict's word; several keys may give it if they agree."""
-    words = [word.strip() for key in WORD_KEYS if (word := _text(verdict, key)) is not None]
-    if not all(words) or any(len(word) > MAX_LABEL for word in words):
-        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict is not a word")
-    if len(set(map(folded, words))) > 1:
-        listed = " and ".join(show_line(word, 40) for word in words)
-        raise _UnfitError(ReplyProblem.CONTRADICTION, f"the verdict is {listed} at once")
-    return _SURROGATE.sub("�", words[0]) if words else None
 
 
 def _vote(verdict: dict[str, Any], label: str | None, *, labels: bool) -> tuple[bool | None, bool]:
@@ -403,7 +398,16 @@ def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> CanonicalBa
         fault = Fault(found.status, found.kind, message)
         return _with_latency(failed(call, fault, exchange.at, raw=exchange.body), exchange)
     ballot = _with_latency(_reply_ballot(call, exchange, found, place, redactor), exchange)
-    _add_usage(ballot, price_of(call, exchange), found)
+    cost = found.usd(price_of(call, exchange))
+    if found.tokens_in is not None:
+        ballot["tokens_in"] = found.tokens_in
+    if found.tokens_out is not None:
+        ballot["tokens_out"] = found.tokens_out
+    if cost is not None:
+        ballot["cost_usd"] = cost
+    apart = {"tokens_cached": found.cached, "tokens_thinking": found.thoughts}
+    if counts := {key: count for key, count in apart.items() if count}:
+        ballot["meta"] = {**(ballot.get("meta") or {}), **counts}
     if exchange.is_cached:
         ballot.pop("cost_usd", None)
         ballot["meta"] = {**(ballot.get("meta") or {}), "cached": True}
@@ -489,16 +493,3 @@ def price_of(call: Call, exchange: Exchange) -> Price | None:
     """Return the price at which an exchange was made."""
     price = call.juror.price
     return price.in_batch if price is not None and exchange.is_batched else price
-
-
-def _add_usage(ballot: CanonicalBallot, price: Price | None, found: Envelope) -> None:
-    cost = found.usd(price)
-    if found.tokens_in is not None:
-        ballot["tokens_in"] = found.tokens_in
-    if found.tokens_out is not None:
-        ballot["tokens_out"] = found.tokens_out
-    if cost is not None:
-        ballot["cost_usd"] = cost
-    apart = {"tokens_cached": found.cached, "tokens_thinking": found.thoughts}
-    if counts := {key: count for key, count in apart.items() if count}:
-        ballot["meta"] = {**(ballot.get("meta") or {}), **counts}

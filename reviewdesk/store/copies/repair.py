@@ -294,7 +294,16 @@ def salvage(copy: Path, target: sqlite3.Connection, told: Told) -> Carried:
     carried.lost += [
         f"{table}: not all rows could be read" for table in MADE if not whole.get(table, True)
     ]
-    _follow_plans(target, there, keys)
+    for table in {"replies", "reruns"} & set(there):
+        plans = [row[0] for row in target.execute(f"SELECT DISTINCT plan FROM {table}")]
+        target.execute("BEGIN")
+        # Keys only become smaller, so that in this order none is taken.
+        for plan in sorted(plans):
+            if (new := keys.get(plan)) is None:
+                target.execute(f"DELETE FROM {table} WHERE plan = ?", (plan,))
+            elif new != plan:
+                target.execute(f"UPDATE {table} SET plan = ? WHERE plan = ?", (new, plan))
+        target.execute("COMMIT")
     if "content" in {row[1] for row in target.execute("PRAGMA table_info(runs)")}:
         _follow_log(target, carried)
     _check_runs(target, carried, whole)
@@ -319,20 +328,6 @@ def _keep_desk_id(target: sqlite3.Connection, events: Sequence[Mapping[str, Any]
         return
     query = "INSERT OR REPLACE INTO meta VALUES ('desk_id', ifnull(?, lower(hex(randomblob(16)))))"
     target.execute(query, (known.most_common(1)[0][0] if known else None,))
-
-
-def _follow_plans(target: sqlite3.Connection, there: list[str], keys: Mapping[int, int]) -> None:
-    """Let replies and re-runs name the events of their plans by the new keys."""
-    for table in {"replies", "reruns"} & set(there):
-        plans = [row[0] for row in target.execute(f"SELECT DISTINCT plan FROM {table}")]
-        target.execute("BEGIN")
-        # Keys only become smaller, so that in this order none is taken.
-        for plan in sorted(plans):
-            if (new := keys.get(plan)) is None:
-                target.execute(f"DELETE FROM {table} WHERE plan = ?", (plan,))
-            elif new != plan:
-                target.execute(f"UPDATE {table} SET plan = ? WHERE plan = ?", (new, plan))
-        target.execute("COMMIT")
 
 
 def _follow_log(target: sqlite3.Connection, carried: Carried) -> None:

@@ -140,7 +140,6 @@ class ReadReport(Struct, frozen=True):
 
     @property
     def rows(self) -> int:
-        """The number of verdicts that the desk holds."""
         return len(self.columns[0])
 
 
@@ -344,34 +343,11 @@ def show(hold: Hold, ingest: Ingest, read: ReadReport, at: str) -> int:
 
     conn = hold.conn
     run = hold.hidden.run
-    _insert_run(conn, run, read)
-    sizes = read.drawn.sizes
-    audited = read.drawn.audited
-    decided = {} if ingest.by_verdict else read.drawn.decided
-    conn.executemany(
-        "INSERT INTO strata VALUES (?, ?, ?, ?, ?, ?)",
-        [
-            (run, h, sizes[h], audited.get(h, 0), *decided.get(h, (None, None)))
-            for h in sorted(sizes)
-        ],
-    )
-    measures.enter(conn, run, read.measures)
-    content = ingest.digest.hexdigest(runs.facts(conn, run))
-    conn.execute("UPDATE runs SET content = ? WHERE key = ?", (content, run))
-    columns = ingest.digest.columns()
-    tags = ingest.tags.hexdigest()
-    hashes = {"content": content, "columns": columns, "tags": tags, "rules": RULES}
-    runs.cover(conn, run, at, "run", hashes)
-    hold.end()
-    return run
-
-
-def _insert_run(conn: sqlite3.Connection, key: int, read: ReadReport) -> None:
     new = read.new
     counts = read.counts
     contents = None if new.by_verdict else int((~read.drawn.copies).sum())
     row = {
-        "key": key,
+        "key": run,
         "contents": contents,
         "hash": new.hash,
         "name": runs.unique_name(conn, str(new.header.get("report_id") or new.name), new.file),
@@ -399,3 +375,22 @@ def _insert_run(conn: sqlite3.Connection, key: int, read: ReadReport) -> None:
         "opened": value(conn, "SELECT ifnull(max(opened), 0) + 1 FROM runs"),
     }
     insert(conn, "runs", row)
+    sizes = read.drawn.sizes
+    audited = read.drawn.audited
+    decided = {} if ingest.by_verdict else read.drawn.decided
+    conn.executemany(
+        "INSERT INTO strata VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (run, h, sizes[h], audited.get(h, 0), *decided.get(h, (None, None)))
+            for h in sorted(sizes)
+        ],
+    )
+    measures.enter(conn, run, read.measures)
+    content = ingest.digest.hexdigest(runs.facts(conn, run))
+    conn.execute("UPDATE runs SET content = ? WHERE key = ?", (content, run))
+    columns = ingest.digest.columns()
+    tags = ingest.tags.hexdigest()
+    hashes = {"content": content, "columns": columns, "tags": tags, "rules": RULES}
+    runs.cover(conn, run, at, "run", hashes)
+    hold.end()
+    return run

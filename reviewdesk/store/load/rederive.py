@@ -29,38 +29,34 @@ def derive_again(conn: sqlite3.Connection, where: str = "") -> None:
     memory at a time.
     """
     for (run,) in conn.execute(f"SELECT key FROM runs {where} ORDER BY key").fetchall():
-        _derive_run(conn, run)
+        # Imported here because both load numpy, which opening a desk does not need.
+        from reviewdesk.domain.run.tally import DERIVED, final_flags
+        from reviewdesk.domain.run.window import WindowReader
 
-
-def _derive_run(conn: sqlite3.Connection, run: int) -> None:
-    # Imported here because both load numpy, which opening a desk does not need.
-    from reviewdesk.domain.run.tally import DERIVED, final_flags
-    from reviewdesk.domain.run.window import WindowReader
-
-    header, options, run_hash, stated = conn.execute(
-        "SELECT header, options, hash, escalation_stated FROM runs WHERE key = ?", (run,)
-    ).fetchone()
-    reader = WindowReader(json.loads(header), json.loads(options), run_hash)
-    first = verdicts.first_key(conn, run)
-    assigned = ", ".join(f"{name} = ?" for name in (*DERIVED, "flags"))
-    conn.execute("DELETE FROM packed WHERE run = ?", (run,))
-    for window in reader.windows(_bodies(conn, run)):
-        flags = final_flags(window.flags, stated=bool(stated)).tolist()
-        keys = range(first + window.first, first + window.first + len(flags))
-        derived = [window.columns[name] for name in DERIVED]
-        conn.executemany(
-            f"UPDATE verdicts SET {assigned} WHERE key = ?",
-            zip(*derived, flags, keys, strict=True),
-        )
-        measures.put_window(conn, run, window)
-    # The figures of an archive are about more verdicts than the desk holds.
-    if archives.text(conn, run) is None:
-        measures.enter(conn, run, measures.figures(conn, run, reader))
-        _update_counts(conn, run, reader.tally)
-        runs.count_decided(conn, run)
-    else:
-        measures.rename(conn, run, reader)
-    runs.cover_again(conn, run)
+        header, options, run_hash, stated = conn.execute(
+            "SELECT header, options, hash, escalation_stated FROM runs WHERE key = ?", (run,)
+        ).fetchone()
+        reader = WindowReader(json.loads(header), json.loads(options), run_hash)
+        first = verdicts.first_key(conn, run)
+        assigned = ", ".join(f"{name} = ?" for name in (*DERIVED, "flags"))
+        conn.execute("DELETE FROM packed WHERE run = ?", (run,))
+        for window in reader.windows(_bodies(conn, run)):
+            flags = final_flags(window.flags, stated=bool(stated)).tolist()
+            keys = range(first + window.first, first + window.first + len(flags))
+            derived = [window.columns[name] for name in DERIVED]
+            conn.executemany(
+                f"UPDATE verdicts SET {assigned} WHERE key = ?",
+                zip(*derived, flags, keys, strict=True),
+            )
+            measures.put_window(conn, run, window)
+        # The figures of an archive are about more verdicts than the desk holds.
+        if archives.text(conn, run) is None:
+            measures.enter(conn, run, measures.figures(conn, run, reader))
+            _update_counts(conn, run, reader.tally)
+            runs.count_decided(conn, run)
+        else:
+            measures.rename(conn, run, reader)
+        runs.cover_again(conn, run)
 
 
 _SHOWN = 5

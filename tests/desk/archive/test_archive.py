@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import LoadOptions
-from reviewdesk.desk.archive.archive import put_together
+from reviewdesk.desk.archive.archive import archive_source, put_together
 from reviewdesk.domain.archive.result import Archived
 from reviewdesk.errors import UsageError
 from tests.desk.archive.archivekit import (
@@ -170,3 +170,22 @@ def test_labels_of_the_parts_are_taken_where_the_verdict_is_held(tmp_path: Path)
     held = made.run.verdicts
     gone = f"{60 - held} left out: the desk does not hold the verdict"
     assert made.notes == (f"{held} labels taken from the file; {gone}",)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "parts", "source"),
+    [
+        (["runs/*.jsonl"], 12, "12 parts of runs/*.jsonl"),
+        (["a.jsonl"], 1, "1 part of a.jsonl"),
+        (["a.jsonl", "b.jsonl"], 2, "2 parts of a.jsonl, b.jsonl"),
+        (
+            [f"{i}.jsonl" for i in range(2000)],
+            1999,
+            "1,999 parts of 0.jsonl, 1.jsonl and 1,998 more",
+        ),
+    ],
+)
+def test_the_source_of_an_archive_is_told_in_words(
+    patterns: list[str], parts: int, source: str
+) -> None:
+    assert archive_source(patterns, parts) == source

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jurors.accuracy import LabelledPanel, count
+from reviewdesk.domain.jurors.bulk import LabelledPanel, count
 from reviewdesk.domain.jurors.rates import Apart, design, labelled, paired, rates, weighted
 from reviewdesk.domain.jurors.strata import (
     Labels,

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-import itertools
-import math
+from typing import Any
 
 import krippendorff
 import numpy as np
@@ -9,40 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.flag_words import Breach
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.enums import AgreementSource
 from reviewdesk.domain.jury.agreement import (
     ADR_NULL,
     closeness,
-    codes_of,
     levels_null,
     r_wg,
     sample_variance,
-    share_of_pairs,
     unit_alpha,
     verdict_agreement,
     votes_agreement,
 )
 from reviewdesk.domain.jury.band import band
+from reviewdesk.domain.jury.records import AgreementPair
 from reviewdesk.domain.verdict import Band
-from tests.domain.bodies import UNIT
+from tests.domain.bodies import bodies, panel, read
 
 VOTES = st.lists(st.booleans(), min_size=2, max_size=9)
-
-
-@given(st.lists(UNIT, min_size=2, max_size=9))
-def test_r_wg_against_numpy(scores: list[float]) -> None:
-    expected = 1 - 12 * np.var(scores, ddof=1)
-    found = r_wg(scores)
-    assert found.raw == pytest.approx(expected, abs=1e-9)
-    assert found.clamped == max(0.0, found.raw or 0.0)
-    assert (found.n, found.reason) == (len(scores), None)
-    assert found.band is band(found.raw)
-
-
-@given(st.lists(UNIT, min_size=2, max_size=9))
-def test_r_wg_ignores_direction(scores: list[float]) -> None:
-    # Scores read from the other end of the scale have the same variance.
-    turned = r_wg([1 - score for score in scores])
-    assert turned.raw == pytest.approx(r_wg(scores).raw, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -95,12 +80,6 @@ def test_bands(value: float | None, named: Band | None) -> None:
     assert band(value) is named
 
 
-@given(VOTES)
-def test_votes_agreement_counts_pairs(votes: list[bool]) -> None:
-    pairs = [a == b for a, b in itertools.combinations(votes, 2)]
-    assert votes_agreement(votes) == pytest.approx(2 * sum(pairs) / len(pairs) - 1, abs=1e-12)
-
-
 def test_votes_agreement_under_two() -> None:
     assert votes_agreement([]) is None
     assert votes_agreement([True]) is None
@@ -150,14 +129,6 @@ def test_closeness(scores: tuple[float, ...], expected: float) -> None:
     assert closeness(scores) == pytest.approx(expected, abs=1e-12)
 
 
-@given(VOTES)
-def test_the_share_of_pairs_counted_pair_by_pair(votes: list[bool]) -> None:
-    pairs = list(itertools.combinations(votes, 2))
-    expected = sum(a is b for a, b in pairs) / len(pairs)
-    assert share_of_pairs(codes_of(votes))[0] == pytest.approx(expected)
-    assert math.isnan(share_of_pairs(codes_of(votes[:1]))[0])
-
-
 @pytest.mark.parametrize("levels", [2, 3, 5, 7])
 def test_the_discrete_null_is_the_variance_of_its_levels(levels: int) -> None:
     steps = [step / (levels - 1) for step in range(levels)]
@@ -169,3 +140,81 @@ def test_r_wg_under_other_nulls() -> None:
     # Five levels have variance 6/48, so 1 - 1/6; the record's 1/16 gives 1 - 1/3.
     assert r_wg([0.25, 0.5, 0.25], levels_null(5)).raw == pytest.approx(5 / 6)
     assert r_wg([0.25, 0.5, 0.25], ADR_NULL).raw == pytest.approx(2 / 3)
+
+
+REPORTED, OURS = AgreementSource.REPORTED, AgreementSource.OURS
+SPLIT = (0.9, 0.9, 0.1)
+"""Mean .6333, squares .0711 + .0711 + .2844 = .4267; / 2 * 12 = 2.56: r_WG is -1.56, low."""
+
+
+def pair(*scores: float | None, **stated: Any) -> AgreementPair:
+    return assess(read(panel(*scores, **stated), threshold=0.5)).pair
+
+
+def stated(value: float | None, metric: str) -> dict[str, Any]:
+    return {"agreement": {"value": value, "metric": metric}}
+
+
+def test_without_a_word_of_the_report_both_are_ours() -> None:
+    found = pair(*SPLIT)
+    assert (found.band, found.source, found.metric) == (Band.LOW, OURS, "r_wg")
+    assert found.value == pytest.approx(-1.56)
+    assert pair(0.9) == AgreementPair(None, None, OURS, "r_wg")
+
+
+@pytest.mark.parametrize("metric", ["krippendorff_alpha", "r_wg", "unknown"])
+@pytest.mark.parametrize(
+    ("value", "lined"), [(0.8, "high"), (0.799, "medium"), (0.667, "medium"), (0.666, "low")]
+)
+def test_a_reported_value_is_banded_by_the_lines_and_not_by_our_measure(
+    metric: str, value: float, lined: str
+) -> None:
+    assert pair(*SPLIT, **stated(value, metric)) == AgreementPair(
+        value, Band(lined), REPORTED, metric
+    )
+
+
+@pytest.mark.parametrize("metric", ["pairwise", "consensus_share", "variance"])
+def test_a_measure_for_which_the_lines_mean_nothing_has_no_band(metric: str) -> None:
+    found = assess(read(panel(*SPLIT, **stated(1.0, metric)), threshold=0.5))
+    assert found.pair == AgreementPair(1.0, None, REPORTED, metric)
+    # Ours stands apart: the flag and the spread.
+    assert found.agreement.spread.band is Band.LOW
+    assert Flag.DERIVED_LOW in found.flags
+    assert "band" not in found.derived
+
+
+@pytest.mark.parametrize("word", ["high", "medium", "low"])
+def test_a_reported_band_stands_beside_its_value_or_beside_none(word: str) -> None:
+    for metric in ("pairwise", "krippendorff_alpha", "unknown"):
+        assert pair(*SPLIT, **stated(0.9, metric), band=word).band == word
+        assert pair(*SPLIT, **stated(None, metric), band=word).band == word
+    assert pair(0.9, 0.9, band=word) == AgreementPair(None, Band(word), REPORTED, None)
+
+
+@pytest.mark.parametrize("metric", ["krippendorff_alpha", "r_wg", "pairwise", "unknown"])
+def test_a_reported_null_is_null_and_has_no_band(metric: str) -> None:
+    assert pair(*SPLIT, **stated(None, metric)) == AgreementPair(None, None, REPORTED, metric)
+
+
+@given(bodies())
+def test_no_band_contradicts_its_value_unless_the_report_states_the_two(
+    value: dict[str, Any],
+) -> None:
+    verdict = read(value)
+    found = assess(verdict)
+    made = found.pair
+    if verdict.agreement is None and verdict.band is None:
+        assert made.source is OURS
+        assert (made.value, made.band) == (found.agreement.spread.raw, band(made.value))
+        return
+    assert made.source is REPORTED
+    assert made.value == (verdict.agreement.value if verdict.agreement else None)
+    named = made.metric in {"krippendorff_alpha", "r_wg"}
+    if verdict.band is not None:
+        assert made.band is verdict.band
+        if named and made.value is not None and made.band is not band(made.value):
+            assert Breach.BAND in found.marks
+            assert Flag.MISMATCH in found.flags
+    else:
+        assert made.band is (band(made.value) if named or made.metric == "unknown" else None)

@@ -1,21 +1,24 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.result import Decisions, Values
+from reviewdesk.domain.assessment.result import Decisions
+from reviewdesk.domain.assessment.seats import State, ballot_counts, silent_words
+from reviewdesk.domain.jury.ballot import as_juror, ballot
 from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
 from reviewdesk.domain.jury.scores import weighted_average
 from reviewdesk.domain.jury.strategies import STRATEGIES, Votes
-from reviewdesk.domain.verdict import Decision, Policy, Strategy
-from tests.domain.bodies import GRID, UNIT, body, juror, maybe, panel, read, values
+from reviewdesk.domain.panel.rerun import missing
+from reviewdesk.domain.verdict import Decision, Policy, Status, Strategy
+from reviewdesk.errors import NoJurorsError, UsageError
+from tests.domain.bodies import GRID, bodies, body, columns, juror, panel, read, values
 
 PASS, FAIL, OPEN = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE
 COUNTS = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -73,43 +76,10 @@ def test_quorum(passes: int, n: int, quorum: float | str, rounded: bool, strict:
     assert quorum_met_strictly(passes, n, quorum) is strict
 
 
-@given(COUNTS, HUNDREDTHS)
-def test_quorum_against_whole_hundredths(counts: tuple[int, int], percent: int) -> None:
-    passes, n = counts
-    # round_half_up(100 p / n) = (200 p + n) div 2n, all in integers.
-    expected = passes == n if percent == 100 else (200 * passes + n) // (2 * n) >= percent
-    assert quorum_met(passes, n, percent / 100) is expected
-    assert quorum_met_strictly(passes, n, percent / 100) is (100 * passes >= percent * n)
-
-
 @given(COUNTS, COUNTS.filter(lambda counts: counts[0] > 0))
 def test_a_written_ratio_is_exact(counts: tuple[int, int], ratio: tuple[int, int]) -> None:
     (passes, n), (over, under) = counts, ratio
     assert quorum_met(passes, n, f"{over}/{under}") is (passes * under >= over * n)
-
-
-@given(COUNTS, st.one_of(st.floats(0, 1, exclude_min=True), st.sampled_from(["1/3", "2/3", "1/1"])))
-def test_another_pass_never_loses_a_quorum(counts: tuple[int, int], quorum: float | str) -> None:
-    passes, n = counts
-    met = [quorum_met(count, n, quorum) for count in range(passes, n + 1)]
-    assert met == sorted(met)
-    assert met[-1]
-
-
-@given(COUNTS, HUNDREDTHS)
-def test_rounding_moves_a_share_by_half_a_hundredth_at_most(
-    counts: tuple[int, int], percent: int
-) -> None:
-    passes, n = counts
-    if quorum_met(passes, n, percent / 100) != quorum_met_strictly(passes, n, percent / 100):
-        assert 0 < Fraction(percent, 100) - Fraction(passes, n) <= Fraction(1, 200)
-
-
-@given(st.lists(st.tuples(UNIT, st.floats(0.01, 50)), min_size=1, max_size=9))
-def test_weighted_average_against_numpy(pairs: list[tuple[float, float]]) -> None:
-    scores, weights = zip(*pairs, strict=True)
-    oracle = np.average(scores, weights=weights)
-    assert weighted_average(scores, weights) == pytest.approx(oracle, abs=1e-9)
 
 
 def test_weighted_average_at_its_edges() -> None:
@@ -120,19 +90,6 @@ def test_weighted_average_at_its_edges() -> None:
     # Finite weights may have no finite sum; equal ones give the plain mean of .2 and .6.
     assert weighted_average([0.2, 0.6], [1.7e308, 1.7e308]) == pytest.approx(0.4)
     assert weighted_average([0.2, 0.6], [5e-324, 5e-324]) == pytest.approx(0.4)
-
-
-@given(st.lists(maybe(GRID), max_size=9))
-def test_values_against_numpy(scores: list[float | None]) -> None:
-    given_ = [score for score in scores if score is not None]
-    found = values(scores, [None] * len(scores), 0.0)
-    if not given_:
-        assert found == Values(None, None, None, None, None, None)
-        return
-    assert (found.highest, found.lowest) == (max(given_), min(given_))
-    assert found.median == pytest.approx(np.median(given_), abs=1e-12)
-    for mean in (found.mean, found.trimmed_mean, found.weighted_average):
-        assert mean == pytest.approx(np.mean(given_), abs=1e-12)
 
 
 def test_the_median_survives_two_bought_jurors() -> None:
@@ -236,3 +193,156 @@ def test_lowest_passes_if_all_do_and_highest_if_any_does(
     passed = [score > threshold or math.isclose(score, threshold) for score in scores]
     assert (made.lowest is PASS) == all(passed)
     assert (made.highest is PASS) == any(passed)
+
+
+FAILED = {"error", "timeout", "parse_fail", "empty", "missing_key"}
+RULE = {"threshold": 0.5, "quorum": 0.5, "strategy": "weighted_average"}
+
+
+def beside(status: str, **more: Any) -> Any:
+    """Two jurors that answered, and one of that status."""
+    seats = [juror("a", 0.9), juror("b", 0.8), {"id": "c", "status": status, **more}]
+    return body(*seats, **RULE)
+
+
+@pytest.mark.parametrize("status", sorted(set(Status) - {Status.OK}))
+def test_what_each_status_is_counted_as(status: Status) -> None:
+    verdict = read(beside(status))
+    found = assess(verdict)
+    failed = status.value in FAILED
+    assert found.seats[2].state is State.FAILED
+    assert status.failed is failed
+    # Only a failure lets the median stand in for the weighted average.
+    assert found.rule.used is (Strategy.MEDIAN if failed else Strategy.WEIGHTED_AVERAGE)
+    # Who abstained has answered, and who was not asked is not lacking.
+    asked_again = failed or status is Status.UNKNOWN
+    assert missing(verdict) == (("c",) if asked_again else ())
+    assert bool(found.degraded) is (status is not Status.NOT_ASKED)
+    laid = columns([(0, verdict)]).failed[:, 0].tolist()
+    assert laid == [False, False, failed]
+
+
+@pytest.mark.parametrize(
+    ("status", "counted", "words"),
+    [
+        ("timeout", "failed", "1 failed"),
+        ("abstained", "abstained", "1 abstained"),
+        ("unknown", "unknown", "1 not understood"),
+        ("not_asked", "not_asked", "1 not asked"),
+    ],
+)
+def test_each_kind_of_silence_has_a_count_and_a_word(status: str, counted: str, words: str) -> None:
+    found = assess(read(beside(status)))
+    counts = ballot_counts(found.seats)
+    assert (counts["ok"], counts[counted], sum(counts.values())) == (2, 1, 3)
+    assert silent_words(found.seats) == words
+
+
+def test_a_degraded_panel_asks_again_for_the_missing_alone() -> None:
+    def advice(status: str) -> str:
+        notes = assess(read(beside(status))).notes
+        return next(note.reason for note in notes if note.flag.label == "degraded")
+
+    assert advice("unknown") == "2 of 3 jurors answered: re-run the missing jurors"
+    # Nobody is missing where one abstained: a re-run of the missing would be refused.
+    assert advice("abstained") == "2 of 3 jurors answered: re-run the panel"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "decision"),
+    [
+        (["error", "timeout"], Decision.ERROR),
+        # Nobody who was asked gave an answer.
+        (["error", "not_asked"], Decision.ERROR),
+        (["error", "abstained"], None),
+        (["error", "unknown"], None),
+        (["unknown", "unknown"], None),
+        (["not_asked"], None),
+        ([], None),
+    ],
+)
+def test_an_error_is_a_panel_that_failed_whole(
+    statuses: list[str], decision: Decision | None
+) -> None:
+    seats = [{"id": f"j{n}", "status": status} for n, status in enumerate(statuses)]
+    assert assess(read(body(*seats, **RULE))).decision is decision
+
+
+def test_an_abstention_of_a_live_reply_does_not_wait_for_a_scale() -> None:
+    said = {"pass": None, "score": None, "raw_score": 0.9}
+    told = assess(read(beside("abstained", **said))).seats[2]
+    assert (told.ballot.unscaled, told.words) == (False, "abstained")
+    # A number alone does: the juror gave it, and nobody said what it means.
+    waits = assess(read(body(juror("a", 0.9), {"id": "c", "raw_score": 7}))).seats[1]
+    assert (waits.ballot.unscaled, waits.words) == (True, "waits for --scale")
+
+
+def test_a_library_panel_that_abstains_has_no_decision() -> None:
+    quiet = [ballot(name, status="abstained") for name in "abc"]
+    for strategy in Strategy:
+        found = Panel(strategy).decide(quiet)
+        assert (found.decision, found.score) == (None, None)
+    # There is somebody to ask again.
+    with pytest.raises(NoJurorsError):
+        Panel().decide([*quiet, ballot("d", error="503")])
+
+
+def test_a_ballot_says_what_it_was_given() -> None:
+    cast = ballot(
+        "claude", score=0.9, passed=False, label="KEEP", confidence=0.8, weight=2,
+        model="claude-opus-4-7", vendor="anthropic", reason="names the tag",
+    )  # fmt: skip
+    assert (cast.id, cast.score, cast.vote, cast.label) == ("claude", 0.9, False, "KEEP")
+    assert (cast.confidence, cast.weight, cast.model) == (0.8, 2.0, "claude-opus-4-7")
+    assert (cast.vendor, cast.reason, cast.status) == ("anthropic", "names the tag", Status.OK)
+
+
+def test_how_a_call_may_end() -> None:
+    assert ballot("a").status is Status.ABSTAINED
+    assert ballot("a", error="503").status is Status.ERROR
+    assert ballot("a", error="slow", status="timeout").status is Status.TIMEOUT
+    assert ballot("a", status=Status.EMPTY).status is Status.EMPTY
+    assert ballot("a", error="503").error == "503"
+    assert ballot("a", score=0.5, withheld=True).withheld
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ({"score": 1.2}, "ballot of 'a': score is 1.2. Give a number from 0 to 1"),
+        ({"score": float("nan")}, "ballot of 'a': score is nan. Give a number from 0 to 1"),
+        ({"score": True}, "ballot of 'a': score is True. Give a number from 0 to 1"),
+        ({"score": "0.9"}, "ballot of 'a': score is '0.9'. Give a number from 0 to 1"),
+        ({"confidence": -0.1}, "ballot of 'a': confidence is -0.1. Give a number from 0 to 1"),
+        ({"weight": 0}, "ballot of 'a': weight is 0. Give a finite number above 0"),
+        ({"weight": float("inf")}, "ballot of 'a': weight is inf. Give a finite number above 0"),
+        ({"passed": 1}, "ballot of 'a': passed is 1. Give True or False, or withhold it"),
+        ({"passed": True, "withheld": True},
+         "ballot of 'a': passed is True. Give True or False, or withhold it"),
+        ({"label": 3}, "ballot of 'a': label is 3. Give a word"),
+        ({"status": "gone"},
+         ("ballot of 'a': status is 'gone'. Known: ok, error, timeout, parse_fail, empty, "
+          "abstained, missing_key, unknown, not_asked")),
+        ({"score": 0.5, "error": "503"},
+         "ballot of 'a': it failed and has a score or a vote. Leave one of them out"),
+        ({"passed": True, "status": "timeout"},
+         "ballot of 'a': it failed and has a score or a vote. Leave one of them out"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(said: Any, text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        ballot("a", **said)
+    assert str(caught.value) == text
+
+
+def test_a_juror_has_a_name() -> None:
+    with pytest.raises(UsageError, match="a juror is named ''"):
+        ballot("")
+
+
+@given(bodies(), st.sampled_from([None, 0.5]))
+def test_a_ballot_survives_being_written_and_read(value: Any, threshold: float | None) -> None:
+    first = read(value, threshold=threshold)
+    again = read(body(*map(as_juror, first.ballots)), threshold=first.policy.threshold)
+    # Where a report left a juror out of its count, a panel decides that anew.
+    assert again.ballots == first.ballots

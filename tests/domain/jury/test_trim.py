@@ -3,7 +3,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.jury.scores import trim, trimmed_mean
@@ -67,74 +66,6 @@ def test_how_many_are_dropped(n: int, fraction: float, down: int, nearest: int, 
     assert trim_count(n, fraction, Rounding.DOWN) == down
     assert trim_count(n, fraction, Rounding.NEAREST) == nearest
     assert trim_count(n, fraction, Rounding.UP) == up
-
-
-def _count_by_hand(n: int, percent: int, rounding: Rounding) -> int:
-    """The rule in whole hundredths, without a fraction or a float."""
-    if n < 3:
-        return 0
-    whole, rest = divmod(percent * n, 100)
-    if rounding is Rounding.UP:
-        whole += rest > 0
-    elif rounding is Rounding.NEAREST:
-        whole += rest > 50 or (rest == 50 and whole % 2 == 1)
-    elif whole == 0 and rest > 50:
-        whole = 1
-    return min(whole, (n - 1) // 2)
-
-
-@given(st.integers(0, 400), PERCENT, ROUNDINGS)
-def test_counts_agree_with_arithmetic_in_hundredths(
-    n: int, percent: int, rounding: Rounding
-) -> None:
-    assert trim_count(n, percent / 100, rounding) == _count_by_hand(n, percent, rounding)
-
-
-@given(SCORES, PERCENT, ROUNDINGS)
-def test_every_score_is_dropped_or_kept_once(
-    scores: list[float | None], percent: int, rounding: Rounding
-) -> None:
-    cut = trim(scores, percent / 100, rounding)
-    present = [score for score in scores if score is not None]
-    low, high = ([scores[seat] for seat in side] for side in (cut.low, cut.high))
-    assert not set(cut.low) & set(cut.high)
-    assert len(low) == len(high) == cut.per_side
-    assert cut.per_side <= max(0, (len(present) - 1) // 2)
-    # An independent order of the scores alone says which values go.
-    ranked = sorted(present)
-    assert sorted(score for score in low if score is not None) == ranked[: cut.per_side]
-    assert (
-        sorted(score for score in high if score is not None)
-        == (ranked[len(ranked) - cut.per_side :])
-    )
-
-
-@given(SCORES.flatmap(lambda scores: st.tuples(st.just(scores), st.permutations(scores))), PERCENT)
-def test_seat_order_does_not_change_what_is_dropped(
-    panels: tuple[list[float | None], list[float | None]], percent: int
-) -> None:
-    dropped = []
-    for scores in panels:
-        cut = trim(scores, percent / 100)
-        dropped.append(
-            tuple(sorted(scores[s] or 0.0 for s in side) for side in (cut.low, cut.high))
-        )
-    assert dropped[0] == dropped[1]
-    first, second = (trimmed_mean(scores, percent / 100) for scores in panels)
-    assert first == (None if second is None else pytest.approx(second, abs=1e-12))
-
-
-@given(st.lists(GRID, min_size=1, max_size=12), PERCENT, ROUNDINGS)
-def test_the_mean_of_the_rest_is_exact(
-    scores: list[float], percent: int, rounding: Rounding
-) -> None:
-    count = _count_by_hand(len(scores), percent, rounding)
-    # The grid is in twentieths, so that the sum of the kept ones is a whole number of them.
-    twentieths = sorted(round(score * 20) for score in scores)[count : len(scores) - count]
-    expected = Fraction(sum(twentieths), 20 * len(twentieths))
-    assert trimmed_mean(scores, percent / 100, rounding) == pytest.approx(
-        float(expected), abs=1e-12
-    )
 
 
 def test_nobody_answered() -> None:

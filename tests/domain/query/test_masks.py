@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.labels.marks import TRUTHS
+from reviewdesk.domain.query import places
 from reviewdesk.domain.query.filter import Filter, Nested, Part, Term, parse_filter
 from reviewdesk.domain.query.run_columns import RunColumns, RunFacts, columns_of, mask_of, ordered
 from reviewdesk.domain.query.words import CHOICES, CODES, NOT_TOLD, NUMBERS, ORDERS, TYPES
@@ -188,3 +189,28 @@ def test_an_order_sorts_what_the_filter_keeps(
     assert list(found.keys(ordered(facts(rows, found), None, "file"))) == [
         FIRST + row for row in range(len(rows))
     ]
+
+
+@pytest.mark.parametrize("few", [0, 5_000])
+@given(st.permutations(range(12)), st.binary(min_size=12, max_size=12), st.integers(0, 12))
+def test_members_are_counted_as_by_hand(
+    few: int, order: list[int], marks: bytes, size: int
+) -> None:
+    first, keys = 40, array("q", [40 + place for place in order[:size]])
+    with pytest.MonkeyPatch.context() as then:
+        then.setattr(places, "_FEW", few)
+        found, left = places.members(keys, first, bytearray(marks))
+        at = [places.place_of(keys, key) for key in range(first, first + 12)]
+    assert [place for place in range(12) if found[place]] == sorted(order[:size])
+    assert left == sum(marks[place] == 0 for place in order[:size])
+    assert at == [order[:size].index(k) if k in order[:size] else None for k in range(12)]
+
+
+@given(st.permutations(range(8)), st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9))))
+def test_moved_keys_stand_behind_the_others(order: list[int], moves: list[tuple[int, int]]) -> None:
+    wanted = [*order]
+    for key, after in moves:
+        if key in wanted and after in wanted and key != after:
+            wanted.remove(key)
+            wanted.insert(wanted.index(after) + 1, key)
+    assert list(places.moved(array("q", order), moves)) == wanted

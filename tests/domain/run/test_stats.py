@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from functools import reduce
+from math import isnan, nan
 from pathlib import Path
 from pickle import dumps, loads
 from random import Random
 from typing import Any
 
 import pytest
+from krippendorff import alpha as oracle
 from msgspec import Struct
 from msgspec.structs import astuple
 
 from reviewdesk.desk.archive.parts import part_stats
-from reviewdesk.domain.run.stats import Stats
+from reviewdesk.domain.jury.verdicts import verdicts_of
+from reviewdesk.domain.run.columns import score_units, vote_units
+from reviewdesk.domain.run.measures import RunMeasures, Undefined
+from reviewdesk.domain.run.stats import Stats, run_measures
+from reviewdesk.domain.stats.alpha import AlphaState, NominalState
 from reviewdesk.domain.whatif.policies import Variant
 from tests.desk.archive.archivekit import lines, verdicts, write_parts
+from tests.domain.bodies import packed, panel, read
+from tests.domain.run.test_packing import assessed
 
 BODIES = verdicts(90)
 
@@ -95,3 +103,80 @@ def test_the_confusion_is_that_of_the_labels_in_the_file(whole: Stats) -> None:
             positive = body["decision"] == "pass"
             cells[("t" if right else "f") + ("p" if positive else "n")] += 1
     assert {name: getattr(whole.counts, name) for name in cells} == cells
+
+
+Scores = list[list[float | None]]
+
+TWELVE: Scores = [
+    [0.9, 0.8, 0.7], [0.2, 0.3, None], [0.5, 0.5, 0.4], [0.9, None, 1.0], [0.1, 0.2, 0.1],
+    [0.7, 0.3, 0.6], [0.8, 0.8, 0.8], [0.4, 0.6, 0.5], [1.0, 0.9, 0.9], [0.3, None, None],
+    [0.6, 0.5, 0.7], [0.2, 0.1, 0.4],
+]  # fmt: skip
+
+
+def measured(scores: Scores, **more: Any) -> RunMeasures:
+    found = packed(assessed(panel(*row, **more))[0] for row in scores)
+    units, votes = score_units(found), NominalState.of(vote_units(found).T)
+    state = AlphaState.of(units.T)
+    return run_measures(found.names, found.quorums, lambda: [units], [], state, votes)
+
+
+def test_the_alphas_are_those_of_the_public_package() -> None:
+    found = measured(TWELVE).alphas
+    seats = [*zip(*TWELVE, strict=True)]
+    data = [[nan if s is None else s for s in seat] for seat in seats]
+    votes = [[nan if s is None else float(s >= 0.5) for s in seat] for seat in seats]
+    assert found.alpha == pytest.approx(oracle(data, level_of_measurement="interval"))
+    assert found.alpha_votes == pytest.approx(oracle(votes, level_of_measurement="nominal"))
+    assert found.reasons == {}
+    assert found.alpha_low is not None
+    assert found.alpha is not None
+    assert found.alpha_high is not None
+    assert found.alpha_low < found.alpha < found.alpha_high
+
+
+def test_disagreement_is_the_sum_of_what_the_verdicts_add() -> None:
+    found = verdicts_of([read(panel(*row)) for row in TWELVE])
+    masses = found.mass.tolist()
+    # .9 .8 .7: s² = .01, m = 3. .2 .3: s² = .005, m = 2. One score of three: none.
+    assert masses[:2] == pytest.approx([0.03, 0.01])
+    assert isnan(masses[9])
+    assert measured(TWELVE).mass == pytest.approx(sum(mass for mass in masses if not isnan(mass)))
+    assert found.range[0] == pytest.approx(0.2)
+
+
+NINE = TWELVE[:9]
+
+
+@pytest.mark.parametrize(
+    ("scores", "undefined"),
+    [
+        ([], dict.fromkeys(("alpha", "alpha_low", "alpha_votes"), Undefined.NO_PAIRS)),
+        ([[0.5], [0.7, None]], dict.fromkeys(("alpha", "alpha_ordinal"), Undefined.NO_PAIRS)),
+        ([[0.5, 0.5]] * 12, {"alpha": Undefined.NO_VARIATION, "alpha_low": Undefined.NO_VARIATION}),
+        (NINE, {"alpha_low": Undefined.FEW_UNITS, "alpha_high": Undefined.FEW_UNITS}),
+        ([[i / 20] * 3 for i in range(12)], {"alpha_low": Undefined.NO_DISAGREEMENT}),
+        # Without the one verdict that differs from the others, nothing varies.
+        ([[0.5, 0.5]] * 11 + [[0.1, 0.2]], {"alpha_low": Undefined.ONE_UNIT}),
+    ],
+)
+def test_what_is_undefined_says_why(scores: Scores, undefined: dict[str, Undefined]) -> None:
+    found = measured(scores).alphas
+    for name, why in undefined.items():
+        assert getattr(found, name) is None
+        assert found.reasons[name] is why
+    # A figure has a reason or a value, never both and never neither.
+    for name in ("alpha", "alpha_low", "alpha_high", "alpha_votes", "alpha_ordinal"):
+        assert (getattr(found, name) is None) is (name in found.reasons)
+    assert all(why.words for why in Undefined)
+
+
+def test_votes_that_are_all_alike_have_no_alpha() -> None:
+    found = measured([[0.9, 0.8], [0.7, 0.6]] * 6).alphas
+    assert found.alpha is not None
+    assert (found.alpha_votes, found.reasons["alpha_votes"]) == (None, Undefined.NO_VARIATION)
+
+
+def test_where_nobody_disagrees_there_is_no_share() -> None:
+    # Three times .1 has a mean that is not .1 to the last bit.
+    assert measured([[0.1, 0.1, 0.1], [0.7, 0.7, 0.7]]).mass is None

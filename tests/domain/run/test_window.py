@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.run import ids as module
 from reviewdesk.domain.run import window as windows_module
+from reviewdesk.domain.run.digest import RunDigest
+from reviewdesk.domain.run.ids import IdSet
 from reviewdesk.domain.run.tally import DERIVED_ESCALATION
 from reviewdesk.domain.run.window import WindowReader
 from reviewdesk.domain.verdict import verdict_reader
@@ -211,3 +214,51 @@ def test_few_verdicts_need_more_than_columns(monkeypatch: pytest.MonkeyPatch) ->
     every[10] |= {"decision": "fail" if passes >= 3 else "pass", "band": "low"}
     list(reader.windows([(json.loads(json.dumps(one)), None) for one in every]))
     assert seen == ["v10"]
+
+
+VALUES = ["a", "", "ü", None, "日本", b"\xff", "z", None]
+
+
+def test_windows_do_not_change_the_hash_of_a_column() -> None:
+    whole, cut, other = RunDigest(), RunDigest(), RunDigest()
+    whole.add("band", VALUES)
+    # Alone, each value is of one kind: a blob, an ASCII text, another text or NULL.
+    for value in VALUES:
+        cut.add("band", [value])
+        other.add("band", [value or ""])
+    assert cut.columns() == whole.columns()
+    assert cut.hexdigest({}) == whole.hexdigest({})
+    # The lengths tell NULL from an empty text, whose bytes are the same.
+    assert {name for name, one in whole.columns().items() if other.columns()[name] != one} == {
+        "band sizes"
+    }
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST", 10)
+
+
+def test_it_holds_what_a_set_does() -> None:
+    found, plain = IdSet(), set[str]()
+    for start in range(0, 100, 7):
+        names = {f"v{place}" for place in range(start, start + 7)}
+        assert found.isdisjoint(names)
+        found.update(names)
+        plain |= names
+        assert len(found) == len(plain)
+    assert all(name in found for name in plain)
+    assert all(name not in found for name in ("", "v", "v105", "v1\0"))
+    assert not found.isdisjoint(["none", "v0"])
+    assert not found.isdisjoint(["v104", "none"])
+
+
+def test_ids_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As if the first hash of every id were the same: the second decides.
+    monkeypatch.setattr(
+        module, "hash", lambda name: len(name) if "\0" in name else 1, raising=False
+    )
+    found = IdSet()
+    found.update({"x" * size for size in range(1, 12)})
+    assert "x" * 11 in found
+    assert "x" * 12 not in found

@@ -14,16 +14,19 @@ from pydantic import TypeAdapter
 from reviewdesk.domain.panel.juror import Juror, Price
 from reviewdesk.domain.panel.vendors import VENDORS, Wire
 from reviewdesk.domain.verdict import Status
+from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import Redactor
 from reviewdesk.live.limits import booked, worst
-from reviewdesk.live.records import BATCH_HEADER, Call, Exchange
+from reviewdesk.live.records import BATCH_HEADER, Call, Exchange, Response
 from reviewdesk.live.replies.ballots import ballot_of
+from reviewdesk.live.session import CallSession
 from reviewdesk.live.vendor_batches.interfaces import FileBatches, interface
-from reviewdesk.live.vendor_batches.run import call_id
+from reviewdesk.live.vendor_batches.run import BatchClient, call_id
 from reviewdesk.live.wires.envelope import Envelope, opened
 from reviewdesk.live.wires.vendors import endpoint
 from tests.live.batch_server import Batch, BatchVendors
-from tests.live.builders import NONCE, call
+from tests.live.builders import KEYS, NONCE, FakeClock, FakeTransport, Kept, call
+from tests.live.test_retry import JSON, refusing
 from tests.live.wires.test_vendor_types import CURRENT, drawn, validate
 
 
@@ -210,3 +213,40 @@ def test_an_exchange_of_a_batch_costs_half_and_has_no_latency() -> None:
     assert [ballot.get("cost_usd") for ballot in ballots] == [0.09, 0.045]
     assert [ballot.get("latency_ms") for ballot in ballots] == [12.0, None]
     assert endpoint(one.juror).wire is Wire.CHAT
+
+
+JOB = Response(200, JSON, b'{"id": "b1", "status": "in_progress"}')
+
+
+def client(*answers: Response) -> tuple[BatchClient, FakeTransport, FakeClock]:
+    transport, clock = FakeTransport(list(answers)), FakeClock()
+    juror = Juror("ada", "m", "openai", api_key_env="TEST_KEY")
+    asking = CallSession(transport, Kept(), environment=KEYS, clock=clock)
+    batches = interface(juror)
+    assert batches is not None
+    return BatchClient(juror, batches, asking), transport, clock
+
+
+@pytest.mark.parametrize(
+    ("headers", "slept"),
+    [
+        ({}, 0.375),
+        ({"retry_after": "5"}, 5.0),
+        ({"retry_after_ms": "1500"}, 1.5),
+        ({"retry_after": "0"}, 0.375),
+    ],
+)
+async def test_a_short_wait_is_waited(headers: dict[str, str], slept: float) -> None:
+    asked, transport, clock = client(refusing(429, **headers), JOB)
+    job = await asked.look_up("b1")
+    assert job is not None
+    assert job.id == "b1"
+    assert (len(transport.sent), clock.slept) == (2, [slept])
+
+
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_long_wait_is_said_and_keeps_no_other_batch_waiting(status: int) -> None:
+    asked, transport, clock = client(refusing(status, retry_after="3600"), JOB)
+    with pytest.raises(TransportError, match=f"HTTP {status}, no; it asks to wait 3600 s"):
+        await asked.look_up("b1")
+    assert (len(transport.sent), clock.slept) == (1, [])
