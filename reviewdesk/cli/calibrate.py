@@ -21,7 +21,7 @@ from reviewdesk.cli.common import (
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.records import Calibration
+    pass
 
 
 @click.command(epilog="Example: reviewdesk calibrate labels.jsonl --run support-bot")
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 @click.option(
     "--confidence",
     type=click.Choice(["support", "score", "reported", "vote_share"]),
-    help="Where a run's confidence is read from.",
+    help="What to read as confidence.",
 )
-@click.option("--jurors", is_flag=True, help="Each juror against the labels and over time.")
+@click.option("--full", is_flag=True, help="All figures, by question.")
+@click.option("--jurors", is_flag=True, help="Compare each juror with the labels, and over time.")
 @run_option
 @json_option
 @shared_options
@@ -39,26 +40,27 @@ def calibrate(
     *,
     labels: str | None,
     confidence: str | None,
+    full: bool,
     jurors: bool,
     run_name: str | None,
     as_json: bool,
 ) -> None:
-    """Show how far the judge's confidence can be trusted.
+    """Show how far the judge can be trusted.
 
-    It reckons by LABELS, else by the desk's labels. LABELS with --run are a trusted set from
-    elsewhere: where its rows say what the judge decided, the run's pass rate is corrected by them.
+    Uses LABELS, or the desk's labels if omitted. LABELS with --run are a trusted set from
+    elsewhere: where its rows say what the judge decided, they correct the run's pass rate.
     """
     if labels is None:
-        _of_run(run_name, confidence, jurors=jurors, as_json=as_json)
+        _of_run(run_name, confidence, full=full, jurors=jurors, as_json=as_json)
         return
     if jurors:
         raise UsageError(
             "--jurors: a labels file holds no votes", "Leave out the file, or --jurors."
         )
-    _of_file(labels, run_name, as_json=as_json)
+    _of_file(labels, run_name, full=full, as_json=as_json)
 
 
-def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
+def _of_file(labels: str, run_name: str | None, *, full: bool, as_json: bool) -> None:
     from reviewdesk.desk import files
     from reviewdesk.desk.figures.labels_file import calibrate_file, observed
     from reviewdesk.views.calibration import file_calibration
@@ -72,11 +74,12 @@ def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
     if as_json:
         put_json(figures.filed(page))
         return
-    put_document(file_calibration(page))
-    _warn(page.calibration)
+    put_document(file_calibration(page, full=full))
 
 
-def _of_run(run_name: str | None, confidence: str | None, *, jurors: bool, as_json: bool) -> None:
+def _of_run(
+    run_name: str | None, confidence: str | None, *, full: bool, jurors: bool, as_json: bool
+) -> None:
     from reviewdesk.desk.figures.calibration import FitScope, calibration_page
     from reviewdesk.desk.figures.jurors import jurors_page
     from reviewdesk.views import jurors as juror_views
@@ -85,18 +88,14 @@ def _of_run(run_name: str | None, confidence: str | None, *, jurors: bool, as_js
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        page = calibration_page(desk, run, confidence, jurors=False, fits=FitScope.HEADLINE)
+        page = calibration_page(desk, run, confidence, jurors=full, fits=FitScope.HEADLINE)
         seated = jurors_page(desk, run) if jurors else None
     if as_json:
         put_json(figures.run_figures(page) | ({} if seated is None else figures.jurors(seated)))
         return
-    put_document(calibration(page))
+    put_document(calibration(page, full=full))
     if seated is not None:
         put()
         put_document(juror_views.jurors(seated))
-    _warn(page.calibration)
-
-
-def _warn(found: Calibration) -> None:
-    for warning in found.warnings:
-        say(f"warning: {warning}")
+    elif not full:
+        say("all figures: calibrate --full")

@@ -175,17 +175,17 @@ def parts(found: RunPage) -> tuple[PagePart, ...]:
     every = jurors(found.jurors).every
     measured = page.calibration.labelled.n > 0
     seated = bool(found.jurors.jurors)
-    metrics, *figures = calibration(page).every
+    figures = calibration(page, full=True).every
     such: tuple[Section, ...] = ()
-    # Without a population line both targets have the intervals of the labels alone.
-    if page.calibration.population is not None:
-        first = calibration(page, target=Target.ITEMS).every[0]
-        such = (replace(first, title="Metrics for such items"),)
+    # Without a label in every group both targets have the intervals of the labels alone.
+    if page.calibration.population is not None and page.telling():
+        first = calibration(page, target=Target.ITEMS).every[1]
+        such = (replace(first, title="For new items"),)
     drawn = reliability(page).every if measured else ()
     rated = [rates(found.jurors, Target.ITEMS)] if seated else []
     return (
         PagePart("run", "Run", run(found.details).every),
-        PagePart("calibration", "Calibration", (metrics, *such, *drawn, *figures)),
+        PagePart("calibration", "Calibration", (*figures[:2], *such, *drawn, *figures[2:])),
         PagePart("jurors", "Jurors", (every[0], *rated, *every[1:], *flips(found.flips))),
         PagePart("what-if", "What if", what_if(found.what_if).every),
     )

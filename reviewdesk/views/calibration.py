@@ -1,23 +1,28 @@
-"""What labels say about the judge: metrics, rates, confusion, gates and confidence."""
+"""What labels say about the judge: the conclusion with its figures, then the rest by question."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from reviewdesk.domain.gates.limits import GateStatus, LimitCheck
+from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
-from reviewdesk.domain.records import Calibration, Design, Metrics
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage, TruthCounts
-from reviewdesk.domain.stats.correction import CorrectionStatus
-from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, PanelIntervals, Target
+from reviewdesk.domain.labels.sampling import AuditSample, Stratum
+from reviewdesk.domain.records import Calibration, Design, Metrics, TagCount
+from reviewdesk.domain.stats.calibration_page import BlindSplit, CalibrationPage, FilePage
+from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, LogLoss, NullEce, Target, ZTest
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.views import confidence, labels, words
-from reviewdesk.views.conclusion import file_conclusion, run_conclusion
+from reviewdesk.views import words
+from reviewdesk.views.conclusion import conclusion, file_conclusion, next_steps, progress
 from reviewdesk.views.document import (
     Block,
     Column,
     Document,
     Facts,
+    Flow,
     Gap,
     Paragraph,
     Row,
@@ -29,212 +34,281 @@ from reviewdesk.views.document import (
     outside,
     table,
 )
-from reviewdesk.views.words import number, plural
+from reviewdesk.views.words import DESIGNS, MEANS, NONE, number, plural
 
+RISK = 0.05
+"""A p-value below this counts as more than chance."""
 _OUTCOMES = {GateStatus.PASS: Tone.PASS, GateStatus.FAIL: Tone.FAIL, GateStatus.SKIP: Tone.MUTED}
 _HIDDEN = (
-    "Blind: the strata and their weights, the audit, the design, the population line, and the "
-    "observed and corrected pass rates are left out, for they rest on what the panel said of "
-    "verdicts that have no label."
+    "Blind: groups, weights and pass rates are left out, because they rest on what the panel said "
+    "of verdicts that have no label."
 )
-_Ends = Callable[[str], "Interval | Estimate | None"]
+_GROUPS = (
+    "group",
+    "verdicts",
+    Column("labels", rank=1),
+    "in order",
+    "pass or fail",
+    Column("can't tell", rank=2),
+    "weight",
+    "random check",
+)
+_JUROR = (
+    "juror",
+    Column("votes", rank=2),
+    "right",
+    "false passes",
+    "false fails",
+    Column("no vote", rank=1),
+    Column("trimmed", rank=1),
+    "dissents",
+    "of them right",
+)
+
+
+class _Figures(Struct, frozen=True):
+    """The figures of one set of labels, with the intervals of its rates."""
+
+    line: Metrics
+    fit: Fit | None
+    basis: str
+    """What the labels are and what they describe."""
+    ends: Callable[[str], Interval | Estimate | None]
+    """Returns the interval of a figure by its name."""
+    should_pass: RunRate | None = None
+    """The share that should pass; ``None`` hides the pass rates."""
 
 
 def calibration(
-    page: CalibrationPage, *, blind: bool = False, target: Target = Target.RUN
+    page: CalibrationPage, *, blind: bool = False, target: Target = Target.RUN, full: bool = False
 ) -> Document:
-    """Return all figures of a run; a blind document uses the labelled verdicts alone.
+    """Return the conclusion with its figures and, if ``full``, the rest by question.
 
-    ``target`` says what the intervals of the metrics describe.
+    Until the figures mean something, the conclusion and the progress stand alone. A blind document
+    uses the labelled verdicts alone. ``target`` says what the intervals describe.
     """
-    metrics = page.alone.metrics if blind else page.calibration.labelled
-    if not metrics.n:
-        return _nothing(page, blind=blind)
-    return _blind(page) if blind else _open(page, target)
+    found = _blind_figures(page) if blind else _run_figures(page, target)
+    first = [conclusion(page, blind=blind)]
+    if page.telling(blind=blind):
+        warnings = page.alone.warnings if blind else page.calibration.warnings
+        about = Paragraph(f"{found.basis}.")
+        steps = next_steps(page, blind=blind)
+        first.append(Section("", (_first_layer(found), about, *_warnings(warnings), *steps)))
+    else:
+        steps = next_steps(page, blind=blind) if full else ()
+        first.append(Section("", (Paragraph(progress(page)), *steps)))
+    if full:
+        first += _answers(page, found, blind=blind)
+    return Document(tuple(first), end=(Paragraph(_HIDDEN, Tone.NOTE),) if blind and full else ())
 
 
-def file_calibration(page: FilePage) -> Document:
-    """Return the figures of a labels file."""
-    found = page.calibration
-    basis = _basis(found)
-    rate = Facts.of(("by strata", rate_text(page.honest, "should pass, of the run named")))
-    sections = (
-        file_conclusion(page),
-        _metrics(found, lambda name: getattr(page.fit, name), Target.RUN, (rate,)),
-        *confidence.sections(page.fit, basis),
-        _confusion(found.headline, basis, _left_out_text(found)),
-        _gates(page.gates, page.fit, basis),
-    )
-    return Document(sections)
+def file_calibration(page: FilePage, *, full: bool = False) -> Document:
+    """Return the figures of a labels file and, if ``full``, the rest by question."""
+    line = page.calibration.headline
+    basis = f"{plural(line.n, 'row')} of the file"
+    found = _Figures(line, page.fit, basis, lambda name: getattr(page.fit, name, None), page.honest)
+    blocks = (_first_layer(found), *_warnings(page.calibration.warnings))
+    sections = [file_conclusion(page), Section("", blocks)]
+    if full:
+        sections += [_how_right(found, page.calibration), *confidence(found.fit, found.line)]
+        sections.append(_gates(page.gates, found))
+    return Document(tuple(sections))
 
 
 def summary(page: CalibrationPage) -> Document:
-    """Return what a reader in a hurry needs: the pass rates, the warnings and the gates."""
+    """Return what a reader in a hurry needs: the conclusion, its figures and the gates."""
+    first = calibration(page).sections
+    gates = [_gates(page.gates, _run_figures(page, Target.RUN), page.more)]
+    return Document((*first, *(gates if page.calibration.labelled.n else [])))
+
+
+def _run_figures(page: CalibrationPage, target: Target) -> _Figures:
     found = page.calibration
-    if not found.labelled.n:
-        return _nothing(page, blind=True)
-    blocks = (*_rates(page), *_warnings(found.warnings))
-    gates = _gates(page.gates, page.fit, _basis(found), page.more)
-    return Document((run_conclusion(page), Section("Pass rate", blocks, _basis(found)), gates))
+    line = found.headline
+    basis = f"{words.basis(found.design, line.n)}; {MEANS[found.design]}"
+    if found.population is not None:
+        basis += f" ({target.value})"
+    return _Figures(line, page.fit, basis, lambda name: page.ends(name, target), page.honest)
 
 
-def _open(page: CalibrationPage, target: Target) -> Document:
-    found = page.calibration
-    basis = _basis(found)
-    return Document(
-        (
-            run_conclusion(page),
-            _metrics(
-                found,
-                lambda name: page.ends(name, target),
-                target,
-                _rates(page),
-                on_tests(page.such),
-            ),
-            *confidence.sections(page.fit, basis),
-            _confusion(found.headline, basis, _left_out_text(found)),
-            _gates(page.gates, page.fit, basis, page.more),
-        ),
-        (
-            labels.design(page),
-            *labels.jurors(page.jurors),
-            labels.split(page.split, f"{found.design.value}, each label once"),
-            *labels.tags(page.tags),
-            *labels.pace(page.pace, page.undone),
-        ),
-    )
-
-
-def _blind(page: CalibrationPage) -> Document:
+def _blind_figures(page: CalibrationPage) -> _Figures:
     alone = page.alone
-    basis = f"n {alone.metrics.n}"
-    blocks: list[Block] = [
-        _figures(["labelled"], [], [alone.metrics], lambda name: getattr(alone.fit, name, None)),
-        Paragraph(f"{confidence_text(alone.metrics)} ({basis})", Tone.STRONG),
-        *_warnings(alone.warnings),
-        Gap(),
-        Paragraph(_HIDDEN, Tone.NOTE),
-    ]
-    note = f"confidence from {alone.confidence_source}"
-    return Document(
-        (
-            run_conclusion(page, blind=True),
-            Section("Metrics", tuple(blocks), note),
-            *confidence.sections(alone.fit, basis),
-            _confusion(alone.metrics, basis, _left_out_text(page.calibration)),
-        ),
-        (
-            _gates(alone.gates, alone.fit, basis),
-            *labels.jurors(page.jurors),
-            labels.split(alone.split, "each label once"),
-            *labels.tags(page.tags),
-            *labels.pace(page.pace, page.undone),
-        ),
-    )
-
-
-def _nothing(page: CalibrationPage, *, blind: bool) -> Document:
-    """Return why a run has no figures, and what to do."""
-    blocks: list[Block] = [*run_conclusion(page, blind=blind).blocks]
-    if page.counts.labelled:
-        blocks.append(Paragraph(f"labelled: {_left_out_text(page.calibration)}", Tone.WARN))
-    blocks += [
-        Gap(),
-        Paragraph(
-            "A label says that the response should pass or that it should fail; the figures move "
-            "with every label."
-        ),
-    ]
-    if blind:
-        return Document((Section("", tuple(blocks)),))
-    text = "Labels in the order of the draw count for the whole run, others for themselves."
-    return Document((Section("", (*blocks, Paragraph(text))), labels.design(page)))
-
-
-def _basis(found: Calibration) -> str:
-    """Return the design of the headline and its number of labels."""
-    return f"{found.design.value}, n {found.headline.n}"
-
-
-def _left_out_text(found: Calibration) -> str:
-    return (
-        f"{found.unsure} can't tell, {found.disputed} disputed, "
-        f"{found.no_verdict} without a pass or fail by the panel"
-    )
+    basis = f"{plural(alone.metrics.n, 'label')}, each counted once; they describe themselves only"
+    return _Figures(alone.metrics, alone.fit, basis, lambda name: getattr(alone.fit, name, None))
 
 
 def _warnings(texts: Sequence[str]) -> list[Block]:
     return [Paragraph(outside(text, 2000), Tone.WARN) for text in texts]
 
 
-# Metrics
+def _left_out(found: Calibration) -> str:
+    return (
+        f"{found.unsure} can't tell, {found.disputed} disputed, "
+        f"{found.no_verdict} without a pass or fail by the panel"
+    )
 
 
-def on_tests(found: PanelIntervals | None) -> str:
-    """Return how many labels are on how many tests, if several are on one; else no text."""
-    if found is None or found.tests >= found.counted:
-        return ""
-    return f"{words.plural(found.counted, 'label')} on {words.plural(found.tests, 'test')}"
+# The first layer
 
 
-def _metrics(
-    found: Calibration, ends: _Ends, target: Target, rates: Sequence[Block], basis: str = ""
-) -> Section:
-    """Return the metrics of both lines of the strip, with the pass rates below them."""
-    # Under a weighted design the first column is still every label at weight 1.
-    first = "unweighted" if found.design is Design.WEIGHTED else found.design.value
-    whole = found.population
-    designs = [first, found.design.value if whole else "-"]
-    what = f"population, {target.value}" if whole else "labelled"
-    blocks: list[Block] = [
-        _figures(["labelled", "population"], designs, [found.labelled, whole], ends),
-        Paragraph(f"95%: of {what}; ECE has no interval that covers", Tone.MUTED),
+def _first_layer(found: _Figures) -> Table:
+    """Return the headline figures, each with its interval and its meaning."""
+    line = found.line
+    rate = found.should_pass
+    rows = [_row("accuracy", line.accuracy, found.ends("accuracy"), "decides as the label says")]
+    if rate is not None and line.observed_positive_rate is not None:
+        rows.append(_row("pass rate", line.observed_positive_rate, None, "passed by the judge"))
+    if rate is not None and rate.method is not RateMethod.NONE:
+        why = "by the labels" if rate.estimate is not None else f"bounds; {rate.reason}"
+        rows.append(_row("should pass", rate.estimate, rate, why))
+    null = found.fit.null if found.fit else None
+    rows += [
+        _errors("false passes", line.fp, line.tn, line.specificity, found.ends("specificity")),
+        _errors("false fails", line.fn, line.tp, line.sensitivity, found.ends("sensitivity")),
+        _row("gap", line.gap, found.ends("gap"), _sureness(line), "+"),
+        _row("Brier", line.brier, found.ends("brier"), "error of its confidence, 0 is best"),
+        Row(
+            (
+                Text("ECE", Tone.MUTED),
+                number(line.ece),
+                "" if null is None else f"chance {number(null.expected)}",
+                Text("distance of confidence from accuracy", Tone.MUTED),
+            )
+        ),
     ]
-    if basis:
-        text = f"{basis}: for such items, labels of one test count as related"
-        blocks.append(Paragraph(text, Tone.MUTED))
-    if whole is None:
-        text = "population: - until each stratum has a pass or fail label in its prefix"
-        blocks.append(Paragraph(text, Tone.MUTED))
-    text = f"{confidence_text(found.headline)} ({_basis(found)})"
-    blocks += [Paragraph(text, Tone.STRONG), Gap(), *rates, *_warnings(found.warnings)]
-    return Section("Metrics", tuple(blocks), f"confidence from {found.confidence_source}")
+    heads = (
+        Column("", width=12, right=False),
+        Column(""),
+        Column("95%"),
+        Column("", rank=1, right=False),
+    )
+    return Table(heads, tuple(rows), least=12, caption="What the labels say about the judge")
 
 
-def _figures(
-    names: Sequence[str],
-    designs: Sequence[str],
-    found: Sequence[Metrics | None],
-    ends: _Ends,
-) -> Table:
-    """Return the figures that need no pass rate, with a column per line of the strip.
+def _row(
+    name: str,
+    value: float | None,
+    found: Interval | Estimate | RunRate | None,
+    meaning: str,
+    sign: str = "",
+) -> Row:
+    ends = "" if found is None else between(found, sign)
+    return Row((Text(name, Tone.MUTED), number(value, 3, sign), ends, Text(meaning, Tone.MUTED)))
 
-    The last column holds the 95% intervals; ``ends`` returns that of a figure by its name.
-    """
-    columns = [None if one is None else words.metrics(one) for one in found]
 
-    def row(name: str, interval: str = "") -> Row:
-        cells = (words.NONE if texts is None else texts[name] for texts in columns)
-        return Row((Text(name, Tone.MUTED), *cells, interval))
-
-    rows = [
-        row("n"),
-        row("ECE"),
-        row("Brier", between(ends("brier"))),
-        row("gap", between(ends("gap"), "+")),
-        row("accuracy", between(ends("accuracy"))),
-    ]
-    if designs:
-        cells = (Text(word, Tone.NOTE) for word in designs)
-        rows.insert(0, Row((Text("design", Tone.MUTED), *cells, "")))
-        rows.insert(2, row("ESS"))
-    heads = (Column("", right=False), *(Column(name) for name in names), Column("95%", rank=1))
-    return Table(heads, tuple(rows), caption="What the labels say about the judge")
+def _errors(
+    name: str,
+    wrong: float | None,
+    right: float | None,
+    rate: float | None,
+    ends: Interval | Estimate | None,
+) -> Row:
+    """Return a rate of errors: 1 less ``rate``, which is 0 by convention if no label says so."""
+    deserved = "fail" if name == "false passes" else "pass"
+    if not (wrong or right):
+        return _row(name, None, None, f"no label says {deserved}")
+    turned = None if ends is None else Interval(1 - ends.high, 1 - ends.low)
+    share = None if rate is None else 1 - rate
+    return _row(name, share, turned, f"share of what should {deserved}")
 
 
 def between(found: Interval | Estimate | RunRate | None, sign: str = "") -> str:
-    """Return an interval in brackets, or ``-`` if it is undefined."""
-    return words.NONE if found is None else words.interval(found.low, found.high, sign=sign)
+    """Return an interval in brackets, ``exact`` if it is a point, or ``-`` if it is undefined."""
+    if found is None or found.low is None or found.high is None:
+        return NONE
+    if found.high - found.low < SLACK:
+        return "exact"
+    return words.interval(found.low, found.high, sign=sign)
+
+
+def _sureness(line: Metrics) -> str:
+    """Compare confidence with accuracy in words, by the numbers as they are shown."""
+    if line.gap is None:
+        return "confidence less accuracy"
+    gap = round(line.gap, 2)
+    word = "as sure as it is right"
+    if gap:
+        word = "surer than it is right" if gap > 0 else "less sure than it is right"
+    return word
+
+
+# The second layer, by question
+
+
+def _answers(page: CalibrationPage, found: _Figures, *, blind: bool) -> list[Section]:
+    measured = found.line.n > 0
+    gates = page.alone.gates if blind else page.gates
+    split = page.alone.split if blind else page.split
+    return [
+        *([_how_right(found, page.calibration, blind=blind)] if measured else []),
+        *(confidence(found.fit, found.line) if measured else []),
+        *([] if blind else [_which_items(page)]),
+        *([_blind_and_open(split)] if measured else []),
+        *_which_juror(page.jurors),
+        *([_gates(gates, found, () if blind else page.more)] if measured else []),
+        *_tags(page.tags),
+    ]
+
+
+def _how_right(found: _Figures, counted: Calibration, *, blind: bool = False) -> Section:
+    """Return the decisions against the labels, with the rates that follow from them."""
+    line = found.line
+    blocks: list[Block] = []
+    if not blind and counted.design is Design.WEIGHTED and counted.population is not None:
+        pair = (counted.labelled, counted.population)
+        rows: list[Sequence[Words]] = [
+            (Text(name, Tone.MUTED), *(number(getattr(one, key)) for one in pair))
+            for name, key in (("accuracy", "accuracy"), ("gap", "gap"), ("Brier", "brier"),
+                              ("ECE", "ece"), ("effective labels", "ess"))
+        ]  # fmt: skip
+        heads = ("", "labels alone", DESIGNS[counted.design])
+        blocks += [table(heads, rows, "Labels alone and weighted"), Gap()]
+    if None not in {line.tp, line.fn, line.tn, line.fp}:
+        blocks += _confusion(line)
+    blocks.append(Paragraph(f"not counted: {_left_out(counted)}", Tone.MUTED))
+    if found.should_pass is not None and line.corrected_rate is not None:
+        ends = words.interval(line.corrected_rate_low, line.corrected_rate_high)
+        text = f"{number(line.corrected_rate)} {ends} Wald; the share that should pass is better"
+        blocks.append(Facts.of(("corrected rate", text), column=16))
+    return Section("How right?", tuple(blocks))
+
+
+def _confusion(line: Metrics) -> list[Block]:
+    tp, fn, tn, fp = (words.labels(one or 0) for one in (line.tp, line.fn, line.tn, line.fp))
+    rows = (
+        ("judge passed", Text(tp, Tone.PASS), Text(fp, Tone.FAIL)),
+        ("judge failed", Text(fn, Tone.FAIL), Text(tn, Tone.PASS)),
+    )
+    rates = [
+        (name, number(value))
+        for name, value, some in (
+            ("sensitivity", line.sensitivity, (line.tp or 0) + (line.fn or 0)),
+            ("specificity", line.specificity, (line.tn or 0) + (line.fp or 0)),
+            ("Youden's J", line.youden_j, True),
+            ("kappa", line.kappa, line.kappa is not None),
+        )
+        if some
+    ]
+    return [
+        table(("", "should pass", "should fail"), rows, "Decisions against labels"),
+        Facts.of(*rates, column=16),
+    ]
+
+
+def confidence(fit: Fit | None, line: Metrics) -> list[Section]:
+    """Return ECE beside what chance gives, Spiegelhalter's test, AUROC and log-loss."""
+    if fit is None or not fit.n:
+        return []
+    facts = Facts.of(
+        ("ECE", f"{fit.ece:.3f}; {null_text(fit.null)}"),
+        ("Spiegelhalter", _ztest_text(fit.spiegelhalter)),
+        ("together", _together_text(fit.null, fit.spiegelhalter)),
+        ("AUROC", _auroc_text(fit.auroc)),
+        ("log-loss", _log_loss_text(fit.log_loss)),
+        column=16,
+    )
+    text = Paragraph(confidence_text(line), Tone.STRONG)
+    return [Section("Which confidence?", (text, facts))]
 
 
 def confidence_text(found: Metrics) -> str:
@@ -250,108 +324,154 @@ def confidence_text(found: Metrics) -> str:
     return f"{claim}: {word} by {abs(mean - right):.2f}"
 
 
-def _rates(page: CalibrationPage) -> tuple[Block, ...]:
-    """Return the observed pass rate and the rate corrected for the panel's errors."""
-    found = page.calibration
-    line = found.headline
-    texts = words.metrics(line)
-    observed = line.observed_positive_rate
-    fixed = line.corrected_rate
-    if observed is None or fixed is None:
-        return (Facts.of(("pass rate", "-  the run has no verdict that is a pass or a fail")),)
-    facts: list[tuple[str, Words]] = [
-        ("pass rate", f"{texts['observed']} observed, over {_decided_text(page.counts)}"),
-        ("corrected", f"{texts['corrected']} {texts['interval']} Wald 95%, {_basis(found)}"),
-        ("by strata", rate_text(page.honest, "should pass, of this run")),
-    ]
-    # An estimate and its interval stand in the table of metrics already.
-    if page.accuracy.estimate is None:
-        facts.append(("", rate_text(page.accuracy, "is decided right")))
-    if line.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
-        return (Facts.of(*facts),)
-    text = f"about {fixed:.2f} should pass where the judge passes {observed:.2f}"
-    return Facts.of(*facts), Paragraph(text, Tone.STRONG)
-
-
-def _decided_text(found: TruthCounts) -> str:
-    """Name the verdicts that a pass rate is of, and count those that it leaves out."""
-    if not found.undecided:
-        return "all verdicts"
-    decided = found.verdicts - found.undecided
-    left = found.undecided
-    word = plural(left, "verdict that is", "verdicts that are")
-    return f"the {plural(decided, 'decided verdict')}, without the {word} neither pass nor fail"
-
-
-def rate_text(found: RunRate, what: str) -> str:
-    """Return a rate over the strata of the draw with its interval, or else with its bounds."""
-    if found.estimate is not None:
-        return f"{found.estimate:.3f} {between(found)} 95% {what}"
-    reason = found.reason or "undefined"
-    if found.method is RateMethod.NONE:
-        return f"- {reason}"
-    return f"- {what}: bounds {between(found)}, the labelled strata at their ends; {reason}"
-
-
-# Confusion and gates
-
-
-def _confusion(found: Metrics, basis: str, left_out: str) -> Section:
-    if found.tp is None or found.fn is None or found.tn is None or found.fp is None:
-        return Section("Confusion", (), basis)
-    passed = (
-        "judge passed",
-        Text(f"{words.labels(found.tp)} tp", Tone.PASS),
-        Text(f"{words.labels(found.fp)} fp", Tone.FAIL),
+def null_text(found: NullEce | None) -> str:
+    """Say which ECE a calibrated panel would show by chance. ECE itself has no interval."""
+    if found is None:
+        return "what a calibrated judge would show is not known"
+    return (
+        f"a calibrated judge would show about {found.expected:.3f} (95% under {found.p95:.3f}), "
+        f"{words.chance(found.p)}"
     )
-    failed = (
-        "judge failed",
-        Text(f"{words.labels(found.fn)} fn", Tone.FAIL),
-        Text(f"{words.labels(found.tn)} tn", Tone.PASS),
-    )
-    none = "0 by convention: no label says"
-    positive = found.tp + found.fn
-    negative = found.tn + found.fp
-    blocks: list[Block] = [
-        table(("", "should pass", "should fail"), (passed, failed), "Decisions against labels"),
-        Facts.of(
-            ("sensitivity", number(found.sensitivity) if positive else f"{none} pass"),
-            ("specificity", number(found.specificity) if negative else f"{none} fail"),
-            ("Youden's J", number(found.youden_j, sign="+")),
-        ),
-    ]
-    if found.ess is not None and abs(found.ess - found.n) > SLACK:
-        text = "the counts are of labels, the rates weighted by the draw"
+
+
+def _ztest_text(found: ZTest) -> str:
+    if found.z is None or found.p is None:
+        return f"- {found.reason or 'undefined'}"
+    return f"z {found.z:+.3f}, {words.chance(found.p)}"
+
+
+def _together_text(null: NullEce | None, test: ZTest) -> str:
+    """Say once what both tests show, so that the page never answers yes and no."""
+    by_ece = null is not None and null.p < RISK
+    by_test = test.p is not None and test.p < RISK
+    if by_ece or by_test:
+        alone = "" if by_ece and by_test else f", by {'ECE' if by_ece else 'the test'} alone"
+        return f"confidence is off by more than chance{alone}"
+    return "no more than chance" if null is not None or test.p is not None else NONE
+
+
+def _auroc_text(found: float | None) -> str:
+    if found is None:
+        return "- it takes right and wrong verdicts to rank them"
+    return f"{found:.3f}: how often a right verdict is surer than a wrong one; chance gives 0.5"
+
+
+def _log_loss_text(found: LogLoss | None) -> str:
+    if found is None:
+        return NONE
+    clipped = f"{found.clipped} clipped at certainty" if found.clipped else "none clipped"
+    return f"{found.value:.3f} nats a verdict, {clipped}; always saying 0.5 gives 0.693"
+
+
+def _which_items(page: CalibrationPage) -> Section:
+    """Return the groups with their labels and weights, and what each still lacks."""
+    blocks: list[Block] = []
+    if page.strata:
+        text = "in order: the first of the group's draw, all labelled; only these count"
+        groups = table(_GROUPS, [_group(one) for one in page.strata], "The groups of the draw")
+        groups = replace(groups, least=12)
+        blocks += [groups, Paragraph(text, Tone.MUTED)]
+    blocks.append(Paragraph(_random_check(page.audit)))
+    such = page.such
+    if such is not None and such.tests < such.counted:
+        text = f"{plural(such.counted, 'label')} on {plural(such.tests, 'test')}"
+        text += ": for new items, labels of one test count as related"
         blocks.append(Paragraph(text, Tone.MUTED))
-    blocks += [
-        Paragraph(_mistakes(found.tp, found.fn, found.tn, found.fp), Tone.STRONG),
-        Paragraph(f"left out: {left_out}", Tone.MUTED),
+    blocks += [Paragraph(text, Tone.WARN) for text in page.missing]
+    return Section("Which items?", tuple(blocks), DESIGNS[page.calibration.design])
+
+
+def _group(one: Stratum) -> list[Words]:
+    weight = NONE if not one.decided else number(one.weight, 2)
+    return [
+        Text(one.name, Tone.WARN if one.missing else Tone.TEXT),
+        str(one.size),
+        str(one.labelled),
+        str(one.prefix),
+        str(one.counted),
+        str(one.unanswered),
+        Text(weight, Tone.TEXT if one.weight else Tone.MUTED),
+        f"{one.audit_done}/{one.audit}" if one.audit else NONE,
     ]
-    return Section("Confusion", tuple(blocks), basis)
 
 
-def _mistakes(tp: float, fn: float, tn: float, fp: float) -> str:
-    """Say how many of the panel's passes and of its fails contradict the label."""
-    passes = (
-        f"{words.labels(fp)} of its {words.labels(tp + fp)} passes should have failed"
-        if tp + fp
-        else "it passed none"
-    )
-    fails = (
-        f"{words.labels(fn)} of its {words.labels(tn + fn)} fails should have passed"
-        if tn + fn
-        else "it failed none"
-    )
-    return f"{passes}; {fails}"
+def _random_check(found: AuditSample) -> str:
+    if not found.planned:
+        return "random check: - every verdict is flagged"
+    text = f"random check: {found.done} of {found.planned} done"
+    if not found.counted:
+        return f"{text}; none of them counts yet"
+    text += f", the panel wrong on {found.errors} of the {found.counted} that count"
+    if found.bound is None:
+        return text
+    return f"{text}: unstable, at most {found.bound:.3f} of the rest (one-sided 95%)"
+
+
+def _blind_and_open(found: BlindSplit) -> Section:
+    """Compare, side by side, labels given before and after the panel's answer was seen."""
+    ways = (found.blind, found.open)
+    rows: list[list[Words]] = [
+        [Text("labels", Tone.MUTED), *(str(one.n) for one in ways)],
+        [Text("accuracy", Tone.MUTED), *(number(one.accuracy) for one in ways)],
+        [Text("gap", Tone.MUTED), *(number(one.gap, sign="+") for one in ways)],
+        [Text("Brier", Tone.MUTED), *(number(one.brier) for one in ways)],
+        [Text("ECE", Tone.MUTED), *(number(one.ece if one.n else None) for one in ways)],
+    ]
+    blocks: list[Block] = [table(("", "blind", "open"), rows, "Blind and open labels")]
+    if found.unsaid:
+        text = f"open: {found.unsaid} of {found.open.n} come from a shell or a file and do not say"
+        blocks.append(Paragraph(text, Tone.MUTED))
+    blocks.append(Paragraph(_anchoring_text(found.blind, found.open), Tone.STRONG))
+    return Section("Blind or open?", tuple(blocks), "each label once")
+
+
+def _anchoring_text(blind: Metrics, seen: Metrics) -> str:
+    """Say whether labels agree with the panel more often once its answer was seen."""
+    if blind.accuracy is None:
+        return (
+            "- no label is blind (b in the queue): whether the answer in view sways it is unknown"
+        )
+    if seen.accuracy is None:
+        return "every label was given before the panel's answer was seen"
+    hidden = round(blind.accuracy, 2)
+    shown = round(seen.accuracy, 2)
+    agree = f"labels side with the panel {hidden:.2f} blind, {shown:.2f} open"
+    if hidden == shown:
+        return f"{agree}: no difference"
+    word = "more" if shown > hidden else "less"
+    return f"{agree}: {abs(shown - hidden):.2f} {word} with the answer in view"
+
+
+def _which_juror(found: Sequence[JurorCounts] | None) -> list[Section]:
+    """Return each juror's counts against the labels, and how many dissents were right."""
+    if not found:
+        return []
+    rows: list[Sequence[Words]] = [
+        (outside(one.name, 200, Tone.STRONG), *map(str, _counts(one))) for one in found
+    ]
+    dissents = sum(one.dissents for one in found)
+    right = sum(one.dissents_right for one in found)
+    text = f"{right} of {dissents} dissents were right" if dissents else "nobody dissented"
+    counts = table(_JUROR, rows, "Every juror's votes against the labels")
+    blocks = (counts, Paragraph(text, Tone.STRONG))
+    return [Section("Which juror?", blocks, "counts of labels; the jurors' page has rates")]
+
+
+def _counts(one: JurorCounts) -> tuple[int, ...]:
+    silent = one.abstained + one.failed
+    return (
+        one.votes, one.tp + one.tn, one.fp, one.fn, silent, one.trimmed, one.dissents,
+        one.dissents_right,
+    )  # fmt: skip
 
 
 def _gates(
-    checks: Sequence[LimitCheck], fit: Fit | None, basis: str, more: Sequence[LabelsNeeded] = ()
+    checks: Sequence[LimitCheck], found: _Figures, more: Sequence[LabelsNeeded] = ()
 ) -> Section:
     column = max((len(check.target) for check in checks), default=0) + 2
-    lines = [_gate(check, fit, column) for check in checks]
+    lines = [_gate(check, found.fit, column) for check in checks]
     blocks = (*lines, Paragraph(_outcome(checks), Tone.STRONG), *labels_needed(more))
-    return Section("Gates", blocks, f"defaults, {basis}")
+    return Section("Which gates?", blocks, "default limits")
 
 
 def _gate(check: LimitCheck, fit: Fit | None, column: int) -> Paragraph:
@@ -378,13 +498,21 @@ def _outcome(checks: Sequence[LimitCheck]) -> str:
 
 
 def labels_needed(found: Sequence[LabelsNeeded]) -> tuple[Block, ...]:
-    """Return how many more audits settle each limit. Limits without a number share a reason."""
+    """Return how many more labels of the random check settle each limit that has such a number."""
     blocks: list[Block] = []
-    for one in (one for one in found if one.labels is not None):
+    for one in found:
         limit = f"{one.target} {one.op.value} {number(one.limit)}"
-        text = f"about {one.labels} more audits settle {limit}, if the rates stay"
-        blocks.append(Paragraph(text if one.labels else f"{limit} is settled", Tone.NOTE))
-    for reason in dict.fromkeys(one.reason for one in found if one.labels is None):
-        names = ", ".join(one.target for one in found if one.reason == reason)
-        blocks.append(Paragraph(f"{names}: {reason or 'undefined'}", Tone.MUTED))
+        if one.labels:
+            text = f"about {one.labels} more random checks settle {limit}, if the rates stay"
+            blocks.append(Paragraph(text, Tone.NOTE))
+        elif one.labels == 0:
+            blocks.append(Paragraph(f"{limit} is settled", Tone.NOTE))
     return tuple(blocks)
+
+
+def _tags(found: Sequence[TagCount]) -> list[Section]:
+    """Return how many items carry each tag, the most frequent first."""
+    if not found:
+        return []
+    groups = tuple((outside(one.tag, 80), " ", Text(str(one.count), Tone.STRONG)) for one in found)
+    return [Section("Tags", (Flow(groups),), "items that carry them")]

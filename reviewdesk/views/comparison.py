@@ -24,8 +24,7 @@ from reviewdesk.views.document import (
     outside,
     table,
 )
-from reviewdesk.views.labels import MEANS
-from reviewdesk.views.words import number, plural
+from reviewdesk.views.words import DESIGNS, MEANS, number, plural
 
 _HIDDEN = (
     "Blind: what the panels said of items without a label is left out, and the interval with it."
@@ -137,7 +136,7 @@ def conclusion(found: PanelComparison, *, blind: bool = False) -> Words:
         apart = plural(made.apart, "item", "items") + " that one passes and the other fails"
         if made.labelled:
             ends = f"{100 * made.low:.1f} and {100 * made.high:.1f} points"
-            apart = f"{apart} in one stratum of the draw, so that it is between {ends}"
+            apart = f"{apart} in one group, so that it is between {ends}"
         return f"{_UNKNOWN} no label that counts for the draw is on the {apart}; {differ}."
     ahead = first if made.estimate > 0 else second
     points = f"{_points(found)} on {plural(found.labelled, 'common label')}; {differ}."
@@ -214,12 +213,12 @@ def _right(found: PanelComparison, *, blind: bool) -> Section:
     ]
     if blind:
         return Section("Right by the labels", tuple(blocks))
-    means = MEANS[found.design]
+    means = f"{DESIGNS[found.design]}; {MEANS[found.design]}"
     if not found.design.stands:
         means += "; the ends are bounds"
-    drawn = ("labels by the draw of ", outside(found.drawn, 80), f": {means}")
+    drawn = ("labels as drawn for ", outside(found.drawn, 80), f": {means}")
     blocks.append(Paragraph(drawn, Tone.MUTED))
-    return Section("Right by the labels", tuple(blocks), f"{found.design.value}, n {n}")
+    return Section("Right by the labels", tuple(blocks), words.basis(found.design, n))
 
 
 def _decisions(found: PanelComparison) -> Section:

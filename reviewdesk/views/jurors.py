@@ -11,13 +11,12 @@ from reviewdesk.domain.jurors.facts import (
     Rate,
     VolatileCase,
     Windows,
-    suggested_weights,
 )
 from reviewdesk.domain.jurors.rates import ENOUGH, Difference
 from reviewdesk.domain.panel.rerun import FlipRate
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.stats.figures import Target
-from reviewdesk.views import labels, words
+from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
     Column,
@@ -51,15 +50,12 @@ def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN
     if not page.jurors:
         why = words.OF_ARCHIVE if page.of_archive else "No juror sat in this run."
         return Document((Section("", (Paragraph(why, Tone.STRONG),)),))
-    counts = labels.jurors([one.counts for one in page.jurors], elsewhere="")
     if blind:
-        return Document(
-            (_labelled_rates(page), _kappas(page, blind=True), *counts),
-            end=(Paragraph(_HIDDEN, Tone.NOTE),),
-        )
+        end = (Paragraph(_HIDDEN, Tone.NOTE),)
+        return Document((_labelled_rates(page), _kappas(page, blind=True)), end=end)
     return Document(
         (rates(page, target), *_against_panel(page), _kappas(page)),
-        (_offsets(page), _seats(page.jurors), _volatile(page), *counts),
+        (_offsets(page), _seats(page.jurors), _volatile(page)),
     )
 
 
@@ -72,29 +68,30 @@ def _name(one: JurorFacts) -> Text:
 
 def rates(page: JurorsPage, target: Target = Target.RUN) -> Section:
     """Return each juror's accuracy, sensitivity and specificity, weighted by the draw."""
-    text = "sens: of what should pass, passed; spec: of what should fail, failed; by the draw"
+    text = "sens.: of what should pass, passed; spec.: of what should fail, failed"
     blocks: list[Block] = [
         _rates_table(page, lambda one, name: one.rate(name, target), designs=len(page.designs) > 1),
         Paragraph(text, Tone.MUTED),
     ]
     if selected := [outside(one.name, 60) for one in page.jurors if one.selected]:
-        text = f" ({Design.SELECTED}): {labels.MEANS[Design.SELECTED]}; no weight is suggested"
+        text = f": {words.DESIGNS[Design.SELECTED]}; {words.MEANS[Design.SELECTED]}"
         blocks.append(Paragraph((*joined(selected), text), Tone.WARN))
     bounded = [outside(j.name, 60) for j in page.jurors if j.accuracy.bounds and not j.selected]
     if bounded:
         text = (
-            ": a stratum has no label that counts, so the rates are of the labels alone; "
+            ": a group has no label that counts, so the rates are of the labels alone; "
             f"the ends bound {target.value}"
         )
         who = ("every juror",) if len(bounded) == len(page.jurors) else joined(bounded)
         blocks.append(Paragraph((*who, text), Tone.WARN))
-    note = f"{words.plural(page.labels, 'label')}, {', '.join(page.designs)}: {target.value}"
+    designs = ", ".join(words.DESIGNS[one] for one in page.designs)
+    note = f"{words.plural(page.labels, 'label')}, {designs}: {target.value}"
     return Section("Against the labels", tuple(blocks), note)
 
 
 def _labelled_rates(page: JurorsPage) -> Section:
     """Return each juror's rates over the labels, each counted once, with Wilson's intervals."""
-    text = "sens: of what should pass, passed; spec: of what should fail, failed; Wilson intervals"
+    text = "sens.: of what should pass, passed; spec.: of what should fail, failed"
     blocks = (
         _rates_table(page, lambda one, name: getattr(one, f"labelled_{name}")),
         Paragraph(text, Tone.MUTED),
@@ -105,7 +102,7 @@ def _labelled_rates(page: JurorsPage) -> Section:
 def _rates_table(
     page: JurorsPage, rate: Callable[[JurorFacts, str], Quoted | Rate], *, designs: bool = False
 ) -> Table:
-    heads = ["juror", "n", "acc", "95%", "sens", "95%", "spec", "95%"]
+    heads = ["juror", "votes", "accuracy", "95%", "sens.", "95%", "spec.", "95%"]
     rows: list[list[Words]] = [
         [
             _name(one),
@@ -115,11 +112,11 @@ def _rates_table(
                 for name in ("accuracy", "sensitivity", "specificity")
                 for cell in _rate(rate(one, name))
             ),
-            *([one.drawn.design.value] if designs else []),
+            *([words.DESIGNS[one.drawn.design]] if designs else []),
         ]
         for one in page.jurors
     ]
-    last = [Column("design", rank=1)] if designs else []
+    last = [Column("labels", rank=1, right=False)] if designs else []
     return table([*heads, *last], rows, "Every juror's rates")
 
 
@@ -135,7 +132,7 @@ def _against_panel(page: JurorsPage) -> list[Section]:
     found = page.contest
     if found.best is None or found.panel is None:
         return []
-    heads = ("juror", "apart", "labels", "less panel", "95%")
+    heads = ("juror", "differs", "labels", "less panel", "95%")
     rows = [[_name(one), *_difference(one.drawn.difference)] for one in page.jurors]
     best = outside(found.best, 60)
     text: tuple[str | Text, ...]
@@ -173,38 +170,29 @@ def _ends(found: Difference) -> str:
 
 
 def _kappas(page: JurorsPage, *, blind: bool = False) -> Section:
-    """Return each juror's errors, kappa, suggested weight and share of right lone dissents."""
-    heads = ("juror", "fp", "fn", "kappa", "weight", "corrected", "lone")
-    weights = [one.weight for one in page.jurors]
-    if blind:
-        kappas = [(None if j.selected else j.labelled_kappa, j.counts.votes) for j in page.jurors]
-        weights, _ = suggested_weights(kappas)
-    rows = [_kappa(one, weight, blind) for one, weight in zip(page.jurors, weights, strict=True)]
-    basis = page.basis
-    text = (
-        f"kappa from {ENOUGH} votes on; weights: kappa clipped at 0, drawn to the mean, sum 1, "
-        f"by {basis.labels} labels; fp, fn: false passes and fails; corrected: its pass rate "
-        "less its own mistakes; lone: dissents that were right, alone or trimmed, and their rate"
-    )
-    blocks = (table(heads, rows, "Kappa and suggested weights"), Paragraph(text, Tone.MUTED))
-    return Section("Kappa and weights", blocks, "suggested, never applied")
-
-
-def _kappa(one: JurorFacts, weight: float | None, blind: bool) -> list[Words]:
-    right = one.counts.lone_right
-    n = one.counts.lone_dissents
-    dissents = f"{right}/{n}" if n else NONE
-    if n and not blind and one.dissent.share is not None and not one.dissent.bounds:
-        dissents += f" {one.dissent.share:.2f}"
-    return [
-        _name(one),
-        str(one.counts.fp),
-        str(one.counts.fn),
-        number(one.labelled_kappa if blind else one.kappa, 2),
-        number(weight, 2),
-        number(None if blind else one.corrected[0], 2),
-        dissents,
+    """Return each juror's errors, its kappa, and its right dissents, alone or trimmed."""
+    heads = ("juror", "false passes", "false fails", "kappa", "lone dissents right")
+    rows: list[list[Words]] = [
+        [
+            _name(one),
+            str(one.counts.fp),
+            str(one.counts.fn),
+            number(one.labelled_kappa if blind else one.kappa, 2),
+            _lone(one, blind=blind),
+        ]
+        for one in page.jurors
     ]
+    text = f"kappa from {ENOUGH} votes on; a lone dissent is alone or trimmed"
+    blocks = (table(heads, rows, "Errors and kappa"), Paragraph(text, Tone.MUTED))
+    return Section("Errors", blocks, "counts of labels")
+
+
+def _lone(one: JurorFacts, *, blind: bool) -> str:
+    n = one.counts.lone_dissents
+    text = f"{one.counts.lone_right} of {n}" if n else NONE
+    if n and not blind and one.dissent.share is not None and not one.dissent.bounds:
+        text += f" ({one.dissent.share:.2f})"
+    return text
 
 
 # Over the whole run, and over runs
@@ -212,16 +200,10 @@ def _kappa(one: JurorFacts, weight: float | None, blind: bool) -> list[Words]:
 
 def _offsets(page: JurorsPage) -> Section:
     """Return each juror's mean score minus that of the others, and whether it drifted."""
-    heads = ("juror", "offset", "n", "change", "against", "q")
-    text = (
-        "offset: positive is lenient; change: later mean less earlier, by Welch's t; q: p adjusted "
-        "over the jurors; runs: all earlier ones of the same jurors, half: the first half of this "
-        "run"
-    )
-    blocks: list[Block] = [
-        table(heads, [_offset(one) for one in page.jurors], "Offsets of scores"),
-        Paragraph(text, Tone.MUTED),
-    ]
+    heads = ("juror", "offset", "scores", "change", "against", "q")
+    text = "offset: positive is lenient; change: later less earlier; q: p adjusted over the jurors"
+    rows = [_offset(one) for one in page.jurors]
+    blocks: list[Block] = [table(heads, rows, "Offsets of scores"), Paragraph(text, Tone.MUTED)]
     drifts = [(one, one.offset.drift) for one in page.jurors if one.offset and one.offset.drift]
     moved = [outside(one.name, 60) for one, drift in drifts if (drift.q or 1.0) <= _DRIFT_RATE]
     limit = f" (q <= {_DRIFT_RATE})"
@@ -231,21 +213,11 @@ def _offsets(page: JurorsPage) -> Section:
         blocks.append(Paragraph(("drifted: ", *joined(moved), limit), Tone.WARN))
     else:
         blocks.append(Paragraph(f"no juror drifted{limit}", Tone.STRONG))
-    alarms = [
-        Paragraph(
-            ("CUSUM alarm: ", outside(one.name, 60), " at ", outside(page.ids.get(key, "?"), 100)),
-            Tone.WARN,
-        )
-        for one, drift in drifts
-        if (key := drift.alarm) is not None
-    ]
-    if alarms:
-        limits = [drift.limit for _, drift in drifts if drift.limit is not None]
-        text = (
-            f"CUSUM k 0.5, h {number(limits[-1], 1)}: in 5% of runs without drift any juror has an "
-            "alarm"
-        )
-        blocks += [*alarms, Paragraph(text, Tone.MUTED)]
+    for one, drift in drifts:
+        if drift.alarm is not None:
+            where = outside(page.ids.get(drift.alarm, "?"), 100)
+            alarm = ("drift alarm (CUSUM): ", outside(one.name, 60), " at ", where)
+            blocks.append(Paragraph(alarm, Tone.WARN))
     return Section("Offset and drift", tuple(blocks), "score less the mean of the other jurors")
 
 

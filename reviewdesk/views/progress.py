@@ -48,12 +48,12 @@ def duration(left: int, pace: Pace | None) -> str:
 
 
 def strata_text(progress: Progress) -> str:
-    """Return how much is done of what is flagged and of the audit, as far as a run has any."""
+    """Return how much is done of what is flagged and of the random check, if a run has any."""
     parts = {
         "flagged": (progress.flagged_done, progress.flagged),
-        "audit": (progress.audit_done, progress.audit),
+        "random check": (progress.audit_done, progress.audit),
     }
-    return ", ".join(f"{name} {done:,} of {all_:,}" for name, (done, all_) in parts.items() if all_)
+    return " · ".join(f"{name} {done:,}/{all_:,}" for name, (done, all_) in parts.items() if all_)
 
 
 def waits(found: Sequence[Blocker]) -> list[tuple[str, str, str]]:
@@ -70,7 +70,7 @@ def _waiting(one: Blocker) -> str:
 def figures_wait(progress: Progress, n: int) -> str:
     """Return how many labels are missing until figures of ``n`` pass and fail labels show."""
     missing = progress.labels_missing(n)
-    have = f"{n} pass or fail" if n else "no pass or fail label yet"
+    have = f"{n} pass or fail" if n else "no pass or fail labels yet"
     more = f" · figures after {plural(missing, 'more label')}"
     return have + (more if missing else "")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reviewdesk.domain.records import Design
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.stats.diagram import BinPosition, band, edges, place
 from reviewdesk.domain.stats.figures import Bin, Fit
@@ -31,10 +32,10 @@ _COLUMNS = (
     Column("95%", rank=1), Column("calibrated", rank=2), Column("the bin lies"),
 )  # fmt: skip
 _LEGEND = (
-    "says: mean confidence; right: how often it was, with Wilson's 95% interval; calibrated: "
-    "where 95 of 100 bins of a calibrated judge would lie, says ± 1.96·√(says·(1 - says)/n), "
-    "with n its effective sample size. A bin below that is overconfident, above it "
-    "underconfident."
+    "n: labels; says: mean confidence; right: how often it was, with Wilson's 95% interval; "
+    "calibrated: where 95 of 100 bins of a calibrated judge would lie, "
+    "says ± 1.96·√(says·(1 - says)/n), with n its effective sample size. "
+    "A bin below that is overconfident, above it underconfident."
 )
 
 
@@ -45,9 +46,10 @@ def reliability(page: CalibrationPage, *, blind: bool = False, as_table: bool = 
     """
     metrics = page.alone.metrics if blind else page.calibration.headline
     fit = page.alone.fit if blind else page.fit
-    basis = f"n {metrics.n}" if blind else f"{page.calibration.design.value}, n {metrics.n}"
+    design = Design.AD_HOC if blind else page.calibration.design
+    basis = words.basis(design, metrics.n)
     if fit is None or not fit.bins:
-        text = "No label makes a row yet: there is nothing to draw."
+        text = "There are no pass or fail labels yet: there is nothing to draw."
         return Document((Section("", (Paragraph(text, Tone.STRONG),)),))
     if as_table:
         return Document((bins(fit, basis),))

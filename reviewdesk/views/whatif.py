@@ -102,7 +102,7 @@ def _rows_of(found: WhatIfTable, group: Group) -> list[Result]:
 
 
 def _standing(found: WhatIfTable) -> Section:
-    basis = "no labels" if found.design is Design.NONE else f"labels: {found.design.value}"
+    basis = "no labels" if found.design is Design.NONE else f"labels: {words.DESIGNS[found.design]}"
     row = _row(found.standing, Group.STANDING.value, Text(""))
     blocks: list[Block] = [_figures("", [row], "The run as it stands")]
     if text := departures(found):

@@ -9,7 +9,7 @@ from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.canonical import number as known_number
 from reviewdesk.domain.gates.limits import Op
 from reviewdesk.domain.panel import samples
-from reviewdesk.domain.records import Metrics, Run
+from reviewdesk.domain.records import Design, Run
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views.document import Text, Tone, outside
 
@@ -19,6 +19,28 @@ OF_ARCHIVE = (
     "This run is an archive. Its jurors are not compared, as the desk holds the ballots of its "
     "flagged and audited verdicts alone; archive --json sums up all of them."
 )
+DESIGNS = {
+    Design.NONE: "no pass or fail labels yet",
+    Design.AD_HOC: "out of order",
+    Design.ESCALATED_ONLY: "only escalated verdicts are labelled",
+    Design.PARTIAL: "one group is not labelled",
+    Design.WEIGHTED: "weighted by group",
+    Design.CENSUS: "every verdict is labelled",
+    Design.FILE: "rows of a file",
+    Design.SELECTED: "not always asked",
+}
+"""What labels are, in a few words."""
+MEANS = {
+    Design.NONE: "they describe nothing yet",
+    Design.AD_HOC: "they describe themselves only",
+    Design.ESCALATED_ONLY: "they describe the escalated verdicts only",
+    Design.PARTIAL: "they do not describe the run",
+    Design.WEIGHTED: "they describe the run",
+    Design.CENSUS: "they are the run's figures, not an estimate",
+    Design.FILE: "they describe the file",
+    Design.SELECTED: "its figures are of the verdicts that needed this juror",
+}
+"""What labels describe."""
 SIDES = {Op.AT_MOST: "at most", Op.AT_LEAST: "at least"}
 VOTES = {True: "pass", False: "fail", None: "no vote"}
 _TONES = {Decision.PASS: Tone.PASS, Decision.FAIL: Tone.FAIL}
@@ -51,6 +73,11 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
         if len(set(short)) == len(every) and all(short):
             return dict(zip(every, short, strict=True))
     return {name: "/".join(one) for name, one in zip(every, parts, strict=True)}
+
+
+def basis(design: Design, n: int) -> str:
+    """Return how many labels figures rest on, and what these labels are."""
+    return f"{plural(n, 'label')}, {DESIGNS[design]}"
 
 
 def labels(value: float) -> str:
@@ -99,21 +126,6 @@ def decision(value: Decision | None, none: str = NONE) -> Text:
     if value is None:
         return Text(none, Tone.MUTED)
     return Text(value.value, _TONES.get(value, Tone.WARN))
-
-
-def metrics(found: Metrics) -> dict[str, str]:
-    """Return a line of the strip as texts by name; ``interval`` is that of ``corrected``."""
-    return {
-        "n": str(found.n),
-        "ESS": number(found.ess, 1),
-        "ECE": number(found.ece),
-        "Brier": number(found.brier),
-        "gap": number(found.gap, sign="+"),
-        "accuracy": number(found.accuracy),
-        "observed": number(found.observed_positive_rate),
-        "corrected": number(found.corrected_rate),
-        "interval": interval(found.corrected_rate_low, found.corrected_rate_high),
-    }
 
 
 def answer(one: Mapping[str, Any], threshold: float | None) -> str:

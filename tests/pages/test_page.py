@@ -156,7 +156,7 @@ def test_the_figures_are_those_of_the_calibration(desk: Desk) -> None:
         assert value is not None
         assert f"{value:.3f}" in page.text
     assert f"[{line.corrected_rate_low:.3f}, {line.corrected_rate_high:.3f}]" in page.text
-    assert found.calibration.design.value in page.texts
+    assert "every verdict is labelled" in page.text
     assert found.fit is not None
     places = {"inside", "below", "above"}
     marks = [tag for tag, attrs in page.elements if attrs.get("class") in places]
@@ -168,7 +168,7 @@ def test_the_figures_are_those_of_the_calibration(desk: Desk) -> None:
 
 def test_without_labels_nothing_is_said_of_the_judge(desk: Desk) -> None:
     page = drawn(desk, load(desk, numbered(8)))
-    assert any("May this judge gate? Not yet: no label" in text for text in page.texts)
+    assert any("May this judge gate? Not yet: there are no" in text for text in page.texts)
     assert "figure" not in {tag for tag, _ in page.elements}
 
 

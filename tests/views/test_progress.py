@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.cli.plain import document_text
 from reviewdesk.domain.records import Pace, Progress
-from reviewdesk.views.document import Document
-from reviewdesk.views.labels import pace
 from reviewdesk.views.progress import done_texts, figures_wait, strata_text, time_texts
 
 PROGRESS = Progress(
@@ -32,9 +29,6 @@ def test_the_time_left_is_the_rest_at_the_mean_dwell(dwell: float, words: str) -
     assert time_texts(PROGRESS, found) == (
         f"about {words} for the 24 left", f"{words} left", words
     )  # fmt: skip
-    # The same figure stands on the page of calibration, in the console and in the shell.
-    text = document_text(Document((), tuple(pace(found, PROGRESS.left))))
-    assert f"{dwell:.0f} s each on average; the 24 left take about {words}" in text
 
 
 def test_no_time_is_told_before_the_pace_is_steady_or_when_nothing_is_left() -> None:
@@ -46,8 +40,8 @@ def test_no_time_is_told_before_the_pace_is_steady_or_when_nothing_is_left() -> 
 
 def test_progress_is_told_in_words_and_in_short() -> None:
     assert done_texts(PROGRESS) == ("6 of 30 done", "6/30")
-    assert strata_text(PROGRESS) == "flagged 3 of 15, audit 1 of 15"
-    assert strata_text(replace(PROGRESS, flagged=0, flagged_done=0)) == "audit 1 of 15"
+    assert strata_text(PROGRESS) == "flagged 3/15 · random check 1/15"
+    assert strata_text(replace(PROGRESS, flagged=0, flagged_done=0)) == "random check 1/15"
 
 
 def test_figures_wait_for_twenty_labels_or_for_all_that_a_small_run_can_give() -> None:
@@ -56,9 +50,9 @@ def test_figures_wait_for_twenty_labels_or_for_all_that_a_small_run_can_give() -
     assert small.labels_missing(2) == 10
     assert Progress(12, 12, 0, 0, 12, 12, 0, 3, 0).labels_missing(9) == 0
     assert PROGRESS.labels_missing(20) == 0
-    assert figures_wait(small, 0) == ("no pass or fail label yet · figures after 10 more labels")
+    assert figures_wait(small, 0) == ("no pass or fail labels yet · figures after 10 more labels")
     over = Progress(12, 12, 0, 0, 12, 12, 0, 12, 0)
-    assert figures_wait(over, 0) == "no pass or fail label yet"
+    assert figures_wait(over, 0) == "no pass or fail labels yet"
 
 
 @pytest.mark.parametrize(

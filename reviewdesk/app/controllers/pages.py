@@ -45,7 +45,7 @@ class CalibrationPageKind(Struct, frozen=True):
 
     ``drills`` finds the groups of verdicts behind its figures; ``table`` says that it can be drawn
     as a table; ``source`` names the page whose data it shares; ``targets`` that its intervals can
-    also be those of such items.
+    also be those of new items; ``layers`` that it has a second layer.
     """
 
     name: str
@@ -57,6 +57,7 @@ class CalibrationPageKind(Struct, frozen=True):
     table: bool = False
     source: str = ""
     targets: bool = False
+    layers: bool = False
 
     @property
     def read_as(self) -> str:
@@ -75,7 +76,12 @@ def _page(desk: Desk, run: Run) -> CalibrationPage:
 
 PAGES = (
     CalibrationPageKind(
-        "figures", _page, "reading the labels …", drills=_figure_drills, targets=True
+        "figures",
+        _page,
+        "reading the labels …",
+        drills=_figure_drills,
+        targets=True,
+        layers=True,
     ),
     CalibrationPageKind(
         "reliability",
@@ -109,6 +115,7 @@ class CalibrationController:
         self._use_filter = use_filter
         self._at = 0
         self._tables = False
+        self._full = False
         self._target = Target.RUN
         self._found: dict[str, object] = {}
         self._asked: set[str] = set()
@@ -130,7 +137,7 @@ class CalibrationController:
 
     @property
     def state(self) -> CalibrationState:
-        return CalibrationState(self._at, self._tables, self._target, dict(self._found))
+        return CalibrationState(self._at, self._tables, self._target, dict(self._found), self._full)
 
     def hints(self) -> Mapping[str, object]:
         """Return the footer's actions: turn the page, drill down, change the view, go back."""
@@ -140,7 +147,8 @@ class CalibrationController:
         blind = self._core.session.view.blind
         table = self.page.table and ("as a diagram" if self._tables else "as a table")
         other = Target.RUN if self._target is Target.ITEMS else Target.ITEMS
-        own = {"section.next": following.name, "drill": drills, "diagram.table": table}
+        drill = "all figures" if self._folded else drills
+        own = {"section.next": following.name, "drill": drill, "diagram.table": table}
         own |= {"target.switch": self.page.targets and not blind and other.value}
         return own | dict.fromkeys(wanted, True)
 
@@ -193,8 +201,19 @@ class CalibrationController:
             return ()
         return self.page.drills(found, blind=session.view.blind)
 
+    @property
+    def _folded(self) -> bool:
+        """Whether the page in view shows its first layer alone."""
+        found = self._found.get(self.page.read_as)
+        layered = self.page.layers and not self._full and isinstance(found, CalibrationPage)
+        return layered and not self._core.session.withheld
+
     def _drill(self) -> None:
+        """Show the second layer of the figures; there, the verdicts behind a figure."""
         core = self._core
+        if self._folded:
+            self._full = True
+            return
         if not self.page.drills:
             return
         if self.page.read_as not in self._found or core.session.withheld:
@@ -203,7 +222,7 @@ class CalibrationController:
         drills = self._drills()
         if not drills:
             kept = "blind: which verdicts these are would tell of the panel"
-            none = "no label makes a row yet: no verdict is behind it"
+            none = "no pass or fail labels yet: no verdict is behind it"
             core.say_here(kept if core.session.view.blind else none, Tone.TEXT)
             return
 

@@ -257,6 +257,8 @@ class CalibrationState(Struct, frozen=True, eq=False):
     tables: bool
     target: Target
     found: Mapping[str, object]
+    full: bool = False
+    """Whether the figures show their second layer."""
 
 
 class RunsState(Struct, frozen=True, eq=False):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
@@ -28,7 +27,6 @@ from reviewdesk.app.paint.styled import (
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.panel.rerun_result import OpenRerun
 from reviewdesk.domain.records import Blocker, Calibration, Design, Metrics, Pace
-from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
 from reviewdesk.views.progress import (
@@ -39,9 +37,8 @@ from reviewdesk.views.progress import (
     time_texts,
     waits,
 )
-from reviewdesk.views.words import plural
+from reviewdesk.views.words import number, plural
 
-_NO_POPULATION = "until each stratum has a label"
 _SAVED = "saved ✓"
 _MARK = len(_SAVED) + 3
 _NAME = 10
@@ -138,11 +135,11 @@ def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int
 
 
 def strip_lines(session: Session, found: Figures, key: str, width: int) -> Lines:
-    """Return the strip: the lines of figures and, if labels wait, what to decide and its ``key``.
+    """Return the strip: a line of figures and, if labels wait, what to decide and its ``key``.
 
     A blind session uses ``alone``, as nothing there may depend on panels of unlabelled items.
     """
-    lines = _figures_lines(session, found.calibration, found.alone, width)
+    lines = [_figures_line(session, found.calibration, found.alone, width)]
     return [*lines, _waits_line(found.blockers, key, width)] if found.blockers else lines
 
 
@@ -154,102 +151,38 @@ def _waits_line(found: Sequence[Blocker], key: str, width: int) -> Content:
     return clickable(cut(line(*pieces, (more, Ink.MUTED)), width), "blocker")
 
 
-def _figures_lines(
+def _figures_line(
     session: Session, figures: Calibration | None, alone: Metrics | None, width: int
-) -> Lines:
-    """Return two lines of figures, each with its design, or one line of words.
+) -> Content:
+    """Return how many labels there are, with accuracy and false passes once these are telling.
 
-    Until there are labels enough for figures to mean something, it says how many are missing.
+    A blind session uses ``alone``, and may be told to keep its figures back.
     """
-    if session.view.blind:
-        return [_blind_strip(session, alone, width)]
-    if figures is None:
-        return [_words_line("…", width)]
-    if not figures.labelled.n or session.progress.labels_missing(figures.labelled.n):
-        return [_words_line(figures_wait(session.progress, figures.labelled.n), width)]
-    design = figures.design.value
-    # Under a weighted design the upper line is still every label at weight 1.
-    plain = "unweighted" if figures.design is Design.WEIGHTED else design
-    first = _figures_line(
-        "labelled", figures.labelled, plain, width, _count_note(figures.rowless, "without a row")
-    )
-    if figures.population is None:
-        text = f"-  {_NO_POPULATION}"
-        tail = next(
-            (f" · {warning}" for warning in figures.warnings if warning.startswith("describes")), ""
-        )
-        if width > len(text) + len(tail) + 14:
-            text += tail
-        return [first, _words_line(text, width, "population")]
-    more = _count_note(figures.waiting, "wait for the draw")
-    return [first, _figures_line("population", figures.population, design, width, more)]
-
-
-def _count_note(count: int, why: str) -> str:
-    return f" (+{count} {why})" if count else ""
-
-
-def _blind_strip(session: Session, alone: Metrics | None, width: int) -> Content:
-    """Return the strip of a blind session: labelled items only, as all else reveals the answers."""
-    if session.withheld:
+    blind = session.view.blind
+    if blind and session.withheld:
         when = "when the queue is done" if session.feedback is Feedback.END else "are kept back"
-        return _words_line(f"{session.progress.labelled} · the figures {when}", width)
-    if alone is None:
+        return _words_line(f"{session.progress.labelled} labels · the figures {when}", width)
+    found = given = alone
+    if not blind:
+        found, given = (figures.headline, figures.labelled) if figures else (None, None)
+    if found is None or given is None:
         return _words_line("…", width)
-    if not alone.n or session.progress.labels_missing(alone.n):
-        return _words_line(figures_wait(session.progress, alone.n), width)
-    known = replace(alone, corrected_rate=None, corrected_status=None)
-    return _figures_line("labelled", known, "labelled items only", width)
+    design = Design.AD_HOC if blind or figures is None else figures.design
+    missing = design is not Design.CENSUS and session.progress.labels_missing(given.n)
+    if not given.n or missing:
+        return _words_line(figures_wait(session.progress, given.n), width)
+    facts = [("accuracy", found.accuracy)]
+    if found.specificity is not None and (found.tn or found.fp):
+        facts.append(("false passes", 1 - found.specificity))
+    pieces: list[Piece] = [(f" {plural(found.n, 'label')}", Ink.HEAD)]
+    for name, value in facts:
+        pieces += [(f" · {name} ", Ink.MUTED), (number(value), Ink.TEXT)]
+    whole = line(*pieces, (f" · {words.DESIGNS[design]}", Ink.NOTE))
+    return whole if whole.cell_length <= width else cut(line(*pieces), width)
 
 
-def _words_line(text: str, width: int, name: str = "labelled") -> Content:
-    return cut(line((f" {name:<11} ", Ink.HEAD), (text, Ink.MUTED)), width)
-
-
-_PLAIN = (
-    (("n", "ECE", "Brier", "gap", "accuracy"), False, "  "),
-    (("n", "ECE", "Brier", "gap", "accuracy"), False, " "),
-    (("n", "ECE", "Brier"), False, " "),
-    (("n", "ECE"), False, " "),
-    (("n",), False, " "),
-)
-_VARIANTS = (
-    (("n", "ECE", "Brier", "gap", "accuracy", "corrected"), True, "  "),
-    (("n", "ECE", "Brier", "gap", "accuracy", "corrected"), True, " "),
-    (("n", "ECE", "Brier", "accuracy", "corrected"), True, " "),
-    (("n", "ECE", "Brier", "accuracy", "corrected"), False, " "),
-    (("n", "ECE", "Brier", "corrected"), False, " "),
-    (("n", "ECE", "Brier"), False, " "),
-    (("n", "ECE"), False, " "),
-    (("n",), False, " "),
-)
-"""Figures of the line, and whether the interval is shown. The first variant that fits is used."""
-
-_CAUTIONS = {
-    CorrectionStatus.WEAK_JUDGE.value: " weak judge",
-    CorrectionStatus.SKIPPED_NO_SIGNAL.value: " no signal",
-}
-
-
-def _figures_line(name: str, found: Metrics, design: str, width: int, more: str = "") -> Content:
-    """Return as many figures as fit, the most important first, and always the design."""
-    caution = _CAUTIONS.get(found.corrected_status or "", "")
-    facts = words.metrics(found)
-    interval = "" if facts["interval"] == words.NONE else f" {facts['interval']}"
-    drawn = Content("")
-    for names, with_interval, space in _PLAIN if found.corrected_rate is None else _VARIANTS:
-        pieces: list[Piece | str] = [(f" {name:<11}", Ink.HEAD)]
-        for fact in names:
-            short = "acc" if fact == "accuracy" else fact
-            pieces += [(f"{space}{short} ", Ink.MUTED), (facts[fact], Ink.TEXT)]
-            if fact == "n" and more and with_interval:
-                pieces.append((more, Ink.MUTED))
-        if "corrected" in names:
-            pieces += [(interval if with_interval else "", Ink.MUTED), (caution, Ink.WARN)]
-        drawn = line(*pieces, (f"{space}· {design}", Ink.NOTE))
-        if drawn.cell_length <= width:
-            return drawn
-    return cut(drawn, width)
+def _words_line(text: str, width: int) -> Content:
+    return cut(line((f" {text}", Ink.MUTED)), width)
 
 
 def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) -> Content:

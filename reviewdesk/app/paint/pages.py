@@ -10,9 +10,9 @@ from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.styled import Lines, flow, heading, inline, line, paragraph
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.records import Blocker, Calibration, Metrics, Pace, Progress
+from reviewdesk.domain.records import Blocker, Calibration, Design, Metrics, Pace, Progress
 from reviewdesk.views.progress import figures_wait, pace_text, waits
-from reviewdesk.views.words import number
+from reviewdesk.views.words import basis, number
 
 EXPORT = "reviewdesk labels export"
 
@@ -48,7 +48,7 @@ def _done(session: Session, pace: Pace | None) -> list[tuple[str, str]]:
     if not session.view.blind:
         facts += [
             ("flagged", f"{progress.flagged_done} of {progress.flagged}"),
-            ("audit", f"{progress.audit_done} of {progress.audit}"),
+            ("random check", f"{progress.audit_done} of {progress.audit}"),
         ]
     facts += [
         ("deferred", str(progress.deferred)),
@@ -96,20 +96,18 @@ def _figures(figures: Calibration | Metrics, progress: Progress, width: int) -> 
     if isinstance(figures, Calibration):
         found = figures.headline
         warnings = figures.warnings
-        which = "population" if found is figures.population else "labelled"
-        design = figures.design.value
+        design = figures.design
     else:
         found = figures
         warnings = ()
-        which = "labelled"
-        design = "blind"
+        design = Design.AD_HOC
     labels = figures.labelled.n if isinstance(figures, Calibration) else figures.n
     lines = [Content(""), heading("THE NUMBERS SAY", width)]
     if not labels or progress.labels_missing(labels):
         return lines + paragraph(figures_wait(progress, labels), width, Ink.MUTED)
     values = [("accuracy", found.accuracy), ("ECE", found.ece), ("Brier", found.brier)]
     facts = [(name, number(value)) for name, value in values]
-    lines += _facts([*facts, ("design", f"{design} ({which}, n {found.n})")], width)
+    lines += _facts([*facts, ("labels", basis(design, found.n))], width)
     for warning in warnings:
         lines += paragraph(inline(warning, 2000), width, Ink.WARN)
     return lines

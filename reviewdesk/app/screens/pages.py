@@ -83,7 +83,7 @@ def _facts(page: CalibrationPageKind, state: ViewState) -> tuple[object, tuple[o
     session = state.session
     if not isinstance(shown, CalibrationState):
         return None, ()
-    how = shown.tables and page.table, page.targets and shown.target
+    how = shown.tables and page.table, page.targets and shown.target, page.layers and shown.full
     return shown.found.get(page.read_as), (*how, session.view.blind, session.withheld)
 
 
@@ -103,6 +103,8 @@ def page_lines(page: CalibrationPageKind, state: ViewState, width: int) -> Lines
     view = _VIEWS["table" if page.table and shown.tables else page.name]
     if page.targets:
         view = partial(view, target=shown.target)
+    if page.layers:
+        view = partial(view, full=shown.full)
     return document_lines(view(shown.found[page.read_as], blind=session.view.blind), width)
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from reviewdesk.desk.review.filters import tag_counts
-from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.team.second_opinions import told_marks, withheld
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.gates.limits import default_checks
@@ -159,7 +158,6 @@ def calibration_page(
         given = figures.blind_by_item(desk.conn)
         counted = juror_counts(desk, run) if jurors else None
         tags = tuple(tag_counts(desk, run))
-        speed = PaceReader().pace(desk, run)
         sums = (
             figures.confidence_sums(
                 desk.conn,
@@ -190,9 +188,7 @@ def calibration_page(
         bins=summary.bin_counts(made),
         jurors=counted,
         tags=tags,
-        pace=speed,
         blockers=blockers(desk, run, found.gaps),
-        undone=run.contents - sum(one.labelled for one in reached),
     )
     return _with_fit(page, made, sums) if FitScope.HEADLINE in fits else page
 

@@ -32,6 +32,7 @@ from reviewdesk.domain.stats.correction import Corrected, CorrectionStatus
 from reviewdesk.domain.stats.figures import Fit, Ranged, Target
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import ReviewDeskError, SuiteError
+from reviewdesk.views.words import DESIGNS
 
 if TYPE_CHECKING:
     from reviewdesk.desk.gates.jury_entry import OpenDesk
@@ -341,7 +342,7 @@ def _doubts(
         if one.expected.target in RANGED and one.status is GateStatus.PASS and one.reaches_past
     ]
     return (
-        *(() if found.representative else (found.calibration.design.value,)),
+        *(() if found.representative else (DESIGNS[found.calibration.design],)),
         *(found.joined.doubts if found.joined else ()),
         *(() if found.independent else (INDEPENDENCE,)),
         *((OTHER_SET,) if other else ()),
@@ -350,7 +351,7 @@ def _doubts(
 
 
 def _notes(found: _Labels, honest: Ranged, *, other: bool) -> tuple[str, ...]:
-    design = () if found.calibration.design is Design.FILE else (found.calibration.design.value,)
+    design = () if found.calibration.design is Design.FILE else (DESIGNS[found.calibration.design],)
     rate: tuple[str, ...] = ()
     if found.decided and honest.value is not None:
         by = "lang-reiczigel" if other or found.own is None else "stratified"

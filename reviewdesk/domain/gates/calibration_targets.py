@@ -147,7 +147,7 @@ class CalibrationReadings:
         silent = self._rate.status is CorrectionStatus.SKIPPED_NO_SIGNAL
         note = {
             CorrectionStatus.SKIPPED_NO_SIGNAL: "the judge carries no signal",
-            CorrectionStatus.WEAK_JUDGE: "a weak judge",
+            CorrectionStatus.WEAK_JUDGE: "too close to guessing to correct",
             CorrectionStatus.OK: "",
         }[self._rate.status]
         skip = note if silent and self._by_default else ""

@@ -101,7 +101,7 @@ def more_for(target: str, found: Sequence[Part], op: Op, limit: float | None) ->
         )
     estimate = drawn_rate(found).estimate
     if estimate is None:
-        return LabelsNeeded(target, op, limit, None, "a stratum has no label to take a rate from")
+        return LabelsNeeded(target, op, limit, None, "a group has no label to take a rate from")
     labels = more_audits(found, limit, "<=" if op is Op.AT_MOST else ">=")
     reason = None if labels is not None else "the estimate itself is beyond the limit"
     return LabelsNeeded(target, op, limit, labels, reason)

@@ -92,7 +92,8 @@ def warnings_of(
     found += left_out_warnings(left_out) + one_class_warnings(line)
     if line.n and line.corrected_status == CorrectionStatus.WEAK_JUDGE:
         # Rounded, because sums in another order differ in their last bits.
-        found.append(f"weak judge: Youden's J is {round(line.youden_j or 0.0, 9):.2f}")
+        youden = round(line.youden_j or 0.0, 9)
+        found.append(f"too close to guessing to correct: Youden's J is {youden:.2f}")
     if line.n and line.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
         found.append("the judge carries no signal: the observed rate is left as it is")
     return tuple(found)
@@ -111,9 +112,9 @@ def one_class_warnings(line: Metrics) -> list[str]:
         return []
     found = []
     if not (line.tp + (line.fn or 0)):
-        found.append("no positive-truth labels: sensitivity is 0 by convention")
+        found.append("no label says pass: sensitivity is 0 by convention")
     if not ((line.tn or 0) + (line.fp or 0)):
-        found.append("no negative-truth labels: specificity is 0 by convention")
+        found.append("no label says fail: specificity is 0 by convention")
     return found
 
 
@@ -124,7 +125,7 @@ def coverage_text(empty: Sequence[int], figures: RunFigures) -> str:
     if set(rest) <= set(empty) and not set(flagged) <= set(empty):
         return ESCALATED_ONLY
     names = ", ".join(STRATA[h] for h in empty)
-    return f"describes the labelled strata only, none yet in {names}"
+    return f"describes the labelled groups only, none yet in {names}"
 
 
 Column = npt.NDArray[Any]

@@ -294,7 +294,7 @@ class Stratum(Struct, frozen=True):
             return ""
         if self.prefix == self.size:
             return f"{self.name} is labelled to its end, none pass or fail: it has no weight"
-        return f"{self.name} has no pass or fail label in its prefix: 1 more to the next figures"
+        return f"{self.name} has no pass or fail label in order: 1 more to the next figures"
 
 
 class AuditSample(Struct, frozen=True):

@@ -10,7 +10,15 @@ from reviewdesk.domain.gates.limits import LimitCheck
 from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
-from reviewdesk.domain.records import Blocker, Calibration, Metrics, Pace, TagCount, Truth
+from reviewdesk.domain.records import (
+    Blocker,
+    Calibration,
+    Design,
+    Metrics,
+    TagCount,
+    Truth,
+    labels_missing,
+)
 from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, PanelIntervals, Target
 from reviewdesk.domain.verdict import Decision
 
@@ -55,7 +63,6 @@ class TruthCounts(Struct, frozen=True):
     undecided: int = 0
 
 
-_NO_PACE = Pace(per_hour=None, counted=0)
 _NOTHING = RunRate(RateMethod.NONE, None, None, None)
 
 
@@ -65,7 +72,7 @@ class CalibrationPage(Struct, frozen=True):
     ``jurors`` and ``fit`` are ``None`` if not requested; ``fit`` describes the headline's rows.
     ``honest`` is the pass rate of the whole run and ``accuracy`` the judge's accuracy, both
     estimated by the strata of the draw; ``more`` is how many labels would settle each gate.
-    ``tags`` counts the items with each tag, and ``pace`` is the current reviewer's.
+    ``tags`` counts the items with each tag.
     """
 
     calibration: Calibration
@@ -87,13 +94,10 @@ class CalibrationPage(Struct, frozen=True):
     """The unweighted number of labelled verdicts in each bin of confidence."""
     jurors: tuple[JurorCounts, ...] | None = None
     tags: tuple[TagCount, ...] = ()
-    pace: Pace = _NO_PACE
     blockers: tuple[Blocker, ...] = ()
     """What labels wait behind, by the draw."""
     skipped: tuple[Blocker, ...] = ()
     """What a blind session tells in its place, if it was asked for."""
-    undone: int = 0
-    """The number of contents without a label, as progress counts them."""
 
     def ends(self, figure: str, target: Target = Target.RUN) -> Interval | Estimate | None:
         """Return the interval of one headline figure, or ``None`` if there is none.
@@ -105,6 +109,16 @@ class CalibrationPage(Struct, frozen=True):
             found: Interval | Estimate | None = getattr(drawn, figure)
             return found
         return getattr(self.fit, figure, None)
+
+    def telling(self, *, blind: bool = False) -> bool:
+        """Return whether labels are enough for figures to mean something, or no more can follow.
+
+        That all decided verdicts have a label tells a blind session of the panel.
+        """
+        n = self.calibration.labelled.n
+        left = self.counts.verdicts - self.counts.labelled
+        census = self.calibration.design is Design.CENSUS and not blind
+        return n > 0 and (census or not labels_missing(n, left))
 
     @property
     def missing(self) -> tuple[str, ...]:

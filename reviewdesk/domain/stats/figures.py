@@ -147,7 +147,7 @@ class Target(StrEnum):
     """What an interval is about: the verdicts of the run, or the process that produced them."""
 
     RUN = "this run"
-    ITEMS = "such items"
+    ITEMS = "new items"
 
 
 class Estimate(Struct, frozen=True):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.stats.clusters import Clusters
 
 PartInterval: TypeAlias = Callable[[Part, float], tuple[float, float]]
-UNLABELLED = "a stratum has no label: the bounds hold whatever its verdicts deserve"
+UNLABELLED = "a group has no label: the bounds hold whatever its verdicts deserve"
 
 
 def stratified_rate(

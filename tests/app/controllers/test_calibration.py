@@ -53,11 +53,14 @@ def test_the_pages_turn_both_ways_and_around_and_each_is_read_once(tmp_path: Pat
         assert reads(review) == ["page figures", "page jurors", "page what-if"]
 
 
-def test_figures_are_told_with_their_design(tmp_path: Path) -> None:
+def test_enter_shows_all_figures(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
         # All six pass by the panel with mean 0.667; two of four labels say so.
         review.press("label.pass", "label.fail", "label.pass", "label.fail", "screen.calibration")
-        for words in ("METRICS", "CONFUSION", "GATES", "DESIGN", "JURORS", "0.500", "FAIL  ece"):
+        assert text(review).endswith("Figures show after 2 more labels.")
+        assert review.hint("drill") == "all figures"
+        review.press("drill")
+        for words in ("HOW RIGHT?", "WHICH ITEMS?", "WHICH GATES?", "0.500", "FAIL  ece"):
             assert words in text(review)
 
 
@@ -95,14 +98,13 @@ def test_an_error_of_a_page_is_one_line_that_goes_as_the_page_is_turned(tmp_path
 def test_a_confusion_cell_leads_to_its_verdicts(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
         review.press("label.pass", "label.fail", "label.fail", "screen.calibration")
-        assert review.hint("drill") is True
-        review.press("drill")
+        review.press("drill", "drill")
         place = next(i for i, o in enumerate(options(review)) if "wrong:pass" in o)
         review.answer(place)
         assert review.state.where == "review"
         assert review.session.view.filter == "wrong:pass"
         assert len(review.session.keys) == 2
-        review.press("screen.calibration", "drill")
+        review.press("screen.calibration", "drill", "drill")
         review.answer(None)
         assert review.state.where == "calibration"
 
@@ -128,7 +130,7 @@ def test_a_bin_leads_to_its_verdicts(tmp_path: Path) -> None:
 def test_only_the_figures_lead_to_verdicts(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
         review.press("screen.calibration", "section.next", "drill")
-        assert review.notice == "no label makes a row yet: no verdict is behind it"
+        assert review.notice == "no pass or fail labels yet: no verdict is behind it"
         review.press("leave", "label.pass", "screen.calibration", "section.next", "section.next")
         assert review.hint("drill") is False
         review.press("drill")

@@ -335,7 +335,6 @@ def test_each_label_moves_the_figures_that_are_kept(tmp_path: Path, blind: bool)
             assert figures.calibration is not None
             page = calibration_page(review.desk, review.run, jurors=False)
             same(figures.calibration, page.calibration)
-            assert figures.pace == page.pace
             if blind:
                 close(figures.alone, page.alone.metrics)
             else:

@@ -35,7 +35,7 @@ def text(header: Header, width: int) -> str:
 def test_the_header_speaks_in_words(session: Session) -> None:
     wide = text(Header(session, SAVED, pace=PACE), 160)
     start = " support-bot · open · 6 of 30 done · about 20 min for the 24 left · "
-    assert wide.startswith(f"{start}flagged 3 of 15, audit 1 of 15 ")
+    assert wide.startswith(f"{start}flagged 3/15 · random check 1/15 ")
     assert wide.endswith(f" {SAVED} ")
     # A filter and an order stand there only if they are not the usual ones.
     assert "filter" not in wide

@@ -172,11 +172,13 @@ def test_no_line_is_too_wide() -> None:
 
 def test_the_page_names_its_design(tmp_path: Path) -> None:
     found = census(tmp_path)
-    assert "by how sure it is, census, n 4" in cells(page_lines(found, 78, blind=False))[0]
-    assert "BINS  census, n 4" in cells(page_lines(found, 78, blind=False, as_table=True))[0]
+    assert "by how sure it is, 4 labels, every" in cells(page_lines(found, 78, blind=False))[0]
+    assert (
+        "BINS  4 labels, every verdict is labelled"
+        in cells(page_lines(found, 78, blind=False, as_table=True))[0]
+    )
     blind = "\n".join(cells(page_lines(found, 158, blind=True)))
-    assert "n 4" in blind
-    assert "census" not in blind
+    assert "4 labels, out of order" in blind
 
 
 @pytest.mark.parametrize("width", [78, 158])

@@ -80,7 +80,7 @@ def test_calibrate_gives_gates_and_draw(labelled: Cli) -> None:
 def test_calibrate_tells_the_tags(labelled: Cli) -> None:
     labelled("label", "agreed", "pass", "--tag", "tone")
     assert labelled("calibrate", "--json").json["tags"] == [{"tag": "tone", "count": 1}]
-    assert "tone 1" in labelled("calibrate").out
+    assert "tone 1" in labelled("calibrate", "--full").out
 
 
 def test_calibrate_jurors(labelled: Cli) -> None:
@@ -122,21 +122,23 @@ def test_without_a_label_of_the_rest_a_juror_has_bounds(loaded: Cli) -> None:
 
 
 def test_calibrate_in_plain_words(labelled: Cli) -> None:
-    lines = [" ".join(row.split()) for row in labelled("calibrate", "--jurors").out.splitlines()]
+    lines = [
+        " ".join(row.split())
+        for row in labelled("calibrate", "--full", "--jurors").out.splitlines()
+    ]
     # j2 has the lowest score of agreed and of split; the mean decides, so nobody is trimmed.
     # Confidences .867 and .8 share a bin, .633 has its own: 2 * .6333 * .3667 = .4644, and of none,
     # one or both right .0267 * 1.6667 + .28 * .6667 + .6933 * .3333 = .4622; their sum over 3.
     for text in (
-        "GATES defaults, census, n 3",
         "PASS corrected_rate 0.333 <= 0.667 margin +0.333",
         # One of the three deserves a pass and two were judged rightly; nothing is left to guess.
-        "by strata 0.333 [0.333, 0.333] 95% should pass, of this run",
-        "accuracy 0.667 0.667 [0.667, 0.667]",
+        "should pass 0.333 exact by the labels",
+        "accuracy 0.667 exact decides as the label says",
         "pass_rate <= 0.667 is settled",
         "rest/fail 1 1 1 1 0 1.00 1/1",
-        "audit: 2 of 2 done, the panel wrong on 0 of the 2 that count",
+        "random check: 2 of 2 done, the panel wrong on 0 of the 2 that count",
         # Two votes, both right; no vote on failed, and one dissent, which was right.
-        "j2 2 1 0 1 0 1 0 1 1",
+        "j2 2 2 0 0 1 0 1 1",
         # j2 has four seats, failed on failed and on none, and passed one of the two others.
         "j2 4 50.0% 2 0 0.00 0.00-0.49",
         # Offsets -.1 and -.65, so the change from the first to the second is -.55.
@@ -150,8 +152,8 @@ def test_calibrate_in_plain_words(labelled: Cli) -> None:
 
 def test_what_is_missing_is_said(loaded: Cli) -> None:
     loaded("label", "split", "fail")
-    text = "rest/fail has no pass or fail label in its prefix: 1 more to the next figures"
-    assert text in loaded("calibrate").out
+    text = "rest/fail has no pass or fail label in order: 1 more to the next figures"
+    assert text in loaded("calibrate", "--full").out
     assert text in loaded("calibrate", "--json").json["missing"]
 
 

@@ -83,7 +83,7 @@ def test_a_judge_without_a_signal() -> None:
     assert default.read(CalibrationTarget.CORRECTED).skip == "the judge carries no signal"
     # sensitivity 0.7, specificity 0.7: J = 0.4.
     weak = judge(rows_of(*DOCUMENT), Reliability(70, 30, 70, 30))
-    assert weak.read(CalibrationTarget.CORRECTED).note == "a weak judge"
+    assert weak.read(CalibrationTarget.CORRECTED).note == "too close to guessing to correct"
 
 
 def test_ranking_and_chance() -> None:

@@ -334,7 +334,7 @@ def test_a_verdict_that_lost_its_decision_completes_its_prefix_as_non_response()
 
 def test_what_is_missing_is_said() -> None:
     assert one(REST_FAIL, 8, None, "fail").missing == (
-        "rest/fail has no pass or fail label in its prefix: 1 more to the next figures"
+        "rest/fail has no pass or fail label in order: 1 more to the next figures"
     )
     assert "1 more" in one(REST_FAIL, 8, "unsure").missing
     assert "1 more" in one(REST_FAIL, 8).missing

@@ -178,7 +178,7 @@ def test_a_census_reads_the_same_on_both_lines() -> None:
             [_labelled(PASS, "pass")],
             {FLAGGED_PASS: 3, REST_PASS: 8},
             Design.PARTIAL,
-            "no negative-truth labels",
+            "no label says fail",
         ),
     ],
 )
@@ -197,13 +197,15 @@ def _warned(*labels: LabelledRow, **figures: Any) -> str:
 
 def test_warnings_of_the_confusion() -> None:
     only_bad = _warned(_labelled(PASS, "fail"), _labelled(FAIL, "fail"))
-    assert "no positive-truth labels" in only_bad
-    assert "no negative-truth" not in only_bad
+    assert "no label says pass" in only_bad
+    assert "no label says fail" not in only_bad
     both = [_labelled(PASS, "pass", rank=0), _labelled(FAIL, "fail", rank=0)]
     assert _strip(*both).warnings == ()
     # Sensitivity 1, specificity 1/3 (two of three bad ones passed): J = .33.
     weak = [_labelled(PASS, "fail", rank=1), _labelled(PASS, "fail", rank=2)]
-    assert "weak judge: Youden's J is 0.33" in _warned(*both, *weak, passed=3, failed=1)
+    assert "too close to guessing to correct: Youden's J is 0.33" in _warned(
+        *both, *weak, passed=3, failed=1
+    )
     # One right and one wrong of each truth: J = 0.
     wrong = [_labelled(PASS, "fail", rank=1), _labelled(FAIL, "pass", rank=1)]
     assert "no signal" in _warned(*both, *wrong, passed=2, failed=2)
@@ -265,7 +267,7 @@ def test_labels_alone_choose_their_confidence_by_themselves() -> None:
 
 def test_labels_alone_say_what_is_a_convention() -> None:
     found = alone([_labelled(PASS, "fail")], {})
-    assert found.warnings == ("no positive-truth labels: sensitivity is 0 by convention",)
+    assert found.warnings == ("no label says pass: sensitivity is 0 by convention",)
     assert alone([], {}).metrics.n == 0
 
 
