@@ -26,6 +26,6 @@ async def test_it_leaves_the_header_in_view(tmp_path: Path, size: tuple[int, int
 async def test_calibration_explains_the_figures_in_view(tmp_path: Path) -> None:
     run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 4)]))
     async with staged(*run, size=(100, 30)) as stage:
-        await stage.press("p", "f4", "e")
-        for word in ("confidence", "ECE", "Brier"):
+        await stage.press("p", "f", "p", "f4", "e")
+        for word in ("accuracy", "ECE", "Brier"):
             assert word in stage.drawn()
