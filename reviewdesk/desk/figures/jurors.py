@@ -139,7 +139,7 @@ def _label_figures(desk: Desk, run: Run, now: Columns) -> _LabelFigures:
     return _LabelFigures(
         counts={one.name: one for one in counts},
         drawn=drawn,
-        kappas=strata.kappas(now, labels, (voted.key - now.key[0]).tolist()),
+        kappas=strata.kappas(now, labels, (voted.key - now.key[:1]).tolist()),
         contest=contest,
         labels=len(voted),
     )
