@@ -149,7 +149,9 @@ class InputFileError(ReviewDeskError):
 
 
 class ReportError(InputFileError):
-    """A report cannot be opened."""
+    """A report cannot be opened. ``details`` are lines that help, such as a map of a table."""
+
+    details: str = ""
 
 
 class LabelsFileError(InputFileError):

@@ -69,7 +69,7 @@ ALLOWED = {
     "domain": {"domain", "errors", "msgspec"},
     "reports": {
         "domain", "errors", "file_output", "reports", "msgspec", "pydantic", "pydantic_core",
-        "yaml", "jsonschema", "referencing", "regex", "zstandard",
+        "yaml", "jsonschema", "referencing", "regex", "zstandard", "platformdirs",
     },
     "store": {"domain", "errors", "file_output", "store", "sqlite_utils", "system"},
     "live": {"domain", "errors", "live", "file_output", "system", "httpx", "httpcore", "h11"},

@@ -14,7 +14,7 @@ import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.invocation import current_settings, desk_path
-from reviewdesk.errors import UsageError
+from reviewdesk.errors import ReportError, ReviewDeskError, UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -105,6 +105,13 @@ def say(text: str) -> None:
     from reviewdesk.domain.safetext import show_line
 
     click.echo(show_line(text, 4000), err=True)
+
+
+def say_error(error: ReviewDeskError) -> None:
+    """Print an error on stderr, with its details if it is one of a report."""
+    say(str(error))
+    for line in error.details.splitlines() if isinstance(error, ReportError) else ():
+        say(line)
 
 
 def say_section(section: Section) -> None:

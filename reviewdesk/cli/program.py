@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import say, shared_options
+from reviewdesk.cli.common import say, say_error, shared_options
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
 from reviewdesk.system.signals import on_end
 from reviewdesk.version import __version__
@@ -30,7 +30,7 @@ _REPORT = (
 _EPILOG = "Start with: reviewdesk demo, or reviewdesk open report.json"
 
 _COMMANDS = """
-start.demo review.open_ review.ingest runs.runs review.queue review.show labels.label
+start.demo review.open_ review.ingest review.map_ runs.runs review.queue review.show labels.label
 labels.undo labels.redo labels.defer labels.labels export.export filters.filters
 calibrate.calibrate runs.compare gate.gate live.judge.judge whatif.whatif
 live.rerun.rerun live.panel.panel archive.archive servers.mcp.mcp servers.serve.serve
@@ -135,7 +135,7 @@ def run(arguments: list[str]) -> int:
     except ReviewDeskError as error:
         if context is not None and context.meta.get("debug"):
             _show_traceback()
-        say(str(error))
+        say_error(error)
         return error.exit_code
     except click.exceptions.Exit as leave:
         return leave.exit_code

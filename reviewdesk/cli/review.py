@@ -6,6 +6,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,14 +15,17 @@ from reviewdesk.cli import completion, invocation
 from reviewdesk.cli.common import (
     ProgressLine,
     chosen_run,
+    force_option,
     json_option,
     open_desk,
+    output_option,
     put,
     put_document,
     put_json,
     put_json_list,
     run_option,
     say,
+    say_error,
     shared_options,
 )
 from reviewdesk.cli.invocation import current_settings
@@ -340,7 +344,7 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
                 if error.exit_code is not ExitCode.BAD_INPUT:
                     raise
                 bad = True
-                say(str(error))
+                say_error(error)
                 continue
             lines.append(shapes.loaded(file, made))
             if not as_json:
@@ -349,6 +353,32 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
         put_json(lines)
     if bad:
         click.get_current_context().exit(ExitCode.BAD_INPUT)
+
+
+@click.command("map", epilog="Example: reviewdesk map ratings.csv -o ratings.toml")
+@click.argument("file", shell_complete=completion.files)
+@output_option("Write the map to this file.")
+@force_option
+@reading_options
+@shared_options
+def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
+    """Propose a map for a table, and show three verdicts as it reads them.
+
+    A map says which columns are items, judges, criteria and texts. Correct it in an editor, and
+    open the file by it.
+    """
+    from reviewdesk.cli.plain import section_text
+    from reviewdesk.desk import files
+    from reviewdesk.views.queue import proposed
+
+    made = files.proposed_map(file, load_options(given), size_limit(given))
+    if output is None:
+        put(made.text)
+    else:
+        files.write(None, output, [made.text], force=force)
+    for line in section_text(proposed(made)).splitlines():
+        say(line)
+    say(f"open it: {made.command(None if output is None else str(output))}")
 
 
 @click.command(epilog="Example: reviewdesk queue --filter 'esc label:none' --order score")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.records import Design, Loaded, Run
+from reviewdesk.domain.records import Design, Loaded, ProposedMap, Run
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.file_output import is_stream, only_desk, whole_file, whole_path
 from reviewdesk.store.copies.backup import is_own_file
@@ -39,6 +39,13 @@ def source(name: str, max_size: int | None = None) -> Source:
     if not sys.stdin:
         raise UsageError("standard input is closed", "Name a file, or pipe one in.")
     return Source.from_bytes("-", sys.stdin.buffer.read(limit + 1), limit)
+
+
+def proposed_map(name: str, options: LoadOptions, max_size: int | None = None) -> ProposedMap:
+    """Return a map for a table, with three verdicts as it reads them."""
+    from reviewdesk.reports import propose
+
+    return propose(source(name, max_size), options.reading())
 
 
 def is_report(path: Path, max_size: int) -> bool:
@@ -218,13 +225,14 @@ def keep_to_desk() -> None:
     only_desk()
 
 
-def write(desk: Desk, path: Path, pieces: Iterable[str], *, force: bool = False) -> None:
-    """Write an export, which has its name only once everything is written.
+def write(desk: Desk | None, path: Path, pieces: Iterable[str], *, force: bool = False) -> None:
+    """Write a file of a desk, or of none, which has its name once everything is written.
 
     Raises:
         UsageError: the file is the desk, exists and ``force`` is not given, or cannot be written.
     """
-    check_target(desk, path, force=force)
+    if desk is not None:
+        check_target(desk, path, force=force)
     try:
         with whole_file(path, replace=force) as out:
             out.writelines(piece.encode() for piece in pieces)

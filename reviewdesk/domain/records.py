@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from shlex import quote
 from typing import Any
 
 from msgspec import Struct, field
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.enums import AgreementSource
 from reviewdesk.domain.verdict import Band, Decision, Verdict
 
@@ -300,6 +302,22 @@ class View(Struct, frozen=True):
     blind: bool = False
     item: str | None = None
     """The id of the verdict under the cursor."""
+
+
+class ProposedMap(Struct, frozen=True):
+    """A map for a table as text, and its first verdicts as the map reads them."""
+
+    file: str
+    text: str
+    verdicts: tuple[CanonicalVerdict, ...]
+    notes: tuple[str, ...]
+
+    def command(self, saved: str | None) -> str:
+        """Return the commands that open the file by the map, which may be saved already."""
+        file = quote(self.file)
+        if saved is not None:
+            return f"reviewdesk open {file} --map {quote(saved)}"
+        return f"reviewdesk map {file} -o map.toml && reviewdesk open {file} --map map.toml"
 
 
 class Loaded(Struct, frozen=True):

@@ -13,12 +13,13 @@ from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
 from reviewdesk.reports.options import ReadOptions
 
 if TYPE_CHECKING:
+    from reviewdesk.domain.records import ProposedMap
     from reviewdesk.reports.report import Report
 
     FORMATS: tuple[str, ...]
     """The names ``--format`` takes, and the values of ``Report.format``."""
 
-__all__ = ["DEFAULT_MAX_SIZE", "FORMATS", "ReadOptions", "Report", "Source", "read"]
+__all__ = ["DEFAULT_MAX_SIZE", "FORMATS", "ReadOptions", "Report", "Source", "propose", "read"]
 
 _DEFAULT = ReadOptions()
 _FLAGS = {
@@ -68,6 +69,18 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
             )
     report = dialect.open(source, look, options)
     return report if dialect in OWN else report.guard()
+
+
+def propose(source: Source, options: ReadOptions = _DEFAULT) -> ProposedMap:
+    """Return a map for a table, with its first verdicts as the map reads them.
+
+    Raises:
+        ReportError: the file is no table, or nothing in it may be an answer of a judge.
+    """
+    from reviewdesk.reports.sniff import recognise
+    from reviewdesk.reports.tables import table
+
+    return table.propose(source, recognise(source, table.DIALECT)[1], options)
 
 
 def _formats() -> tuple[str, ...]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Collection
 from typing import Any
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import InputFileError
+from reviewdesk.errors import InputFileError, ReportError
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.strict_json import Fail
 
@@ -89,6 +90,23 @@ def without_schema(outline: Outline, fail: Fail) -> InputFileError | None:
 
 def no_jury(outline: Outline, fail: Fail) -> InputFileError:
     """Return the error for JSON without a jury; it lists the keys that are there."""
+    # Imported here because only a file that is refused needs them.
+    from reviewdesk.reports.dialect import FirstLook
+    from reviewdesk.reports.options import ReadOptions
+    from reviewdesk.reports.tables.guess import guess
+    from reviewdesk.reports.tables.map_file import toml_of
+    from reviewdesk.reports.tables.rows import TableRow, layout_of
+
+    layout = layout_of(FirstLook("json", outline=outline))
+    if layout is not None and (layout.key or outline.goes_on or outline.kind == "array"):
+        first = outline.first(layout.key) if layout.key else outline.keys
+        sample = [TableRow("", first)]
+        found = guess(layout, sample, ReadOptions(), shlex.quote(_command_name(fail)))
+        if found.judges:
+            error = fail("", found.problem, found.hint)
+            if isinstance(error, ReportError):
+                error.details = toml_of(found.made)
+            return error
     names = [f'"{show_line(key, 40)}"' for key in outline.keys]
     more = f" and {len(names) - _MOST_KEYS} more" if len(names) > _MOST_KEYS else ""
     listed = f" (its keys: {', '.join(names[:_MOST_KEYS])}{more})" if names else ""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from reviewdesk.domain.archive.result import Archived
 from reviewdesk.domain.assessment.flags import in_words
-from reviewdesk.domain.records import Loaded, QueueRow
-from reviewdesk.views.document import Paragraph, Section, Words, outside
+from reviewdesk.domain.canonical import CanonicalBallot
+from reviewdesk.domain.records import Loaded, ProposedMap, QueueRow
+from reviewdesk.views.document import Paragraph, Section, Words, joined, outside
 from reviewdesk.views.words import NONE, held, number, plural
 
 
@@ -39,6 +40,28 @@ def loaded(file: str, made: Loaded) -> Section:
         Paragraph(("note: ", outside(note, 5000)), indent=2) for note in (*run.notes, *made.notes)
     ]
     return Section("", (Paragraph((outside(file), ": ", outside(run.name), counts)), *more))
+
+
+def proposed(made: ProposedMap) -> Section:
+    """Return the first verdicts of a table as a proposed map reads them."""
+    blocks = []
+    for body in made.verdicts:
+        said = [(outside(one["id"], 60), " ", outside(_answer(one), 60)) for one in body["jurors"]]
+        human = body.get("human")
+        person = f"   a person: {human['label']}" if human else ""
+        blocks.append(Paragraph((outside(body["id"], 80), ":  ", *joined(said, "   "), person)))
+    notes = [Paragraph(("note: ", outside(note, 500))) for note in made.notes]
+    return Section("", (*blocks, *notes))
+
+
+def _answer(juror: CanonicalBallot) -> str:
+    """Return what a juror said, in a word or a number."""
+    if juror.get("status") not in (None, "ok"):
+        return str(juror["status"])
+    if (vote := juror.get("pass")) is not None:
+        return "pass" if vote else "fail"
+    found = (juror.get(key) for key in ("score", "raw_score", "label"))
+    return str(next((one for one in found if one is not None), NONE))
 
 
 def archived(made: Archived) -> Section:

@@ -13,13 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from msgspec import convert
-from msgspec.structs import fields
-
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
-from reviewdesk.reports.tables.entries import Rule, TableMap
-from reviewdesk.reports.wording import FieldError, spell_path
 
 _SUFFIX = ".toml"
 
@@ -32,11 +27,6 @@ def packaged() -> dict[str, dict[str, Any]]:
         for one in sorted(files(__name__).iterdir(), key=lambda one: one.name)
         if one.name.endswith(_SUFFIX)
     }
-
-
-def packaged_map(name: str) -> TableMap:
-    """Return a map of the package."""
-    return convert(packaged()[name], TableMap)
 
 
 def fitting(columns: Sequence[str], tool: str | None = None) -> list[str]:
@@ -80,42 +70,3 @@ def map_text(name: str) -> str:
     known = ", ".join(packaged())
     problem = f"--map: there is no map {show_line(name, 100)}"
     raise UsageError(problem, f"Name a file, or one of {known}.")
-
-
-def read_map(name: str) -> TableMap:
-    """Return a map by its name or the path of its file, checked.
-
-    Raises:
-        UsageError: there is no such map, or it is wrong; the message names the place.
-    """
-    try:
-        value = tomllib.loads(map_text(name))
-    except tomllib.TOMLDecodeError as error:
-        problem = f"--map: {show_line(name, 100)} is not TOML: {show_line(str(error), 100)}"
-        raise UsageError(problem, "Mend it, or make one: reviewdesk map FILE") from error
-    try:
-        return checked(value)
-    except FieldError as error:
-        place = spell_path(error.problem.path)
-        problem = f"--map: {show_line(name, 100)}: {place}: {error.problem.text}"
-        raise UsageError(problem, error.problem.hint) from error
-
-
-def checked(value: object) -> TableMap:
-    """Return the map of a file's content. Raise FieldError at the first thing that is wrong."""
-    # Models take long to build, and most tables are read without a map of a person's.
-    from pydantic import Field, create_model
-
-    from reviewdesk.reports.validation import Strict, validated
-
-    def model(of: type[Rule], name: str, **more: Any) -> type[Strict]:
-        declared = {
-            one.name: (more.get(one.name, one.type), Field(one.default, alias=one.encode_name))
-            for one in fields(of)
-        }
-        made: type[Strict] = create_model(name, __base__=Strict, **declared)  # type: ignore[call-overload]
-        return made
-
-    rule = model(Rule, "RuleModel")
-    validated(model(TableMap, "MapModel", ballots=list[rule]), value)  # type: ignore[valid-type]
-    return convert(value, TableMap)

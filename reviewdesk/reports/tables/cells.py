@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -252,13 +253,21 @@ def name(value: Any) -> str:
 
 
 def parsed(value: Any) -> Any:
-    """Return the object or list that a text holds as JSON; any other value is returned as it is."""
-    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
-        try:
-            return decode_whole(value, ImportTally(lenient=True))
-        except (json.JSONDecodeError, NonStandardJsonError):
-            return value
-    return value
+    """Return the object or list that a text holds as JSON or as Python; else the value as it is."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in {"{", "["}:
+        return value
+    try:
+        return decode_whole(value, ImportTally(lenient=True))
+    except (json.JSONDecodeError, NonStandardJsonError):
+        pass
+    try:
+        # Data frames write objects to CSV so. The bound keeps the parser's depth and time low.
+        return ast.literal_eval(value) if len(value) <= _LONGEST_LITERAL else value
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return value
+
+
+_LONGEST_LITERAL = 20_000
 
 
 def names(value: Any) -> list[str]:

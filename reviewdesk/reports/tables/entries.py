@@ -34,7 +34,12 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 Words: TypeAlias = str | list[str]
 
 
-class Rule(Struct, frozen=True, forbid_unknown_fields=True, rename=lambda name: name.rstrip("_")):
+def _key(field_name: str) -> str:
+    """Return the key of a field in a map's file: ``pass`` for ``pass_``."""
+    return field_name.rstrip("_")
+
+
+class BallotRule(Struct, frozen=True, forbid_unknown_fields=True, rename=_key):
     """Where the ballots of a row are. Of the rules for one place, the first that fits counts.
 
     The place is the row itself, each element of the list or object ``each``, or each of
@@ -48,7 +53,8 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True, rename=lambda name: 
     where: dict[str, Words] = {}
     """The words that paths must hold; ``!=path`` is a word that differs from another cell's."""
     as_: str = "ballot"
-    """``ballot``, ``check``, ``person`` for a label, or ``nothing`` for what is no ballot."""
+    """``ballot``, ``check``, ``person`` for a label, ``nothing`` for what is no ballot, or
+    ``refused`` for a table that cannot be read; ``note`` says why, and what to do after a ``;``."""
     note: str = ""
     judge: str = ""
     score: str = ""
@@ -73,11 +79,11 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True, rename=lambda name: 
     tokens_out: str = ""
 
 
-class TableMap(Rule, frozen=True, forbid_unknown_fields=True, rename=lambda name: name.rstrip("_")):
+class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key):
     """How one kind of table is read. The paths for ballots here hold for every rule."""
 
     name: str = ""
-    what: str = ""
+    about: str = ""
     origin: dict[str, str] = {}
     """Ids of the tool that are kept, by name."""
     signature: list[str] = []
@@ -118,7 +124,7 @@ _FACTS = (
 )  # fmt: skip
 _CELLS = {
     one.encode_name: one.encode_name
-    for one in fields(Rule)
+    for one in fields(BallotRule)
     if one.name not in {"each", "columns", "except_", "where", "as_", "note", "judge", "score",
                         "failed", "dimension", "by"}
 } | {"epoch": "repeat"}  # fmt: skip
@@ -231,7 +237,7 @@ def _gathered(cells: Mapping[str, Any], stem: str, columns: Sequence[str]) -> An
 class _Place(Struct, frozen=True):
     """A rule with its paths read, for one place of a row."""
 
-    rule: Rule
+    rule: BallotRule
     conditions: tuple[tuple[Reader, frozenset[str], tuple[Reader, ...]], ...]
     read: Mapping[str, Reader]
     cells: tuple[tuple[str, Reader], ...]
@@ -261,7 +267,7 @@ class _Place(Struct, frozen=True):
 
 def _place(raw: Mapping[str, Any], columns: Sequence[str], star: str | None = None) -> _Place:
     """Return a rule for the row, an element, or the column that has ``star`` at the ``*``."""
-    rule = convert(raw, Rule)
+    rule = convert(raw, BallotRule)
     named = {path: raw[path] for path in _PATHS if raw.get(path)}
     if star is not None:
         named.setdefault("score", "*")
@@ -270,7 +276,8 @@ def _place(raw: Mapping[str, Any], columns: Sequence[str], star: str | None = No
     within = () if rule.each else columns
     read = {path: reader(text, within) for path, text in named.items()}
     conditions = []
-    for path, words in rule.where.items():
+    for where, words in rule.where.items():
+        path = where if star is None else where.replace("*", star)
         listed = [words] if isinstance(words, str) else words
         others = tuple(reader(word[2:], within) for word in listed if word.startswith("!="))
         conditions.append((reader(path, within), frozenset(map(folded, listed)), others))
@@ -285,6 +292,10 @@ def _first_of(path: str, columns: Sequence[str]) -> str:
     """Return the column of a path that is there, else its first one."""
     alternatives = [path] if path in columns else path.split("|")
     return next((one for one in alternatives if one in columns), alternatives[0])
+
+
+class RefusedTableError(ValueError):
+    """A map says that the table cannot be read: why, and what to do behind a semicolon."""
 
 
 class MapReader:
@@ -322,12 +333,12 @@ class MapReader:
         }
         self._origin = {name: self._reader(path) for name, path in made.origin.items()}
         self._skips: list[_Place] = []
-        self._groups: list[tuple[str, list[_Place]]] = []
+        self._groups: dict[str, list[_Place]] = {}
         for raw in self._rules():
             self._add(raw)
 
     def _rules(self) -> list[dict[str, Any]]:
-        of_rule = {one.name: one.encode_name for one in fields(Rule)}
+        of_rule = {one.name: one.encode_name for one in fields(BallotRule)}
         shared = {
             key: value for name, key in of_rule.items() if (value := getattr(self._map, name))
         }
@@ -350,12 +361,12 @@ class MapReader:
             )
 
     def _add(self, raw: dict[str, Any]) -> None:
-        rule = convert(raw, Rule)
+        rule = convert(raw, BallotRule)
         if rule.columns:
             pattern = rule.columns if isinstance(rule.columns, str) else "*"
             raw = {"score": pattern, **raw}
             for star in self._stars(rule.columns, rule.except_):
-                self._groups.append(("", [_place(raw, self._columns, star)]))
+                self._join(f"\0{star}", _place(raw, self._columns, star))
                 self._use_all(raw, star)
             return
         place = _place(raw, self._columns)
@@ -367,11 +378,11 @@ class MapReader:
         if rule.as_ == "nothing" and not rule.each:
             self._skips.append(place)
             return
-        for each, places in self._groups:
-            if each == rule.each and not places[0].rule.columns:
-                places.append(place)
-                return
-        self._groups.append((rule.each, [place]))
+        self._join(rule.each, place)
+
+    def _join(self, group: str, place: _Place) -> None:
+        """Add a rule to those for one place of a row, of which the first that fits counts."""
+        self._groups.setdefault(group, []).append(place)
 
     def _use_all(self, raw: Mapping[str, Any], star: str = "*") -> None:
         where: Mapping[str, Words] = raw.get("where", {})
@@ -408,16 +419,20 @@ class MapReader:
         facts = {role: read(cells) for role, read in self._row.items()}
         rubric = "" if blank(facts.get("rubric")) else (values.text(facts["rubric"]) or "").strip()
         votes: dict[str, list[Vote]] = {}
-        human = self._human(facts)
-        for each, places in self._groups:
-            for scope, column in self._scopes(cells, each):
+        row_human = self._human(facts)
+        humans: dict[str, Human | None] = {}
+        for places in self._groups.values():
+            for scope, column in self._scopes(cells, places[0].rule.each):
                 rule = next((one for one in places if one.fits(scope)), None)
                 if rule is None or rule.rule.as_ == "nothing":
                     continue
+                if rule.rule.as_ == "refused":
+                    raise RefusedTableError(rule.rule.note)
                 if rule.rule.as_ == "person":
-                    human = human or _person(rule, scope)
-                    votes.setdefault(self._dimension(rule, scope), [])
-                elif vote := self._vote(rule, scope, column, labelled=human is not None):
+                    dimension = self._dimension(rule, scope)
+                    humans[dimension] = humans.get(dimension) or _person(rule, scope)
+                    votes.setdefault(dimension, [])
+                elif vote := self._vote(rule, scope, column, labelled=row_human is not None):
                     votes.setdefault(self._dimension(rule, scope), []).append(vote)
         item = self._item(row, remarks)
         title = facts.get("title")
@@ -433,7 +448,7 @@ class MapReader:
                 "" if blank(title) else name(title),
                 told,
                 tuple(ballots),
-                human if alone else None,
+                humans.get(dimension) or (row_human if alone else None),
             )
             for dimension, ballots in (votes or {"": []}).items()
         ]
@@ -487,7 +502,9 @@ class MapReader:
         silent = all(map(blank, answers)) and not place.get("failed", scope)
         judge = name(place.get("judge", scope))
         listed = bool(place.rule.columns)
-        if silent and (self._map.name if listed else labelled and not judge):
+        # A tool leaves the cell of a scorer empty that it did not ask; of a question, if it failed.
+        unasked = bool(self._map.name) and "dimension" not in place.read
+        if silent and (unasked if listed else labelled and not judge):
             return None
         if not self._map.name:
             # An empty cell of a plain table says that there is no vote, an absent column nothing.

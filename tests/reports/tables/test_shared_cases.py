@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ def answers(path: str, **options: Any) -> dict[str, dict[str, Any]]:
     }
 
 
-def _answer(juror: dict[str, Any]) -> Any:
+def _answer(juror: Mapping[str, Any]) -> Any:
     for key in ("status", "score", "pass", "raw_score"):
         if juror.get(key) is not None:
             return juror[key]

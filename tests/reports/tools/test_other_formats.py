@@ -115,7 +115,7 @@ def test_scores_of_different_names_are_told_to_be_one_panel() -> None:
     report, (body,) = opened([{"id": "r", "input": "q", "output": "a", "scores": scores}])
     assert report.format == "braintrust"
     assert [one["id"] for one in body["jurors"]] == ["ann", "ben"]
-    told = "read as one panel: ann, ben; where these are different questions, export"
+    told = "read as one panel: ann, ben; name those that ask different questions with"
     assert any(note.startswith(told) for note in report.notes)
 
 
