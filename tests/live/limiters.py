@@ -17,7 +17,7 @@ from reviewdesk.live.records import Request, Response
 from tests.judgekit import CUT, fine, of_whom
 
 BEGAN = datetime(2025, 1, 31, 12, tzinfo=UTC)
-TURNS = 60
+TURNS = 20
 """Turns of the event loop after which whatever can run has run."""
 
 
