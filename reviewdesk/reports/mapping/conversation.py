@@ -29,7 +29,7 @@ _SPAN_OUTPUTS = (
 )  # fmt: skip
 
 
-class Turn(Struct, frozen=True):
+class SpokenTurn(Struct, frozen=True):
     """One turn: ``user``, ``assistant``, ``system``, ``tool`` or another role, and its text."""
 
     role: str
@@ -74,7 +74,7 @@ def answer(value: Any) -> str | None:
     return text(value) if found is None else found.output
 
 
-def _turns_of(value: Any) -> list[Turn]:
+def _turns_of(value: Any) -> list[SpokenTurn]:
     """Return every turn of a conversation; none if the value is not one."""
     value = _decoded(value)
     if isinstance(value, dict):
@@ -85,18 +85,18 @@ def _turns_of(value: Any) -> list[Turn]:
     return [] if _SPEAKERS.isdisjoint(one.role for one in turns) else turns
 
 
-def _joined(turns: list[Turn]) -> str | None:
+def _joined(turns: list[SpokenTurn]) -> str | None:
     """Return turns with their roles; a single turn of the user stands alone."""
     if len(turns) == 1 and turns[0].role == "user":
         return turns[0].text
     return "\n\n".join(map(_spoken, turns)) or None
 
 
-def _spoken(turn: Turn) -> str:
+def _spoken(turn: SpokenTurn) -> str:
     return f"{turn.role}: {turn.text}"
 
 
-def _turns(messages: Iterable[Any]) -> Iterator[Turn]:
+def _turns(messages: Iterable[Any]) -> Iterator[SpokenTurn]:
     """Yield the turns of messages; what is neither said nor a tool's is left out."""
     for message in messages:
         one = record(message)
@@ -118,7 +118,7 @@ def _turns(messages: Iterable[Any]) -> Iterator[Turn]:
             yield from _parts(role, [{**record(call), "type": "tool_call"}])
 
 
-def _parts(role: str, parts: list[Any]) -> Iterator[Turn]:
+def _parts(role: str, parts: list[Any]) -> Iterator[SpokenTurn]:
     """Yield what the parts of one message say, and each call and result of a tool by itself."""
     said: list[str] = []
     for part in parts:
@@ -127,14 +127,14 @@ def _parts(role: str, parts: list[Any]) -> Iterator[Turn]:
             said.append(_part_text(part, kind))
             continue
         if any(said):
-            yield Turn(role, "\n".join(filter(None, said)))
+            yield SpokenTurn(role, "\n".join(filter(None, said)))
             said = []
         if kind in _CALLS:
-            yield Turn(role, _call_text(part), call=True)
+            yield SpokenTurn(role, _call_text(part), call=True)
         elif found := text(first(part, ("content", "output", "response", "result"))):
-            yield Turn("tool", found)
+            yield SpokenTurn("tool", found)
     if any(said):
-        yield Turn(role, "\n".join(filter(None, said)))
+        yield SpokenTurn(role, "\n".join(filter(None, said)))
 
 
 def _part_text(part: Any, kind: Any) -> str:
@@ -171,7 +171,7 @@ def _attributes(span: Mapping[str, Any]) -> Mapping[str, Any]:
     return record(_decoded(found))
 
 
-def _span_turns(spans: list[dict[str, Any]]) -> Iterator[Turn]:
+def _span_turns(spans: list[dict[str, Any]]) -> Iterator[SpokenTurn]:
     """Yield the turns of the last span that has an answer: it holds all that was said before."""
     for span in reversed(spans):
         told = _attributes(span)
@@ -182,7 +182,7 @@ def _span_turns(spans: list[dict[str, Any]]) -> Iterator[Turn]:
             return
 
 
-def _told(told: Mapping[str, Any], names: tuple[str, ...], role: str) -> Iterator[Turn]:
+def _told(told: Mapping[str, Any], names: tuple[str, ...], role: str) -> Iterator[SpokenTurn]:
     """Yield the turns under the first of some attributes that is there, whole or in pieces."""
     for name in names:
         value = _decoded(told.get(name)) if name in told else _gathered(told, f"{name}.")
@@ -192,7 +192,7 @@ def _told(told: Mapping[str, Any], names: tuple[str, ...], role: str) -> Iterato
             yield from _turns(value)
             return
         if said := filled(value):
-            yield Turn(role, said)
+            yield SpokenTurn(role, said)
             return
 
 
