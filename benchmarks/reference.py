@@ -62,8 +62,10 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 
 def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
-    for name, command in sorted(group.commands.items()):
-        if command.hidden:
+    context = click.Context(group)
+    for name in sorted(group.list_commands(context)):
+        command = group.get_command(context, name)
+        if command is None:
             continue
         if isinstance(command, click.Group):
             yield from _commands(command, f"{path} {name}")
@@ -173,7 +175,7 @@ SHAPES = (
     ("labels agreement", "labels agreement --run support-bot"),
     ("panel check", f"panel check {SAMPLES / 'panel-hosted.yaml'}"),
     ("panel new", "panel new NEW --juror openai/gpt-5-mini"),
-    ("filters", "filters"),
+    ("config filters", "config filters"),
     ("explain", "explain ECE"),
     ("desk info", "desk info"),
     ("desk verify", "desk verify"),
@@ -182,10 +184,10 @@ SHAPES = (
     ("desk repair", "desk repair"),
     ("config", "config"),
     (
-        "label, defer, labels adjudicate",
+        "label, label defer, labels adjudicate",
         "labels adjudicate support-bot:refund-after-30-days fail",
     ),
-    ("undo, redo", "undo"),
+    ("label undo, label redo", "label undo"),
     ("labels import", f"labels import {SAMPLES / 'library-desk-truth.jsonl'} --run library-desk"),
     ("judge", f"judge {SAMPLES / 'cases.jsonl'} --panel PANEL -o REPORT --yes"),
     ("rerun", "rerun support-bot:helmet-hygiene --panel PANEL --yes"),
@@ -204,7 +206,7 @@ _PREPARED = (
     "--reviewer ben label support-bot:refund-after-30-days pass --note thirty",
     "label support-bot:two-apologies pass",
     "--reviewer ben label support-bot:two-apologies pass",
-    "filters save todo esc",
+    "config filters save todo esc",
     "desk backup OTHER",
 )
 

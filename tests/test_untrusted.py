@@ -62,8 +62,8 @@ def test_the_file_is_hostile_enough() -> None:
 
 
 def test_opening(call: Call) -> None:
-    assert len(call("open", HOSTILE)[0].splitlines()) == len(IDS)
-    assert len(call("open", "--blind")[0].splitlines()) == len(IDS)
+    assert len(call("open", HOSTILE)[0].splitlines()) == 1 + len(IDS)
+    assert len(call("open", "--blind")[0].splitlines()) == 1 + len(IDS)
     call("ingest", HOSTILE)
     (made,) = json.loads(call("ingest", HOSTILE, "--json")[0])
     assert made["verdicts"] == len(IDS)
@@ -76,7 +76,7 @@ def test_lists(call: Call) -> None:
     for command in ("queue", "runs", "calibrate", "calibrate --jurors", "desk info", "desk verify"):
         call(*command.split())
         json.loads(call(*command.split(), "--json")[0])
-    assert len(call("queue")[0].splitlines()) == len(IDS)
+    assert len(call("queue")[0].splitlines()) == 1 + len(IDS)
     assert {row["id"] for row in json.loads(call("queue", "--json")[0])} == set(IDS)
 
 
@@ -113,7 +113,7 @@ def test_labels(call: Call, tmp_path: Path) -> None:
     call("labels", "list")
     listed = json.loads(call("labels", "list", "--json")[0])
     assert {row["note"] for row in listed} == {NOTE, None}
-    assert len(call("labels", "list")[0].splitlines()) == 2 * len(IDS)
+    assert len(call("labels", "list")[0].splitlines()) == 1 + 2 * len(IDS)
     for kind in ("mcptest", "full"):
         for line in call("labels", "export", "--format", kind)[0].splitlines():
             json.loads(line)
@@ -137,14 +137,14 @@ def test_ids_names_and_files_are_hostile_too(call: Call, tmp_path: Path) -> None
     )
     assert len(call("ingest", path)[0].splitlines()) == 1
     call("ingest", path, "--json")
-    assert len(call("open", path)[0].splitlines()) == 1
-    assert len(call("queue")[0].splitlines()) == 1
-    assert [line for line in call("runs")[0].splitlines() if line[:2] != "  "][1:] == []
+    assert len(call("open", path)[0].splitlines()) == 2
+    assert len(call("queue")[0].splitlines()) == 2
+    assert len(call("runs")[0].splitlines()) == 2
     for more in ((), ("--json",)):
         call("show", EVIL, *more)
         call("label", EVIL, "pass", *more)
         call("defer", EVIL, *more)
-    assert len(call("labels", "list")[0].splitlines()) == 1
+    assert len(call("labels", "list")[0].splitlines()) == 2
     assert len(call("undo")[0].splitlines()) == 1
     assert len(call("show", EVIL + "x", code=2)[1].splitlines()) == 1
     assert len(call("queue", "--run", EVIL + "x", code=2)[1].splitlines()) == 1

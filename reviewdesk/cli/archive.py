@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from reviewdesk.desk import Desk
 
 
-@click.command(epilog="Example: reviewdesk archive 's3://runs/2026/*.jsonl.gz' -o 2026.db")
+@click.command(epilog="Example: reviewdesk desk archive 's3://runs/2026/*.jsonl.gz' -o 2026.db")
 @click.argument(
     "patterns", nargs=-1, required=True, metavar="PATTERN...", shell_complete=completion.files
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Of dask: tcp://HOST:8786; else workers here.")
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler, tcp://HOST:8786.")
 @click.option(
-    "--workers", type=click.IntRange(min=1), help="How many here; else one for each core."
+    "--workers", type=click.IntRange(min=1), help="Local workers; one per core if omitted."
 )
-@output_option("A new desk for the archive; else it is a run of your desk.")
+@output_option("New desk for the archive; your desk if omitted.")
 @force_option
 @loading_options
 @json_option
@@ -46,11 +46,11 @@ def archive(
     *, patterns: tuple[str, ...], scheduler: str | None, workers: int | None, output: Path | None,
     force: bool, as_json: bool, **given: Any,
 ) -> None:  # fmt: skip
-    """Put many report parts together as one run.
+    """Combine many report parts into one run.
 
-    The run has the figures of all parts, and holds the flagged verdicts and the audit. PATTERN is a
-    path or an address (s3://, gs://, az://, https://) and may hold * and **; parts are reports that
-    open reads, packed with gzip or not, or Parquet. Bad parts are named, and the rest goes on.
+    The run has the figures of all parts, but holds only flagged verdicts and the random check.
+    PATTERN is a path or an address (s3://, gs://, az://, https://) with * and **. Parts are
+    reports, also gzipped, or Parquet. Bad parts are named and skipped.
     """
     from reviewdesk.cli.plain import section_text
     from reviewdesk.desk.archive.archive import put_together, workers_at

@@ -32,8 +32,8 @@ def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 def shared_options(command: F) -> F:
     """Add ``--desk`` and ``--reviewer``, which work before or after the command's name."""
     for name, text in (
-        ("--reviewer", "Who labels; else REVIEWDESK_REVIEWER, the settings, the login name."),
-        ("--desk", "The desk file; else REVIEWDESK_DESK, the settings, your data folder."),
+        ("--reviewer", "Who labels (REVIEWDESK_REVIEWER)."),
+        ("--desk", "The desk file (REVIEWDESK_DESK)."),
     ):
         option = click.option(
             name, metavar="NAME" if name == "--reviewer" else "PATH",
@@ -49,12 +49,12 @@ run_option = click.option(
     "--run",
     "run_name",
     metavar="RUN",
-    help="A run's name or a prefix of its hash.",
+    help="A run's name, or the start of its hash.",
     shell_complete=completion.runs,
 )
 
 
-force_option = click.option("--force", is_flag=True, help="Replace a file that is there already.")
+force_option = click.option("--force", is_flag=True, help="Replace an existing file.")
 
 
 def output_option(text: str, *, folders: bool = False) -> Callable[[F], F]:

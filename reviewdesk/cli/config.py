@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reviewdesk.cli.common import json_option, put, put_json, shared_options
+from reviewdesk.cli.filters import filters
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.errors import UsageError
 
@@ -16,16 +17,21 @@ if TYPE_CHECKING:
     from reviewdesk.settings import Settings
 
 
-@click.command(epilog="Example: reviewdesk config --example > config.toml")
+@click.group(
+    invoke_without_command=True, epilog="Example: reviewdesk config --example > config.toml"
+)
 @click.option("--example", "as_example", is_flag=True, help="Print a file with every setting.")
 @json_option
 @shared_options
-def config(*, as_example: bool, as_json: bool) -> None:
-    """Show the settings in force and where each comes from.
+@click.pass_context
+def config(ctx: click.Context, *, as_example: bool, as_json: bool) -> None:
+    """Show the settings in force, and your saved filters.
 
-    It checks the file and its keys. What is chosen on the screen is kept by the desk and overrides
-    the file; the environment and the options of a command override it.
+    The file and its keys are checked. What you choose on the screen is kept by the desk and
+    overrides the file; the environment and the options of a command override both.
     """
+    if ctx.invoked_subcommand is not None:
+        return
     if as_example:
         if as_json:
             raise UsageError("--example prints TOML", "Leave out --json.")
@@ -37,6 +43,9 @@ def config(*, as_example: bool, as_json: bool) -> None:
         return
     for line in _lines(facts):
         put(line)
+
+
+config.add_command(filters)
 
 
 def _kept() -> dict[str, Any]:

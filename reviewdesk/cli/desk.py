@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from reviewdesk.cli import team
+from reviewdesk.cli.archive import archive
 from reviewdesk.cli.common import (
     ProgressLine,
     force_option,
@@ -24,7 +25,7 @@ from reviewdesk.errors import ExitCode, UsageError
 
 @click.group()
 def desk() -> None:
-    """Look after the desk file."""
+    """Back up, verify, merge and share the desk file."""
 
 
 @desk.command(epilog="Example: reviewdesk desk info")
@@ -57,7 +58,7 @@ def info(*, as_json: bool) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @shared_options
 def backup(*, file: Path) -> None:
-    """Copy the desk to FILE, whole even while it is open elsewhere."""
+    """Copy the desk to FILE, even while it is open elsewhere."""
     with open_desk() as opened:
         opened.backup(file)
         say(f"{file}: a copy of {opened.path}, log head {opened.head()}")
@@ -65,13 +66,13 @@ def backup(*, file: Path) -> None:
 
 @desk.command(epilog="Example: reviewdesk desk restore backups/desk-2026-03-02.db")
 @click.argument("backup", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--force", is_flag=True, help="Take the backup although it is not whole.")
+@click.option("--force", is_flag=True, help="Restore a backup that is not whole.")
 @shared_options
 def restore(*, backup: Path, force: bool) -> None:
-    """Put BACKUP in the desk's place.
+    """Replace the desk by BACKUP.
 
-    The desk that was there is kept under another name. The backup is checked first, and brought up
-    to date if an older version made it. It stays where it is.
+    The desk that was there is kept under another name. The backup is checked first, and stays
+    where it is.
     """
     from reviewdesk.desk import backups
     from reviewdesk.desk.core import default_path, now
@@ -86,15 +87,14 @@ def restore(*, backup: Path, force: bool) -> None:
 
 
 @desk.command(epilog="Example: reviewdesk desk repair -o saved.db")
-@output_option("The new desk; else DESK-repaired beside the damaged one.")
+@output_option("New desk; DESK-repaired if omitted.")
 @force_option
 @json_option
 @shared_options
 def repair(*, output: Path | None, force: bool, as_json: bool) -> None:
-    """Save what can be read of a damaged desk.
+    """Recover what can be read of a damaged desk into a new one.
 
-    It goes into a new desk, and what was lost is listed. The damaged file is only read. It ends
-    with 1 if anything was lost.
+    The damaged file is only read. What was lost is listed; then the exit code is 1.
     """
     from reviewdesk.desk import backups
     from reviewdesk.desk.core import default_path, now
@@ -126,8 +126,8 @@ def repair(*, output: Path | None, force: bool, as_json: bool) -> None:
 def share(*, group: str | None, private: bool) -> None:
     """Choose who else on this machine may open the desk.
 
-    It is a group, or nobody. For a group, the desk's folder belongs to the group too, so that each
-    member can write the files that SQLite keeps beside the desk.
+    For a group, the desk's folder belongs to the group too, because SQLite keeps files beside the
+    desk.
     """
     from reviewdesk.desk import access
 
@@ -139,18 +139,18 @@ def share(*, group: str | None, private: bool) -> None:
 
 
 @desk.command(epilog="Example: reviewdesk desk verify --json")
-@click.option("--expect-head", metavar="SEQ:HASH", help="A head printed earlier.")
+@click.option("--expect-head", metavar="SEQ:HASH", help="Check that the log still holds this head.")
 @click.option(
     "--full",
     is_flag=True,
-    help="Decide every verdict again from its body as well, and index its texts again.",
+    help="Also recompute every verdict from its report, and rebuild the text index.",
 )
 @json_option
 @shared_options
 def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
-    """Hold the label log and the runs to their hashes.
+    """Verify the label log and runs.
 
-    It ends with 1 if anything was changed or cut.
+    Exits 1 if anything was changed or cut.
     """
     from reviewdesk.desk.core import verify as verified
     from reviewdesk.views.json.shape import shape
@@ -170,5 +170,6 @@ def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
         click.get_current_context().exit(ExitCode.FAILED)
 
 
+desk.add_command(archive)
 desk.add_command(team.merge)
 desk.add_command(team.sync)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,12 +30,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @click.group()
 def export() -> None:
-    """Write a run's report, a page to read, or a short summary."""
+    """Export a run as a report, an HTML page or Markdown."""
 
 
 def _output_option(command: F) -> F:
     """Add the options ``-o`` and ``--force``; without a file, the output goes to stdout."""
-    return output_option("A file; - is stdout.")(force_option(command))
+    return output_option("File to write; - is stdout.")(force_option(command))
 
 
 @export.command(epilog="Example: reviewdesk export report -o run.jsonl")
@@ -43,8 +45,7 @@ def _output_option(command: F) -> F:
 def report(*, output: Path | None, force: bool, run_name: str | None) -> None:
     """Write a run as a canonical report.
 
-    The re-runs of this desk are in it. Reading it in again gives the same run. Labels are not
-    in it: see labels export.
+    It holds the re-runs of this desk. Loading it gives the same run. Labels are not in it: see `labels export`.
     """
     from reviewdesk.desk.export.report import report as pieces
 
@@ -58,9 +59,20 @@ def report(*, output: Path | None, force: bool, run_name: str | None) -> None:
             bar.done()
 
 
-def _put(desk: Desk, run: Run, output: Path | None, pieces: Iterable[str], *, force: bool) -> None:
+def _put(
+    desk: Desk,
+    run: Run,
+    output: Path | None,
+    pieces: Iterable[str],
+    *,
+    force: bool,
+    suffix: str = "",
+) -> None:
+    """Write to a file; without one to stdout, or to RUN and ``suffix`` if that is a terminal."""
     from reviewdesk.desk import files
 
+    if output is None and suffix and sys.stdout.isatty():
+        output = Path((re.sub(r"[^\w.-]+", "-", run.name).strip("-.") or "run") + suffix)
     if output is not None:
         files.write(desk, output, pieces, force=force)
         say(f"{run.name}: written to {output}")
@@ -71,15 +83,14 @@ def _put(desk: Desk, run: Run, output: Path | None, pieces: Iterable[str], *, fo
 
 
 @export.command(epilog="Example: reviewdesk export html -o run.html")
-@click.option("--all", "every", is_flag=True, help="List every verdict and not the first 200.")
+@click.option("--all", "every", is_flag=True, help="List every verdict, not only the first 200.")
 @_output_option
 @run_option
 @shared_options
 def html(*, every: bool, output: Path | None, force: bool, run_name: str | None) -> None:
-    """Write a run as one HTML page for people without a terminal.
+    """Write a run as one HTML page.
 
-    Nothing of the run is hidden. The page needs no other file and no network, runs no script, and
-    prints.
+    The page needs no other file, no network and no script. Without -o, a terminal gets RUN.html.
     """
     from reviewdesk.desk.export.report import MOST
     from reviewdesk.desk.export.report import html as pieces
@@ -89,7 +100,7 @@ def html(*, every: bool, output: Path | None, force: bool, run_name: str | None)
         bar = ProgressLine(f"writing {run.name}")
         try:
             made = pieces(desk, run, most=None if every else MOST, progress=bar)
-            _put(desk, run, output, made, force=force)
+            _put(desk, run, output, made, force=force, suffix=".html")
         finally:
             bar.done()
 

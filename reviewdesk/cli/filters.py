@@ -51,7 +51,7 @@ def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
 @shared_options
 @click.pass_context
 def filters(ctx: click.Context, *, as_json: bool) -> None:
-    """List your saved filters; --filter @NAME uses one."""
+    """List your saved filters; use one as --filter @NAME."""
     if ctx.invoked_subcommand is not None:
         return
     from reviewdesk.desk.review.filters import saved
@@ -66,12 +66,12 @@ def filters(ctx: click.Context, *, as_json: bool) -> None:
             put(f"@{show_line(name):20} {show_line(text)}")
 
 
-@filters.command(epilog="Example: reviewdesk filters save todo 'esc label:none'")
+@filters.command(epilog="Example: reviewdesk config filters save todo 'esc label:none'")
 @click.argument("name", shell_complete=completion.saved_filters)
 @click.argument("filter_", metavar="FILTER", shell_complete=completion.filter_words)
 @shared_options
 def save(*, name: str, filter_: str) -> None:
-    """Keep FILTER under NAME, in the place of an older one of that name."""
+    """Save FILTER as NAME, replacing an older one of that name."""
     from reviewdesk.desk.review.filters import save as keep
 
     with open_desk() as desk:
@@ -79,11 +79,11 @@ def save(*, name: str, filter_: str) -> None:
         say(f"@{name.removeprefix('@')}: saved")
 
 
-@filters.command(epilog="Example: reviewdesk filters remove todo")
+@filters.command(epilog="Example: reviewdesk config filters remove todo")
 @click.argument("name", shell_complete=completion.saved_filters)
 @shared_options
 def remove(*, name: str) -> None:
-    """Drop the saved filter NAME."""
+    """Remove the saved filter NAME."""
     from reviewdesk.desk.review.filters import forget
 
     with open_desk() as desk:

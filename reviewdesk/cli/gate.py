@@ -27,25 +27,25 @@ _MOST_KEPT = 100
     "--report",
     metavar="FILE",
     shell_complete=completion.files,
-    help="Check the panel of this report, by the labels of the suite; - reads standard input.",
+    help="Report whose panel to check; - is stdin.",
 )
 @click.option(
     "--junit",
     metavar="FILE",
     shell_complete=completion.files,
-    help="Write JUnit XML to FILE as well.",
+    help="Also write JUnit XML to FILE.",
 )
 @click.option(
     "--markdown",
     metavar="FILE",
     shell_complete=completion.files,
-    help="Write the result as Markdown to FILE as well, as the summary of a job.",
+    help="Also write the result as Markdown to FILE.",
 )
 @click.option(
     "--require-representative",
     "strict",
     is_flag=True,
-    help="Exit 3 if the labels of a calibration entry are no sample of a whole run, or too few.",
+    help="Exit 3 if labels do not stand for a whole run, or are too few.",
 )
 @json_option
 @reading_options
@@ -60,23 +60,19 @@ def gate(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Hold juries and judges to what SUITE.yml expects.
+    """Check juries and judges against SUITE.yml.
 
-    A suite names reports, loaded runs and labels files. Exits 0 where nothing failed, 1 where a
-    gate failed, 2 where something could not be read, 3 where it is not shown.
+    A suite names reports, loaded runs and labels files. Exits 0 if every gate passed, 1 if one
+    failed, 2 if something could not be read, and 3 if the labels do not prove it.
 
-    With --report, the panel of a new report is checked. The labels of each calibration entry join
-    its verdicts by content; by id only where neither side has an answer. It exits 2 if no label
-    joins, and 3 if fewer than nine tenths do or the panel decides fewer than nine tenths of these.
-    Jury entries check the report in place of what they name.
+    With --report, checks the panel of a new report by the labels of the suite: they join by
+    content, and by id only if neither side has an answer. Exits 2 if no label joins, and 3 if fewer
+    than nine tenths do or are decided.
 
-    With --require-representative it exits 3 where all passed but the labels behind a calibration do
-    not stand for a whole run, or are too few: the interval of an expected accuracy, brier, gap,
-    sensitivity, specificity, kappa or honest_rate must keep to its minimum or maximum too. The
-    labels of a run stand for it in the designs weighted and census. A file does only if it says so:
-    every row that counts has a weight, a pi, a stratum and the selection draw, as a full export
-    writes them, and some are of the rest that nothing flagged. A file of confidence and correct
-    alone never does, and neither does a reliability block of another set.
+    With --require-representative, exits 3 also if the labels do not stand for a whole run, or if
+    the interval of an expected figure reaches past its limit. The labels of a run stand for it if
+    they are weighted by group or if every verdict has one; a file only if it is a full export with
+    rows that nothing flagged.
     """
     from reviewdesk.desk import files
     from reviewdesk.desk.gates.result_files import write_junit, write_markdown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -38,16 +38,42 @@ _SHOWN = 5
 _SOURCES = ("support", "score", "reported", "vote_share")
 
 
-@click.command(epilog="Example: reviewdesk label refund-after-30-days fail --note 'day 31'")
+class _Label(click.Group):
+    """Records a label, unless the first word is one of its commands."""
+
+    allow_extra_args = False
+    allow_interspersed_args = True
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **more: Any,
+    ) -> click.Context:
+        """Parse the line as that of a command, or as a verdict and its label."""
+        if args and args[0] in self.commands:
+            group = click.Group(self.name, self.commands)
+            return group.make_context(info_name, args, parent, **more)
+        return super().make_context(info_name, args, parent, **more)
+
+
+@click.group(
+    cls=_Label,
+    invoke_without_command=True,
+    no_args_is_help=True,
+    subcommand_metavar="",
+    epilog="Example: reviewdesk label refund-after-30-days fail --note 'day 31'",
+)
 @click.argument("verdict", shell_complete=completion.verdicts)
 @click.argument("truth", type=click.Choice(["pass", "fail", "unsure"]))
-@click.option("--note", help="Keep a note with the label.")
+@click.option("--note", help="Note to keep with the label.")
 @click.option(
     "--tag",
     "tags",
     multiple=True,
     shell_complete=completion.tags,
-    help="Add a tag to the item; may be repeated.",
+    help="Tag to add to the item; repeatable.",
 )
 @run_option
 @json_option
@@ -56,7 +82,11 @@ def label(
     *, verdict: str, truth: str, note: str | None, tags: tuple[str, ...],
     run_name: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Record what the response of VERDICT deserved."""
+    """Label VERDICT: what its response deserved.
+
+    undo, redo and defer VERDICT are commands of their own: `label undo`. A verdict of such a name
+    is RUN:undo.
+    """
     from reviewdesk.domain.records import Truth
 
     with open_desk() as desk:
@@ -65,47 +95,44 @@ def label(
         report_event(desk, made, as_json=as_json)
 
 
-@click.command(epilog="Example: reviewdesk defer refund-after-30-days")
+@label.command(epilog="Example: reviewdesk label defer refund-after-30-days")
 @click.argument("verdict", shell_complete=completion.verdicts)
-@click.option("--close", is_flag=True, help="Close what you deferred twice, without an answer.")
+@click.option("--close", is_flag=True, help="Close an item that you deferred twice.")
 @run_option
 @json_option
 @shared_options
 def defer(*, verdict: str, close: bool, run_name: str | None, as_json: bool) -> None:
     """Move VERDICT to the end of your queue.
 
-    With --close nothing waits for it any more: it counts as wrong in the lower end of each interval
-    that gates use, and as right in the upper one.
+    With --close, nothing waits for it any more: the intervals of gates count it as wrong at their
+    lower end and as right at their upper end.
     """
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
         report_event(desk, desk.close_item(key) if close else desk.defer(key), as_json=as_json)
 
 
-@click.command(epilog="Example: reviewdesk undo")
+@label.command(epilog="Example: reviewdesk label undo")
 @json_option
 @shared_options
 def undo(*, as_json: bool) -> None:
-    """Take back your newest label, note, tags, mark or deferral.
-
-    It goes back without a limit, across restarts.
-    """
+    """Take back your newest label, note, tags, mark or deferral."""
     with open_desk() as desk:
         report_event(desk, desk.undo(), as_json=as_json, nothing="nothing to undo")
 
 
-@click.command(epilog="Example: reviewdesk redo")
+@label.command(epilog="Example: reviewdesk label redo")
 @json_option
 @shared_options
 def redo(*, as_json: bool) -> None:
-    """Bring back what the last undo took; a new label clears it."""
+    """Bring back what undo took; a new label clears it."""
     with open_desk() as desk:
         report_event(desk, desk.redo(), as_json=as_json, nothing="nothing to redo")
 
 
 @click.group()
 def labels() -> None:
-    """Write, read and list labels."""
+    """Export, import and list labels."""
 
 
 labels.add_command(team.agreement)
@@ -115,18 +142,17 @@ labels.add_command(team.adjudicate)
 @labels.command("export", epilog="Example: reviewdesk labels export --format full -o labels.jsonl")
 @click.option(
     "--format", "kind", type=click.Choice(_FORMATS), default="mcptest", show_default=True,
-    help="Two keys per row (mcptest, yaml), everything known of each label (full, csv), or "
-    "a folder with a suite and its labels (suite).",
+    help="mcptest, yaml: two keys per row; full, csv: everything; suite: a folder with suite.yml.",
 )  # fmt: skip
-@click.option("--confidence", type=click.Choice(_SOURCES), help="Where confidence is read from.")
-@output_option("A file; with suite, a folder; - is stdout.", folders=True)
+@click.option("--confidence", type=click.Choice(_SOURCES), help="What to write as confidence.")
+@output_option("File to write; with suite, a folder.", folders=True)
 @force_option
 @run_option
 @shared_options
 def export(
     *, kind: str, confidence: str | None, output: Path | None, force: bool, run_name: str | None
 ) -> None:
-    """Write a run's labels for a gate or another desk."""
+    """Export a run's labels for a gate or another desk."""
     if kind == "suite" and output is None:
         raise UsageError("--format suite: writes two files into a folder", "Name it with -o.")
     with open_desk() as desk:
@@ -157,7 +183,7 @@ def _put(
 
 @labels.command("import", epilog="Example: reviewdesk labels import labels.jsonl --run support-bot")
 @click.argument("file", shell_complete=completion.files)
-@click.option("--dry-run", is_flag=True, help="Show what would be recorded, and record nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be recorded; record nothing.")
 @run_option
 @json_option
 @shared_options
@@ -222,6 +248,7 @@ def list_(*, run_name: str | None, as_json: bool) -> None:
         if as_json:
             put_json_list(found)
             return
+        put(f"{'label':8} {'panel':13} item  reviewer  at")
         for row in found:
             by = f"{'adjudicated by ' * row['adjudicated']}{row['reviewer']}"
             who = show_line(f"{row['id']}  {by}  {row['at']}")

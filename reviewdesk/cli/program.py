@@ -9,11 +9,9 @@ import io
 import os
 import sys
 import traceback
-from collections import UserDict
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import click
 
@@ -29,44 +27,69 @@ _REPORT = (
 )
 _EPILOG = "Start with: reviewdesk demo, or reviewdesk open report.json"
 
-_COMMANDS = """
-start.demo review.open_ review.ingest review.map_ runs.runs review.queue review.show labels.label
-labels.undo labels.redo labels.defer labels.labels export.export filters.filters
-calibrate.calibrate runs.compare gate.gate live.judge.judge whatif.whatif
-live.rerun.rerun live.panel.panel archive.archive servers.mcp.mcp servers.serve.serve
-servers.serve.console desk.desk config.config start.completion start.explain
-"""
-"""The places of the commands in ``cli``."""
+_GROUPS = {
+    "Review": """start.demo review.open_ review.ingest review.map_ runs.runs review.queue
+        review.show labels.label labels.labels export.export""",
+    "Figures and gates": """calibrate.calibrate runs.compare whatif.whatif gate.gate
+        start.explain""",
+    "Ask jurors": "live.panel.panel live.judge.judge live.rerun.rerun",
+    "Desk and program": """desk.desk servers.serve.serve servers.mcp.mcp config.config
+        start.completion""",
+}
+"""The places of the commands in ``cli``, by the groups of ``--help``."""
+_UNLISTED = """labels.undo labels.redo labels.defer filters.filters archive.archive
+    servers.serve.console"""
+"""Commands that also run by their earlier names, and the one that ``serve`` starts."""
 
 
-class _Commands(UserDict[str, Any]):
-    """The commands by name; each is loaded when it is asked for."""
+def _name(place: str) -> str:
+    return place.rpartition(".")[2].rstrip("_")
 
-    def __init__(self) -> None:
-        """Know where every command is."""
-        self.data = {place.rpartition(".")[2].rstrip("_"): place for place in _COMMANDS.split()}
 
-    def __getitem__(self, name: str) -> click.Command:
+class _Program(click.Group):
+    """The commands in groups; each is loaded when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands that ``--help`` lists."""
+        del ctx
+        return [_name(place) for places in _GROUPS.values() for place in places.split()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command."""
-        module, _, command = self.data[name].rpartition(".")
-        found: click.Command = getattr(import_module(f"reviewdesk.cli.{module}"), command)
-        return found
+        del ctx
+        every = f"{' '.join(_GROUPS.values())} {_UNLISTED}".split()
+        for place in every:
+            if _name(place) == cmd_name:
+                module, _, command = place.rpartition(".")
+                found: click.Command = getattr(import_module(f"reviewdesk.cli.{module}"), command)
+                return found
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under the names of their groups."""
+        names = self.list_commands(ctx)
+        wide = max(map(len, names))
+        for title, places in _GROUPS.items():
+            commands = [self.get_command(ctx, _name(place)) for place in places.split()]
+            rows = [(f"{one.name:{wide}}", one.get_short_help_str(60)) for one in commands if one]
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 @click.group(
-    commands=_Commands(),
+    cls=_Program,
     invoke_without_command=True,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="reviewdesk")
-@click.option("--debug", is_flag=True, help="Show a traceback where a command fails.")
+@click.option("--debug", is_flag=True, help="Show a traceback if a command fails.")
 @shared_options
 def cli(*, debug: bool) -> None:
     """Review what juries of LLM judges decided, and measure how far to trust them.
 
-    `open` is the desk itself; the other commands give the same facts without a screen. Without a
-    command, it says what to do next.
+    `open` is the desk itself; the other commands print the same facts. Without a command,
+    reviewdesk says what to do next.
     """
     context = click.get_current_context()
     context.meta["debug"] = debug

@@ -53,26 +53,41 @@ def reading_options(command: F) -> F:
             "format_",
             metavar="NAME",
             shell_complete=completion.formats,
-            help="Read as this format.",
+            help="Format of the file; detected if omitted.",
         ),
-        click.option("--skip-bad", is_flag=True, help="Leave out verdicts that are wrong."),
-        click.option("--threshold", type=click.FloatRange(0, 1), help="Where the file has none."),
-        click.option("--quorum", metavar="Q", help="Where the file has none: 0.67 or 2/3."),
+        click.option("--skip-bad", is_flag=True, help="Skip verdicts that are invalid."),
+        click.option(
+            "--threshold",
+            type=click.FloatRange(0, 1),
+            help="Pass threshold, if the file states none.",
+        ),
+        click.option("--quorum", metavar="Q", help="Quorum, if the file states none: 0.67 or 2/3."),
         click.option(
             "--strategy",
             type=click.Choice(_STRATEGIES),
             metavar="NAME",
-            help=f"Where the file has none: {', '.join(_STRATEGIES)}.",
+            help=f"Rule, if the file states none: {', '.join(_STRATEGIES)}.",
         ),
         click.option(
-            "--models", multiple=True, metavar="JUROR=MODEL", help="Who is behind a name."
+            "--models",
+            multiple=True,
+            metavar="JUROR=MODEL",
+            help="Map a juror's name to its model.",
         ),
-        click.option("--pass-label", "pass_labels", multiple=True, help="A word for a pass."),
-        click.option("--fail-label", "fail_labels", multiple=True, help="A word for a fail."),
-        click.option("--scale", metavar="LOW..HIGH", help="What raw scores mean: 1..5."),
         click.option(
-            "--judge-columns", metavar="A,B,C", help="Columns that hold one judge's scores each."
+            "--pass-label",
+            "pass_labels",
+            multiple=True,
+            help="Text in the file that means pass; repeatable.",
         ),
+        click.option(
+            "--fail-label",
+            "fail_labels",
+            multiple=True,
+            help="Text in the file that means fail; repeatable.",
+        ),
+        click.option("--scale", metavar="LOW..HIGH", help="Range of raw scores, e.g. 1..5."),
+        click.option("--judge-columns", metavar="A,B,C", help="Columns that hold judges' scores."),
         click.option(
             "--criteria-columns", metavar="A,B,C", help="Columns that ask different questions."
         ),
@@ -84,7 +99,7 @@ def reading_options(command: F) -> F:
             "--reason-suffix", metavar="TEXT", help="What a judge's column of reasons ends in."
         ),
         click.option("--map", metavar="NAME|FILE", help="Read a table by this map; see `map -h`."),
-        click.option("--max-size", metavar="BYTES", help="Largest file to read: 500M, 4G."),
+        click.option("--max-size", metavar="BYTES", help="Largest file to read, e.g. 500M or 4G."),
     )
     for option in reversed(options):
         command = option(command)
@@ -93,9 +108,53 @@ def reading_options(command: F) -> F:
 
 def loading_options(command: F) -> F:
     """Add the options of `reading_options`, and those that control how a report is loaded."""
-    seed = click.option("--seed", help="Seed of the draw, for a new run.")
-    human = click.option("--import-labels", is_flag=True, help="Take the human labels in the file.")
+    seed = click.option("--seed", help="Seed of the draw of a new run.")
+    human = click.option("--import-labels", is_flag=True, help="Import the file's human labels.")
     return reading_options(seed(human(command)))
+
+
+class ShortHelp(click.Command):
+    """A command whose ``--help`` lists its most used options, and ``--help-all`` all of them."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        """Add the option ``--help-all``."""
+        super().__init__(*args, **more)
+        self.params.append(
+            click.Option(
+                ["--help-all"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=self._show_all,
+                help="Show every option.",
+            )
+        )
+
+    def _show_all(self, ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+        if value:
+            ctx.meta["reviewdesk.all"] = True
+            click.echo(self.get_help(ctx))
+            ctx.exit()
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options; without ``--help-all``, the most used."""
+        every = "reviewdesk.all" in ctx.meta
+        shown = [
+            one
+            for one in self.get_params(ctx)
+            if every or one.name in _USED or "--help" in one.opts
+        ]
+        with formatter.section("Options"):
+            formatter.write_dl([row for one in shown if (row := one.get_help_record(ctx))])
+
+
+_USED = frozenset(
+    {
+        "filter_", "order", "blind", "run_name", "map", "format_", "threshold", "skip_bad",
+        "import_labels", "as_json", "desk", "help_all",
+    }
+)  # fmt: skip
+"""The options of loading that ``--help`` lists."""
 
 
 def _one_stdin(files: tuple[str, ...]) -> None:
@@ -160,22 +219,26 @@ def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
         bar.done()
 
 
-@click.command("open", epilog="Example: reviewdesk open report.json --blind")
+@click.command("open", cls=ShortHelp, epilog="Example: reviewdesk open report.json --blind")
 @click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=completion.files)
 @click.option(
     "--filter",
     "filter_",
     shell_complete=completion.filter_words,
-    help="Which verdicts: esc label:none text~word @saved; see `queue -h`.",
+    help="Verdicts to show, e.g. 'esc label:none'; see `queue -h`.",
 )
 @click.option(
     "--order",
     shell_complete=completion.orders,
-    help="draw, score, agreement, margin, ...; - in front descends.",
+    help="Order: draw, file, score, agreement, margin or id; -score descends.",
 )
 @click.option("--blind/--open", "blind", default=None, help="Hide or show the panel's answers.")
-@click.option("--repeat", metavar="SHARE", help="Blind: label about 5% of items twice, unmarked.")
-@click.option("--double", metavar="SHARE", help="Ask two people about 20% of items, on this desk.")
+@click.option(
+    "--repeat",
+    metavar="SHARE",
+    help="Share of items to label twice; blind only.",
+)
+@click.option("--double", metavar="SHARE", help="Share of items that two people label, e.g. 20%.")
 @run_option
 @loading_options
 @shared_options
@@ -183,10 +246,9 @@ def open_(
     *, files: tuple[str, ...], filter_: str | None, order: str | None, blind: bool | None,
     repeat: str | None, double: str | None, run_name: str | None, **given: Any,
 ) -> None:  # fmt: skip
-    """Load reports and review the first, on the screen.
+    """Load reports and review the first one on the screen.
 
-    Without FILE it goes on with the run opened last. Off a terminal it prints the queue and ends,
-    so that it can be piped; on one that cannot move its cursor (TERM=dumb) too.
+    Without FILE, continues the run opened last. If stdout is not a terminal, prints the queue.
     """
     _one_stdin(files)
     twice = invocation.share_of("repeat", repeat)
@@ -317,7 +379,7 @@ def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | 
         raise app.fault or RuntimeError("the terminal app broke off")
 
 
-@click.command(epilog="Example: reviewdesk ingest runs/*.json --json")
+@click.command(cls=ShortHelp, epilog="Example: reviewdesk ingest runs/*.json --json")
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE...", shell_complete=completion.files
 )
@@ -327,7 +389,7 @@ def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | 
 def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Load reports without opening them.
 
-    Bad ones are named, and the good ones stay loaded.
+    Reports that cannot be read are named; the others stay loaded.
     """
     from reviewdesk.cli.plain import section_text
     from reviewdesk.views import queue as views
@@ -387,20 +449,20 @@ def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
     "filter_",
     default="",
     shell_complete=completion.filter_words,
-    help="Which verdicts: esc text~word @saved.",
+    help="Verdicts to list, e.g. 'esc label:none'.",
 )
 @click.option(
     "--order",
     shell_complete=completion.orders,
     default="draw",
     show_default=True,
-    help="- in front descends.",
+    help="Order: draw, file, score, agreement, margin or id; -score descends.",
 )
 @run_option
 @json_option
 @shared_options
 def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> None:
-    """List a run's verdicts in the order of the queue.
+    """List a run's verdicts in queue order.
 
     A filter is made of words such as esc, label:none, score<.6, test~deploy and @saved: a space is
     and, ! not, | or (binds tighter), ( ) group. esc|bias !(mark note) keeps what is escalated or
@@ -425,9 +487,10 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
 def _print_queue(desk: Desk, run: Run, view: View) -> None:
     from reviewdesk.cli.plain import one_line
     from reviewdesk.domain.query.filter import MIXED
-    from reviewdesk.views.queue import queue_row
+    from reviewdesk.views.queue import queue_head, queue_row
 
     order = MIXED if view.blind and view.order == "draw" else view.order
+    put(one_line(queue_head(blind=view.blind)))
     for row in _rows(desk, desk.queue(run, view.filter, order)):
         put(one_line(queue_row(row, blind=view.blind)))
 
@@ -444,10 +507,7 @@ def _rows(desk: Desk, keys: Sequence[int]) -> Iterator[QueueRow]:
 @json_option
 @shared_options
 def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
-    """Show everything about VERDICT.
-
-    It is an id, or RUN:ID where several runs have it.
-    """
+    """Show everything about VERDICT, an id or RUN:ID."""
     from reviewdesk.desk.live.rerun_history import of_item
     from reviewdesk.desk.review.runs import named_verdict
     from reviewdesk.domain.panel.rerun_result import RerunHistory

@@ -9,7 +9,6 @@ from reviewdesk.cli.common import (
     chosen_run,
     json_option,
     open_desk,
-    put,
     put_document,
     put_json,
     say,
@@ -22,16 +21,12 @@ from reviewdesk.cli.common import (
 @shared_options
 @click.pass_context
 def runs(ctx: click.Context, *, as_json: bool) -> None:
-    """List the loaded runs.
-
-    Each with what it holds, how far its jurors agree, and its audit.
-    """
+    """List the loaded runs; --json has everything about them."""
     if ctx.invoked_subcommand is not None:
         return
-    from reviewdesk.cli.plain import section_text
-    from reviewdesk.desk.review.runs import overview, run_details, tallies
+    from reviewdesk.desk.review.runs import overview, tallies
     from reviewdesk.views.json import review as shapes
-    from reviewdesk.views.run import short
+    from reviewdesk.views.run import run_lines
 
     with open_desk() as desk:
         if as_json:
@@ -39,18 +34,18 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
             put_json([shapes.run_line(line, counted.get(line.run.key)) for line in overview(desk)])
             return
         say(f"desk: {desk.path}")
-        if not desk.runs():
-            say("no run is loaded yet. Load one: reviewdesk open REPORT.")
-        texts = [section_text(short(run_details(desk, run))) for run in desk.runs()]
-    for text in texts:
-        put(text)
+        found = overview(desk)
+    if found:
+        put_document(run_lines(found))
+    else:
+        say("No run is loaded yet. Load one: reviewdesk open REPORT.")
 
 
 @runs.command(epilog="Example: reviewdesk runs remove support-bot")
 @click.argument("run", shell_complete=completion.runs)
 @shared_options
 def remove(*, run: str) -> None:
-    """Hide RUN; its labels stay, and opening its file shows it again."""
+    """Hide RUN; its labels stay, and opening its file brings it back."""
     with open_desk() as desk:
         found = desk.run(run)
         desk.remove(found)
@@ -65,9 +60,8 @@ def remove(*, run: str) -> None:
 def compare(*, run: str, other: str | None, as_json: bool) -> None:
     """Show which of two panels is right more often.
 
-    They are held against the labels of the items that both judged. With one RUN, it is compared
-    with the run opened last. The difference is paired and taken through the draw; queue --run RUN
-    --filter flip:OTHER lists the decisions that differ.
+    Uses the labels of the items that both judged. With one RUN, compares it with the run opened
+    last. `queue --run RUN --filter flip:OTHER` lists the decisions that differ.
     """
     from reviewdesk.desk.figures.two_panels import panel_comparison
     from reviewdesk.views.comparison import two_panels

@@ -35,11 +35,7 @@ fish, in ~/.config/fish/config.fish:  reviewdesk completion fish | source
 @click.command(epilog="Example: reviewdesk demo")
 @shared_options
 def demo() -> None:
-    """Review the sample runs, on a desk of their own beside yours.
-
-    The samples are invented. A second panel on the same items and a run with labels come with them;
-    F5 lists the runs.
-    """
+    """Review invented sample runs, on a desk of their own."""
     from reviewdesk.desk import samples
     from reviewdesk.desk.core import default_path
 
@@ -113,10 +109,9 @@ def _reports(folder: Path) -> Iterator[str]:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @shared_options
 def completion(*, shell: str) -> None:
-    """Print the script that completes commands in a shell.
+    """Print the shell's completion script.
 
-    It completes options, run names, verdict ids, formats and, within single quotes, the words of a
-    filter.
+    It completes options, runs, verdict ids, formats and, in single quotes, filters.
     """
     from reviewdesk.cli.completion import answer
 
@@ -137,9 +132,9 @@ def _words(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> lis
 @json_option
 @shared_options
 def explain(*, words: tuple[str, ...], as_json: bool) -> None:
-    """Say what a word of the screens means.
+    """Explain a word or sign of the screens.
 
-    WORD is a figure, a rule, a flag, ...; without it, all are listed.
+    Without WORD, all are listed.
     """
     from reviewdesk.cli.plain import section_text
     from reviewdesk.views import glossary

@@ -57,16 +57,16 @@ def agreement(*, run_name: str | None, as_json: bool) -> None:
 @click.command(epilog="Example: reviewdesk labels adjudicate refund-after-30-days fail")
 @click.argument("verdict", shell_complete=completion.verdicts)
 @click.argument("truth", type=click.Choice(["pass", "fail", "unsure"]))
-@click.option("--note", help="Keep the reason with it.")
+@click.option("--note", help="Reason to keep with it.")
 @run_option
 @json_option
 @shared_options
 def adjudicate(
     *, verdict: str, truth: str, note: str | None, run_name: str | None, as_json: bool
 ) -> None:
-    """Settle what VERDICT deserved where people differ.
+    """Settle what VERDICT deserved, if people differ.
 
-    Their labels stay, and the newest adjudication of an item is its truth.
+    Their labels stay; the newest adjudication counts.
     """
     from reviewdesk.desk.team.agreement import adjudication
     from reviewdesk.domain.records import Truth
@@ -81,10 +81,10 @@ def adjudicate(
 @json_option
 @shared_options
 def merge(*, other: Path, as_json: bool) -> None:
-    """Take in what people did on the desk OTHER.
+    """Merge what people did on the desk OTHER into this one.
 
-    Each reviewer's labels, notes, tags and marks are held to their hashes first. Nothing is lost or
-    doubled, in whatever order desks are merged and however often. OTHER is only read.
+    Labels, notes, tags and marks are verified first. Merging twice, or in another order, loses and
+    doubles nothing. OTHER is only read.
     """
     from reviewdesk.desk.team.merge import merge as take
     from reviewdesk.views.json.shape import shape
@@ -108,17 +108,16 @@ def _tell(chains: Sequence[MergedChain]) -> None:
 
 @click.command(epilog="Example: reviewdesk desk sync /mnt/team/labels")
 @click.argument("where", shell_complete=completion.files)
-@click.option("--no-runs", is_flag=True, help="Leave out the runs; labels alone travel.")
-@click.option("--dry-run", is_flag=True, help="Say what would be exchanged, and write nothing.")
+@click.option("--no-runs", is_flag=True, help="Exchange labels only.")
+@click.option("--dry-run", is_flag=True, help="Show what would be exchanged; write nothing.")
 @json_option
 @shared_options
 def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
-    """Exchange labels and runs with other desks in the folder WHERE.
+    """Exchange labels and runs through the folder WHERE.
 
-    It may be a mounted share, or a folder that git, rclone or Syncthing copies. What each reviewer
-    did on each desk is a file of its own there, so nobody writes another's. What others wrote is
-    checked against its hashes first; a file that was changed is refused by name, the others are
-    taken, and the exit code is 1.
+    WHERE may be a mounted share, or a folder that git, rclone or Syncthing copies. Each reviewer
+    and desk has a file of its own there. Files are verified first; one that was changed is refused,
+    and the exit code is 1.
     """
     from reviewdesk.desk.team.sync import SharedFolder, SyncOptions
     from reviewdesk.desk.team.sync import sync as exchange

@@ -60,28 +60,28 @@ Examples:
 @run_option
 @click.option(
     "--strategy", "strategies", multiple=True, type=Word(_STRATEGIES), metavar="NAME",
-    help=f"Another rule: {', '.join(_STRATEGIES)}.",
+    help=f"Rule to try: {', '.join(_STRATEGIES)}.",
 )  # fmt: skip
-@click.option("--trim", "trims", multiple=True, metavar="F", help="Trim fraction, 0 to 0.49.")
+@click.option("--trim", "trims", multiple=True, metavar="F", help="Trim at each end, 0 to 0.49.")
 @click.option(
     "--rounding",
     "roundings",
     multiple=True,
     type=Word(["down", "nearest", "up"]),
-    help="How a trim becomes whole jurors.",
+    help="How to round a trim to whole jurors.",
 )
-@click.option("--quorum", "quorums", multiple=True, metavar="Q", help="Quorum: 0.67 or 2/3.")
+@click.option("--quorum", "quorums", multiple=True, metavar="Q", help="Quorum, e.g. 0.67 or 2/3.")
 @click.option(
-    "--supermajority", "shares", multiple=True, metavar="S", help="Of those who committed: 2/3."
+    "--supermajority", "shares", multiple=True, metavar="S", help="Supermajority, e.g. 2/3."
 )
-@click.option("--threshold", "thresholds", multiple=True, metavar="T", help="Pass line, 0 to 1.")
+@click.option("--threshold", "thresholds", multiple=True, metavar="T", help="Pass threshold.")
 @click.option(
     "--drop",
     "dropped",
     multiple=True,
     metavar="JUROR",
     shell_complete=completion.jurors,
-    help="Without this juror.",
+    help="Juror to leave out.",
 )
 @json_option
 @shared_options
@@ -90,21 +90,12 @@ def whatif(
 ) -> None:
     """Show what other rules would have decided.
 
-    They are applied to the stored ballots. Without options: every strategy, trims, quorums,
-    thresholds, and each juror left out. Options may be repeated; the policies are every combination
-    of what is given, under the run's own rule where no strategy is. A trim or a quorum without a
-    strategy asks for the rule it belongs to.
+    They are applied to the stored ballots. Without options: every rule, trims, quorums, thresholds,
+    and each juror left out. Options may be repeated and are combined, under the run's own rule if
+    no --strategy is given.
 
-    flipped counts passes that become fails or the reverse, against the decision as it stands;
-    changed every different decision; inconclusive what the policy decides neither way, of which
-    undecided lacks a threshold, a quorum, a score or a vote. The pass rate is passes over passes
-    and fails. Accuracy, Brier and ECE are against the labels, as calibrate weights them.
-
-    Of one VERDICT it also tells what sigma, tukey and winsorised, the rules on outliers, would
-    give, and how far 1, 2, ... bought jurors could carry each rule.
-
-    A changed threshold is the jurors' pass line too: scores vote by it, except where a vote was
-    withheld. A juror left out is neither seated nor counted.
+    For one VERDICT also shows the outlier rules (sigma, tukey, winsorised), and how far bought
+    jurors could move each rule. A changed threshold also changes how jurors' scores vote.
     """
     variants = _variants(given)
     if verdict is None:

@@ -25,6 +25,13 @@ def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
     return (facts, *names, f"  [{flags}]" if flags else "")
 
 
+def queue_head(*, blind: bool = False) -> str:
+    """Return the heading of the lines of ``queue_row``."""
+    if blind:
+        return f"{'label':9}  item  test"
+    return f"{'label':9} {'panel':12} {'score':>5} {'agree':>6} {'band':6}  item  test  [flags]"
+
+
 def loaded(file: str, made: Loaded) -> Section:
     """Return what a loaded file holds, with the notes of its reader."""
     run = made.run

@@ -9,11 +9,12 @@ from reviewdesk.domain.assessment.flag_words import Breach
 from reviewdesk.domain.assessment.flags import WORDS, Flag
 from reviewdesk.domain.panel.rerun import Rerun, flipped
 from reviewdesk.domain.records import Item, Run
-from reviewdesk.domain.run.details import RunDetails
+from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
+    Column,
     Document,
     Facts,
     Paragraph,
@@ -80,27 +81,23 @@ def title(found: Run) -> Text:
     return outside(stated if isinstance(stated, str) and stated.strip() else found.name, 300)
 
 
-def short(found: RunDetails) -> Section:
-    """Return a line about a run, then its counts, agreement, audit and notes, indented below it."""
-    run = found.run
-    text = (
-        f"  {run.hash[:8]}  {words.held(run)}, {run.flagged:,} flagged, {run.audit:,} to "
-        f"audit, {found.labels.given:,} labelled, "
-        f"{words.plural(run.failed_ballots, 'failed ballot')}, "
-        f"{run.skipped:,} skipped"
-    )
-    source = ("  (", outside(run.format, 80), ", ", outside(run.file, 1000), ")")
-    line = Paragraph((outside(run.name, 300), text, *source))
-    pairs: _Pairs = [
-        *_counts(found),
-        *_agreement(found),
-        *(("" if n else "audit", text) for n, (_, text) in enumerate(_breaches(found))),
-        *([("human labels", _file_labels_text(found))] if run.human_labels else []),
-        *(("note", outside(note, 5000)) for note in run.notes),
+def run_lines(found: Sequence[RunLine]) -> Document:
+    """Return a line for each run: its name and hash, its counts, and how far its jurors agree."""
+    heads = ("run", Column("hash", right=False), "verdicts", "flagged", "labelled", "alpha",
+             Column("file", right=False))  # fmt: skip
+    rows: list[Sequence[Words]] = [
+        (
+            outside(one.run.name, 300),
+            one.run.hash[:8],
+            words.held(one.run, ""),
+            f"{one.run.flagged:,}",
+            f"{one.labelled:,}",
+            words.number(one.alphas.alpha),
+            outside(one.run.file, 1000),
+        )
+        for one in found
     ]
-    column = max(len(name) for name, _ in pairs) + 4
-    facts = Facts.of(*((name and f"  {name}", text) for name, text in pairs), column=column)
-    return Section("", (line, facts))
+    return Document((Section("", (table(heads, rows, "The runs"),)),))
 
 
 def summary(found: RunDetails) -> Section:

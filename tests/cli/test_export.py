@@ -129,3 +129,18 @@ def test_the_desk_is_never_written_over(loaded: Cli, desk_path: Path) -> None:
 def test_a_device_is_written_to_and_stays(loaded: Cli) -> None:
     assert loaded("export", "report", "-o", "/dev/null").code == 0
     assert Path("/dev/null").is_char_device()
+
+
+def test_a_page_for_a_terminal_goes_into_a_file(
+    loaded: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    done = loaded("export", "html")
+    assert (done.code, done.out) == (0, "")
+    assert done.lines[-1] == "run: written to run.html"
+    assert (tmp_path / "run.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    # It does not replace a file, and a pipe gets the page itself.
+    assert loaded("export", "html").code == 2
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False)
+    assert loaded("export", "html").out.startswith("<!doctype html>")

@@ -74,7 +74,7 @@ def test_open_takes_saved_filters_and_searches(loaded: Cli) -> None:
     loaded("filters", "save", "wheels", "text~wheel")
     done = loaded("open", "--filter", "@wheels esc")
     assert done.code == 0
-    (line,) = done.out.splitlines()
+    (_, line) = done.out.splitlines()
     assert "a" in line.split()
 
 
@@ -87,7 +87,7 @@ def test_a_kept_filter_that_cannot_be_asked_is_dropped(loaded: Cli, desk_path: P
     desk.close()
     done = loaded("open")
     assert done.code == 0
-    assert len(done.out.splitlines()) == 3
+    assert len(done.out.splitlines()) == 1 + 3
     assert done.lines == [
         "the filter you left is dropped: filter, column 5: no run 'gone'. Loaded runs: run."
     ]
@@ -103,7 +103,7 @@ def test_a_kept_filter_and_order_of_retired_words_are_dropped(loaded: Cli, desk_
     desk.save_view(desk.run(), View(filter="breach:band", order="-share"))
     desk.close()
     done = loaded("open")
-    assert (done.code, len(done.out.splitlines())) == (0, 3)
+    assert (done.code, len(done.out.splitlines())) == (0, 1 + 3)
     assert done.lines[0].startswith(
         "the filter you left is dropped: filter, column 1: 'breach' is retired"
     )
@@ -119,7 +119,7 @@ def test_a_kept_search_holds(loaded: Cli, desk_path: Path) -> None:
     desk.close()
     done = loaded("open")
     assert (done.code, done.err) == (0, "")
-    assert len(done.out.splitlines()) == 2
+    assert len(done.out.splitlines()) == 1 + 2
 
 
 def test_the_help_of_the_queue_says_how_words_are_put_together(cli: Cli) -> None:

@@ -152,16 +152,6 @@ def test_runs(loaded: Cli) -> None:
     assert loaded("runs", "--json").json == []
 
 
-def test_runs_in_plain_words(loaded: Cli) -> None:
-    loaded("label", "split", "fail")
-    line, *further = loaded("runs").out.splitlines()
-    assert "4 verdicts, 2 flagged, 2 to audit, 1 labelled, 3 failed ballots, 0 skipped" in line
-    assert "4 verdicts: 2 pass, 1 fail, 1 error" in further[0]
-    assert "2 flagged for review: 1 escalated" in further[1]
-    # What belongs to a run is indented below its line.
-    assert all(part.startswith("  ") for part in further)
-
-
 def test_events(loaded: Cli) -> None:
     wanted = keys("event, seq, run, id, item_hash, label, reviewer, at")
     steps: list[tuple[tuple[str, ...], str, str | None]] = [

@@ -48,7 +48,7 @@ def test_the_demo_has_a_desk_of_its_own(
 ) -> None:
     done = cli("demo")
     assert done.code == 0
-    assert len(done.out.splitlines()) == 30
+    assert len(done.out.splitlines()) == 1 + 30
     assert not desk_path.exists()
     monkeypatch.setenv("REVIEWDESK_DESK", str(desk_path.with_name("demo.db")))
     # A second panel on the same items, and labels to measure a judge by.

@@ -114,7 +114,7 @@ def test_keys_act_after_the_start_and_the_terminal_is_set_back(path: Path) -> No
 
 
 def test_the_command_line_loads_only_the_command_that_is_asked_for() -> None:
-    code = "import sys; from reviewdesk.cli.program import cli; cli.commands['open']\n"
+    code = "import sys; from reviewdesk.cli.program import cli; cli.get_command(None, 'open')\n"
     code += "print([name for name in sys.modules if name.startswith('reviewdesk.cli.')])"
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "reviewdesk.cli.review" in made.stdout

@@ -119,8 +119,11 @@ def assert_known(line: str) -> None:
     known = {"--version"}
     for word in shlex.split(line.replace("...", ""))[1:]:
         name = word.strip("[],")
-        if isinstance(command, click.Group) and name in command.commands:
-            command = command.commands[name]
+        found = None
+        if isinstance(command, click.Group):
+            found = command.get_command(click.Context(command), name)
+        if found is not None:
+            command = found
         elif isinstance(command, click.Group) and not command.invoke_without_command:
             assert name.startswith("-") or name == "COMMAND", f"{line}: no command {name}"
         if name.startswith("-") and name != "-":

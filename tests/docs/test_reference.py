@@ -90,5 +90,5 @@ def test_every_command_that_prints_json_has_its_shape_on_the_page() -> None:
         if any("--json" in one.opts for one in command.params)
     }
     # Archive starts workers: the page says what it prints.
-    assert printing - shown == {"archive"}
-    assert {"judge", "rerun", "desk verify", "labels import", "undo"} <= printing
+    assert printing - shown == {"desk archive"}
+    assert {"judge", "rerun", "desk verify", "labels import", "label undo"} <= printing

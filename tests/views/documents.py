@@ -24,7 +24,7 @@ from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.live.panel_new import check_panel
 from reviewdesk.desk.live.rerun_history import beside, of_item
-from reviewdesk.desk.review.runs import run_details
+from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.labels.repeats import LabelPair, self_agreement
 from reviewdesk.domain.labels.team import Disagreement, Opinion, TeamMember, TeamPage
 from reviewdesk.domain.panel.rerun import flip_rates
@@ -103,7 +103,8 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     yield "reliability table", reliability(page, as_table=True)
     yield "run", run_views.run(noted)
     yield "run, blind", run_views.run(noted, blind=True)
-    yield "run in short", Document((run_views.short(noted), run_views.summary(details)))
+    yield "runs", run_views.run_lines(overview(desk))
+    yield "run in short", Document((run_views.summary(details),))
     yield "jurors", jurors(seated)
     yield "jurors of such items", jurors(seated, target=Target.ITEMS)
     yield "jurors, blind", jurors(seated, blind=True)

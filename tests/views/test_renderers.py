@@ -217,6 +217,6 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
         "calibration.calibration", "calibration.file_calibration", "calibration.summary",
         "comparison.comparison", "gates.gates", "jurors.jurors", "panel.panel",
         "reliability.reliability", "team.team",
-        "run.run", "comparison.two_panels",
+        "run.run", "run.run_lines", "comparison.two_panels",
         "verdict.jury", "verdict.verdict", "whatif.policies", "whatif.what_if",
     }  # fmt: skip

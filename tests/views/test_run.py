@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from reviewdesk.cli.plain import document_text, section_text
+from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.records import Progress, Truth
 from reviewdesk.domain.run.details import RunDetails, RunLine
-from reviewdesk.views.run import run, short
+from reviewdesk.views.run import run
 from tests.helpers import Clock, load, open_desk, report, verdict
 
 
@@ -140,28 +140,3 @@ def test_the_progress_is_told_unless_blind(tmp_path: Path) -> None:
     found = replace(found, progress=progress)
     assert "flagged 0 of 1 have a label\naudit 1 of 2 have a label" in text(found)
     assert "have a label" not in text(found, blind=True)
-
-
-def test_a_run_in_a_few_lines(tmp_path: Path) -> None:
-    line, found = loaded(tmp_path, *THREE)
-    noted = replace(found, run=replace(found.run, notes=("first", "second"), human_labels=1))
-    head, *facts = section_text(short(noted)).splitlines()
-    assert head == (
-        f"run  {line.run.hash[:8]}  3 verdicts, 1 flagged, 2 to audit, 1 labelled, 1 failed "
-        "ballot, 0 skipped  (canonical, report.json)"
-    )
-    told = [" ".join(fact.split()) for fact in facts]
-    # a and b pass by their means of .8 and .633, c fails with .2; only b states an escalation.
-    assert told[0] == "decisions 3 verdicts: 2 pass, 1 fail"
-    assert told[1].startswith("flags 1 flagged for review: 1 escalated")
-    assert told[2:5] == [
-        "ballots 9, 1 of them failed",
-        "alpha 0.431 interval, on the scores",
-        "- an interval needs ten verdicts with two ballots",
-    ]
-    assert told[-4:] == [
-        "audit no verdict breaks a rule of the report",
-        "human labels 1 human label in the file, none left to take: every such item has a label",
-        "note first",
-        "note second",
-    ]

@@ -41,29 +41,27 @@ Examples:
     required=True,
     metavar="FILE",
     shell_complete=completion.files,
-    help="The panel's YAML or TOML file.",
+    help="Panel file, YAML or TOML.",
 )
 @click.option(
     "-o",
     "--output",
     "report",
     metavar="REPORT",
-    help="The report to write: JSON Lines where the name ends in .jsonl, else JSON.",
+    help="Report to write: .jsonl for JSON Lines, else JSON.",
 )
-@click.option("--resume", is_flag=True, help="Go on with a run that was stopped.")
+@click.option("--resume", is_flag=True, help="Continue a run that was stopped.")
 @force_option
 @limit_options
 @click.option(
     "--stop-when-decided",
     is_flag=True,
-    help="Ask the next juror only while it can still turn the decision.",
+    help="Ask jurors only while they can change the decision.",
 )
-@click.option(
-    "--batch", is_flag=True, help="Ask by the vendors' batch interfaces, at half the price."
-)
-@click.option("--cache", metavar="DIR", help="Keep replies in DIR, and use those that are there.")
+@click.option("--batch", is_flag=True, help="Use the vendors' batch interfaces, at half the price.")
+@click.option("--cache", metavar="DIR", help="Keep and reuse replies in DIR.")
 @click.option("--yes", is_flag=True, help="Send without asking.")
-@click.option("--dry-run", is_flag=True, help="Print what would be sent, and send nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be sent; send nothing.")
 @json_option
 @shared_options
 def judge(
@@ -71,9 +69,9 @@ def judge(
     stop_when_decided: bool, batch: bool, cache: str | None, yes: bool, dry_run: bool,
     as_json: bool, **given: str | None,
 ) -> None:  # fmt: skip
-    """Ask a panel of jurors about every case of CASES.
+    """Ask a panel about every case of CASES; write a report.
 
-    It writes a report, which `open` loads. CASES is JSON Lines: {"id", "output", "input", "rubric",
+    CASES is JSON Lines: {"id", "output", "input", "rubric",
     "reference", "tags", "checks", ...}, or - for stdin. Checks (exact, contains, regex, schema)
     come first: a case that fails one asks no juror. Nothing is sent before you agree.
 

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LIMITS = (
-    ("--max-cost", "USD", None, "Stop before more than this is spent."),
-    ("--concurrency", "N", "16", "Calls open at once; 16 at first."),
-    ("--per-host", "N", None, "Calls open at once to one host; else no bound."),
+    ("--max-cost", "USD", None, "Stop before spending more."),
+    ("--concurrency", "N", "16", "Simultaneous calls; 16 by default."),
+    ("--per-host", "N", None, "Simultaneous calls to one host."),
     (
         "--deadline", "SECONDS", None,
-        "Seconds of trying for each ballot, pauses aside; 600 at first.",
+        "Seconds to try for each ballot; 600 by default.",
     ),
     (
         "--max-wait", "SECONDS", None,
-        "Longest pause of a model before its jurors are set aside; 600 at first.",
+        "Longest pause of a model before its jurors are skipped; 600 by default.",
     ),
     (
         "--max-failed", "N", "0",
-        "Ballots that may be lost: a count, or a share such as 5%; none at first.",
+        "Ballots that may fail: a count, or a share such as 5%; 0 by default.",
     ),
 )  # fmt: skip
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def panel() -> None:
-    """Make and check panels of LLM jurors."""
+    """Create and check panels of LLM jurors."""
 
 
 @panel.command(epilog="Example: reviewdesk panel check panel.yaml")
@@ -36,15 +36,14 @@ def panel() -> None:
 @click.option(
     "--generator",
     metavar="MODEL",
-    help="The model whose responses are judged, to find jurors of its own family.",
+    help="Model whose responses are judged.",
 )
 @json_option
 @shared_options
 def check(*, path: str, generator: str | None, as_json: bool) -> None:
     """Check a panel file.
 
-    It shows jurors, families, weights, breakdown, cost and keys. Nothing is sent. Exits 0 with
-    warnings, and 2 where the file cannot be used.
+    Shows jurors, families, weights, what the panel tolerates, cost and keys. Sends nothing.
     """
     from reviewdesk.desk.live.panel_new import check_panel
     from reviewdesk.domain.verdict import Generator
@@ -73,12 +72,14 @@ Examples:
     "report",
     metavar="REPORT",
     shell_complete=completion.files,
-    help="Take the jurors and the rule of this report.",
+    help="Report whose jurors and rule to take.",
 )
-@click.option("--juror", "jurors", multiple=True, metavar="VENDOR/MODEL", help="Take this model.")
-@click.option("--rubric", metavar="TEXT", help="The rubric of cases that bring none.")
-@click.option("--probe", is_flag=True, help="Try each juror with one call, after you agree.")
-@click.option("--yes", is_flag=True, help="Send the calls of --probe without asking.")
+@click.option(
+    "--juror", "jurors", multiple=True, metavar="VENDOR/MODEL", help="Model to add; repeatable."
+)
+@click.option("--rubric", metavar="TEXT", help="Rubric for cases without one.")
+@click.option("--probe", is_flag=True, help="Try each juror with one call.")
+@click.option("--yes", is_flag=True, help="Send without asking.")
 @click.option("--force", is_flag=True, help="Replace FILE.")
 @json_option
 @shared_options
@@ -88,9 +89,8 @@ def new(
 ) -> None:  # fmt: skip
     """Write a panel file.
 
-    Without --from and --juror it takes a current model of each vendor whose key is set in the
-    environment. It says what a case costs. Nothing is sent but by --probe, which exits 1 where a
-    juror gives no answer.
+    Without --from and --juror, takes a current model of each vendor whose key is set. Shows what a
+    case costs. Only --probe sends anything; it exits 1 if a juror gives no answer.
     """
     from reviewdesk.cli.terminal import can_ask
     from reviewdesk.desk.live import panel_new

@@ -44,13 +44,13 @@ Examples:
     "filter_",
     metavar="F",
     shell_complete=completion.filter_words,
-    help="Ask about every verdict that the filter keeps.",
+    help="Ask about every verdict that matches.",
 )
 @click.option(
     "--panel",
     metavar="FILE",
     shell_complete=completion.files,
-    help="Panel to ask, or @jurors for the report's whose keys are set; else the report's own.",
+    help="Panel file to ask, or @jurors; the report's own if omitted.",
 )
 @click.option(
     "--juror",
@@ -58,14 +58,14 @@ Examples:
     multiple=True,
     metavar="NAME",
     shell_complete=completion.jurors,
-    help="Ask this juror alone.",
+    help="Ask only this juror.",
 )
-@click.option("--missing", is_flag=True, help="Ask only the jurors that gave no answer.")
-@click.option("--resume", is_flag=True, help="Finish the re-runs that were cut off.")
-@click.option("--give-up", is_flag=True, help="End the re-runs that were cut off; keep what came.")
+@click.option("--missing", is_flag=True, help="Ask only jurors that gave no answer.")
+@click.option("--resume", is_flag=True, help="Finish interrupted re-runs.")
+@click.option("--give-up", is_flag=True, help="End interrupted re-runs; keep what arrived.")
 @limit_options
 @click.option("--yes", is_flag=True, help="Send without asking.")
-@click.option("--dry-run", is_flag=True, help="Print what would be sent, and send nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be sent; send nothing.")
 @run_option
 @json_option
 @shared_options
@@ -74,7 +74,7 @@ def rerun(
     missing: bool, resume: bool, give_up: bool, yes: bool, dry_run: bool, run_name: str | None,
     as_json: bool, **given: str | None,
 ) -> None:  # fmt: skip
-    """Ask jurors again about verdicts, or about what a filter keeps.
+    """Ask jurors again, about verdicts or a filter.
 
     The new verdicts stand beside the old ones. Labels stay as they are. Nothing is sent without
     --yes or your `y`. Every reply is in the desk before it is used: a re-run that was killed or

@@ -13,23 +13,20 @@ from reviewdesk.errors import UsageError
 
 
 @click.command(epilog="Example: reviewdesk mcp --desk team.db")
-@click.option(
-    "--allow-labels", is_flag=True, help="Let agents suggest labels; no figure counts them."
-)
+@click.option("--allow-labels", is_flag=True, help="Let agents suggest labels.")
 @click.option(
     "--agent",
     metavar="NAME",
     default="agent",
     show_default=True,
-    help="With --allow-labels: who suggests, as people read it.",
+    help="Name shown for suggestions.",
 )
 @shared_options
 def mcp(*, allow_labels: bool, agent: str) -> None:
-    """Serve the desk to an agent over stdin and stdout.
+    """Serve the desk to an agent (MCP, over stdin and stdout).
 
-    It speaks the Model Context Protocol, with the tools runs, queue, show, calibrate and gate.
-    Nothing is written, unless --allow-labels adds suggest_label: what it says is kept beside the
-    labels of people, and is none of them.
+    Tools: runs, queue, show, calibrate and gate. Nothing is written, unless --allow-labels adds
+    suggest_label; suggestions are kept beside labels, and no figure counts them.
     """
     from reviewdesk.desk.core import Desk, default_path, open_to_read
     from reviewdesk.desk.review.edits import check_agent

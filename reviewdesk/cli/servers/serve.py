@@ -23,20 +23,20 @@ _EXTRA = "Install it: pip install 'reviewdesk[web]'."
 
 
 @click.command(epilog="Example: reviewdesk serve --run support-bot")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Listen at this address.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8765,
     show_default=True,
-    help="Listen at this port; 0 takes any that is free.",
+    help="Port to listen on; 0 takes a free one.",
 )
 @click.option(
     "--public-url",
     "public",
     metavar="URL",
     multiple=True,
-    help="The address of a reverse proxy by which people come; may be repeated.",
+    help="Address of a reverse proxy in front; repeatable.",
 )
 @click.option(
     "--max-visitors",
@@ -44,27 +44,27 @@ _EXTRA = "Install it: pip install 'reviewdesk[web]'."
     type=click.IntRange(1, 500),
     default=8,
     show_default=True,
-    help="So many consoles at a time.",
+    help="Maximum simultaneous visitors.",
 )
 @click.option(
-    "--run", "run_name", metavar="RUN", shell_complete=completion.runs, help="The run to review."
+    "--run", "run_name", metavar="RUN", shell_complete=completion.runs, help="Run to review."
 )
 @click.option(
     "--read-only",
     "shared",
     metavar="RUN",
     shell_complete=completion.runs,
-    help="Share this run alone, for reading.",
+    help="Share only this run, read-only.",
 )
 @shared_options
 def serve(
     *, host: str, port: int, public: tuple[str, ...], most: int, run_name: str | None,
     shared: str | None,
 ) -> None:  # fmt: skip
-    """Serve the console to browsers, until ctrl+c.
+    """Serve the console to browsers.
 
-    It prints a link with a token: whoever has the link can review, under the name that they give.
-    Files and API keys of this machine are out of their reach.
+    Prints a link with a token: whoever has it can review, under a name of their choice, but cannot
+    reach files or API keys of this machine.
     """
     if run_name and shared:
         raise UsageError("--read-only names its run already", "Leave --run out.")

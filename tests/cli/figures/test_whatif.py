@@ -106,9 +106,3 @@ def test_names_from_a_report_are_harmless(cli: Cli, write: Write) -> None:
         done = cli("whatif", *arguments)
         assert controls(done.out + done.err) == set()
         assert "name" in done.out + done.err
-
-
-def test_the_help_defines_its_columns(cli: Cli) -> None:
-    told = cli("whatif", "--help").out
-    for word in ("flipped", "changed", "inconclusive", "undecided", "Examples"):
-        assert word in told
