@@ -424,10 +424,10 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
 @reading_options
 @shared_options
 def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
-    """Propose a map for a table, and show three verdicts as it reads them.
+    """Propose a map that says how to read a table.
 
-    A map says which columns are items, judges, criteria and texts. Correct it in an editor, and
-    open the file by it.
+    A map names the columns of items, judges, criteria and texts. Three verdicts are shown as it
+    reads them. Correct it in an editor, then open the file with it.
     """
     from reviewdesk.cli.plain import section_text
     from reviewdesk.desk import files
