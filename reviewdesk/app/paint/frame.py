@@ -139,7 +139,7 @@ def strip_lines(session: Session, found: Figures, key: str, width: int) -> Lines
 
     A blind session uses ``alone``, as nothing there may depend on panels of unlabelled items.
     """
-    lines = [_figures_line(session, found.calibration, found.alone, width)]
+    lines = [figures_line(session, found.calibration, found.alone, width)]
     return [*lines, _waits_line(found.blockers, key, width)] if found.blockers else lines
 
 
@@ -151,7 +151,7 @@ def _waits_line(found: Sequence[Blocker], key: str, width: int) -> Content:
     return clickable(cut(line(*pieces, (more, Ink.MUTED)), width), "blocker")
 
 
-def _figures_line(
+def figures_line(
     session: Session, figures: Calibration | None, alone: Metrics | None, width: int
 ) -> Content:
     """Return how many labels there are, with accuracy and false passes once these are telling.

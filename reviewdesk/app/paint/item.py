@@ -30,6 +30,7 @@ from reviewdesk.app.texts.layout import (
     part,
 )
 from reviewdesk.app.theme.inks import Ink
+from reviewdesk.domain.assessment.seats import Seat
 from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.views import jury as juries
@@ -213,17 +214,22 @@ def jury_lines(
     seats = juries.ranked(item)
     lines = {seat.ballot.seat: _DISSENT if seat in against else 1 for seat in seats}
     free = room - len(drawn(lines))
-    for seat in seats:
-        answers = words.answers(
-            item.verdict.body["jurors"][seat.ballot.seat], item.verdict.policy.threshold
-        )
-        heights = [
-            len(block_lines(one, width)) for one in juries.reasons(seat.ballot, _ALL, answers)
-        ]
-        place = seat.ballot.seat
-        while free > 0 and (more := sum(height > lines[place] for height in heights)):
-            if more > free:
-                break
-            lines[place] += 1
-            free -= more
+    # Dissents get all they need before the others get a second line.
+    for group in (against, [seat for seat in seats if seat not in against]):
+        growing = {seat.ballot.seat: _heights(item, seat, width) for seat in group}
+        while free > 0 and growing:
+            for place, heights in list(growing.items()):
+                more = sum(height > lines[place] for height in heights)
+                if 0 < more <= free:
+                    lines[place] += 1
+                    free -= more
+                else:
+                    del growing[place]
     return drawn(lines)
+
+
+def _heights(item: Item, seat: Seat, width: int) -> list[int]:
+    """Return how many lines each text below a juror has in full."""
+    body = item.verdict.body["jurors"][seat.ballot.seat]
+    answers = words.answers(body, item.verdict.policy.threshold)
+    return [len(block_lines(one, width)) for one in juries.reasons(seat.ballot, _ALL, answers)]

@@ -6,37 +6,31 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from reviewdesk.app.controllers.state import Session
+from reviewdesk.app.controllers.state import Figures, Session
 from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.paint.frame import figures_line
 from reviewdesk.app.paint.styled import Lines, flow, heading, inline, line, paragraph
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.records import Blocker, Calibration, Design, Metrics, Pace, Progress
-from reviewdesk.views.progress import figures_wait, pace_text, waits
-from reviewdesk.views.words import basis, number
+from reviewdesk.domain.records import Pace
+from reviewdesk.views.progress import pace_text, waits
 
 EXPORT = "reviewdesk labels export"
 
 
-def done_lines(
-    session: Session,
-    figures: Calibration | Metrics | None,
-    pace: Pace | None,
-    keymap: Keymap,
-    width: int,
-    blockers: Sequence[Blocker] = (),
-) -> Lines:
-    """Return the page of a finished queue: what is done, what is open, what to do next.
-
-    ``figures`` are bare metrics in a blind session; labels wait behind ``blockers``.
-    """
+def done_lines(session: Session, found: Figures, keymap: Keymap, width: int) -> Lines:
+    """Return the page of a finished queue: what is done, what is open, what to do next."""
     what = "in this filter" if session.view.filter else "in this queue"
     lines = paragraph(f"Everything {what} is decided.", width, Ink.STRONG)
-    lines += [Content(""), heading("DONE", width), *_facts(_done(session, pace), width)]
-    if figures is not None and not session.withheld:
-        lines += _figures(figures, session.progress, width)
+    lines += [Content(""), heading("DONE", width), *_facts(_done(session, found.pace), width)]
+    if not session.withheld:
+        lines += [Content(""), heading("THE NUMBERS SAY", width)]
+        lines.append(figures_line(session, found.calibration, found.alone, width))
+        made = None if session.view.blind else found.calibration
+        for warning in made.warnings if made else ():
+            lines += paragraph(inline(warning, 2000), width, Ink.WARN)
     lines += [Content(""), heading("NEXT", width)]
     steps = [(keymap.first("blocker"), before + inline(name, 200) + after)
-             for before, name, after in waits(blockers)]  # fmt: skip
+             for before, name, after in waits(found.blockers)]  # fmt: skip
     for key, text in [*steps, *_next(session, keymap)]:
         lines += paragraph(text, width, Ink.MUTED, first=[(f"{key}  ", Ink.KEY)], indent=4)
     return lines
@@ -89,28 +83,6 @@ def _next(session: Session, keymap: Keymap) -> list[tuple[str, str]]:
 
 def _facts(facts: Sequence[tuple[str, str]], width: int) -> Lines:
     return flow((line((f"{name} ", Ink.MUTED), (text, Ink.TEXT)) for name, text in facts), width)
-
-
-def _figures(figures: Calibration | Metrics, progress: Progress, width: int) -> Lines:
-    """Return accuracy, ECE and Brier by the labels, or how many labels they wait for."""
-    if isinstance(figures, Calibration):
-        found = figures.headline
-        warnings = figures.warnings
-        design = figures.design
-    else:
-        found = figures
-        warnings = ()
-        design = Design.AD_HOC
-    labels = figures.labelled.n if isinstance(figures, Calibration) else figures.n
-    lines = [Content(""), heading("THE NUMBERS SAY", width)]
-    if not labels or progress.labels_missing(labels):
-        return lines + paragraph(figures_wait(progress, labels), width, Ink.MUTED)
-    values = [("accuracy", found.accuracy), ("ECE", found.ece), ("Brier", found.brier)]
-    facts = [(name, number(value)) for name, value in values]
-    lines += _facts([*facts, ("labels", basis(design, found.n))], width)
-    for warning in warnings:
-        lines += paragraph(inline(warning, 2000), width, Ink.WARN)
-    return lines
 
 
 def reading_lines(width: int) -> Lines:

@@ -118,7 +118,6 @@ def _item_facts(state: ViewState) -> tuple[object, ...]:
 
 def _item_painter(state: ViewState, keymap: Keymap) -> ItemPainter:
     session = state.session
-    figures = state.figures
 
     def painter(width: int, height: int) -> PaintedItem:
         if session.page is Page.READING:
@@ -126,9 +125,7 @@ def _item_painter(state: ViewState, keymap: Keymap) -> ItemPainter:
         if session.page is Page.NOTHING:
             return PaintedItem(nothing_lines(session, keymap, width))
         if session.item is None:
-            found = figures.alone if session.view.blind else figures.calibration
-            painted = done_lines(session, found, figures.pace, keymap, width, figures.blockers)
-            return PaintedItem(painted)
+            return PaintedItem(done_lines(session, state.figures, keymap, width))
         return painted_item(
             session.item,
             width,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from reviewdesk.app.controllers.state import Figures
 from reviewdesk.app.keys.actions import ACTIONS, OF_MACHINE
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.pages import done_lines, nothing_lines
@@ -18,7 +19,7 @@ def test_a_finished_queue_offers_no_export_to_a_browser(tmp_path: Path) -> None:
     desk.close()
     keymap = Keymap.of(ACTIONS)
     here, there = (
-        "\n".join(content.plain for content in done_lines(session, None, None, keys, 100))
+        "\n".join(content.plain for content in done_lines(session, Figures(), keys, 100))
         for keys in (keymap, keymap.without(OF_MACHINE))
     )
     assert ":export labels.jsonl" in here

@@ -95,7 +95,7 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
         check(jury_lines(item, width), width)
         twin = replace(item, run=rude_session.run)
         check(document_lines(comparison(item, twin), width), width)
-        check(done_lines(rude_session, None, pace, keymap, width), width)
+        check(done_lines(rude_session, Figures(pace=pace), keymap, width), width)
         check(nothing_lines(rude_session, keymap, width), width)
         check(tiny_lines(width), width)
         for page in ("", "Runs"):
