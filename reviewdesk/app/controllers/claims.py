@@ -37,7 +37,6 @@ class ItemClaims:
     def __init__(
         self, desk: Desk, runner: Runner | None = None, clock: Callable[[], float] = lambda: 0.0
     ) -> None:
-        """Start without claims; without a ``runner`` none are made."""
         self._desk = desk
         self._runner = runner
         self._clock = clock

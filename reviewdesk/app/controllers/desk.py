@@ -44,7 +44,6 @@ class FileController:
     """Loads and writes in the background, except labels, which are written at once."""
 
     def __init__(self, core: Core) -> None:
-        """Act on the desk of ``core``."""
         self._core = core
         self.commands: dict[str, Callable[[str], object]] = {
             "open": self.load,

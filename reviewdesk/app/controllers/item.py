@@ -48,7 +48,6 @@ class ItemEdits:
     """Saves edits of the item on screen, or of the one that was labelled last."""
 
     def __init__(self, core: Core) -> None:
-        """Act on the session of ``core``."""
         self._core = core
 
     def labelled(self) -> Item | None:

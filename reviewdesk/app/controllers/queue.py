@@ -38,7 +38,6 @@ class QueueReader:
     """Reads the queue of a view in a worker: its first page, and then the whole."""
 
     def __init__(self, core: Core) -> None:
-        """Act on the session of ``core``."""
         self._core = core
         self._review: ReviewSession | None = None
         self._wanted: View | None = None
@@ -161,7 +160,6 @@ class QueueController:
     """Changes the queue; asks once before a blind session filters or orders by a hidden fact."""
 
     def __init__(self, core: Core, reader: QueueReader) -> None:
-        """Act on the session of ``core``, whose queues ``reader`` reads."""
         self._core = core
         self._reader = reader
         self._confirmed = False

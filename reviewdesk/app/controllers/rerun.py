@@ -37,7 +37,6 @@ class RerunController:
     """Re-runs jurors on the current item, or on what the filter shows."""
 
     def __init__(self, core: Core) -> None:
-        """Act on the session of ``core``."""
         self._core = core
         self._unfinished: Sequence[UnfinishedRerun] = ()
         self.verbs: dict[str, Callable[[], None]] = {

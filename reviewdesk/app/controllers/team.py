@@ -30,7 +30,6 @@ class ClaimController:
     """Keeps the claims of the review in view, and says with whom its items are open."""
 
     def __init__(self, core: Core) -> None:
-        """Act on ``core``."""
         self._core = core
 
     def follow(self, *, rested: bool = False) -> None:

@@ -28,7 +28,6 @@ class UndoController:
     """Undoes and redoes, and goes to the item of what it changed."""
 
     def __init__(self, core: Core) -> None:
-        """Act on ``core``."""
         self._core = core
         self.verbs: dict[str, Callable[[], None]] = {
             "undo": self._undo,
@@ -157,7 +156,6 @@ class LastWrites:
     """Saves what waits when the app ends, or keeps it in a file."""
 
     def __init__(self, core: Core) -> None:
-        """Act on the outbox of ``core``."""
         self._core = core
         self._file: Path | None = None
 

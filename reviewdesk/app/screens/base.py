@@ -102,7 +102,6 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     BLANK = True
 
     def __init__(self, front: Front) -> None:
-        """Draw the state of the controller of ``front``."""
         super().__init__()
         self.front = front
         self.bound = front.keymap.bound(self.where)

@@ -50,7 +50,6 @@ class PromptField(Dialog[FieldInput]):
     ]
 
     def __init__(self, form: PromptForm) -> None:
-        """Open with the value of ``form`` in the field."""
         super().__init__()
         self.form = form
         self._past = [*form.past, form.value]
@@ -218,7 +217,6 @@ class NoteDialog(Dialog[FieldInput]):
     ]
 
     def __init__(self, form: NoteForm, act: Act) -> None:
-        """Open with the text of ``form``."""
         super().__init__()
         self._form = form
         self._act = act

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from msgspec import Struct
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -20,7 +19,6 @@ from reviewdesk.app.controllers.rerun_form import RerunForm
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.styled import Lines, cut, inline, line, pad, paragraph
 from reviewdesk.app.screens.dialog import ChoiceList, Keys, ListDialog
-from reviewdesk.app.texts.layout import PAGE, page_count, part
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, payloads
@@ -32,46 +30,36 @@ from reviewdesk.views.words import plural
 if TYPE_CHECKING:
     from reviewdesk.desk.live.rerun import ReadyRerun
 
-
-class PayloadPassage(Struct, frozen=True):
-    """A passage of one payload. ``title`` names the juror, and the part if there are several."""
-
-    title: str
-    text: str
+MOST = 200_000
+"""The most characters of payloads that the consent page shows."""
 
 
-def sheets(sent: Iterable[Mapping[str, Any]], *, exact: bool) -> list[list[PayloadPassage]]:
-    """Split the payloads into sheets of bounded length, as JSON if ``exact``, else as messages.
+def consent_lines(ready: ReadyRerun, width: int) -> Lines:
+    """Return hosts, models, calls, cost and hash, and then the payloads.
 
-    Each passage has a title above it. No payload can forge one, because its text is indented.
+    No payload can forge the title above another, because its text is indented.
     """
-    made: list[list[PayloadPassage]] = [[]]
-    room = PAGE
-    for passage in _passages(list(sent), exact=exact):
-        if made[-1] and len(passage.text) > room:
-            made.append([])
-            room = PAGE
-        made[-1].append(passage)
-        room -= len(passage.text)
-    return made
+    told = consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost)
+    return document_lines(Document((told, Section("Payload", tuple(_payloads(ready))))), width)
 
 
-def _passages(every: list[Mapping[str, Any]], *, exact: bool) -> Iterator[PayloadPassage]:
+def _payloads(ready: ReadyRerun) -> Iterator[Block]:
+    if len(ready.held) < len(ready.keys):
+        text = f"of the first {len(ready.held):,} verdicts; rerun --dry-run prints all"
+        yield Paragraph(text, Tone.NOTE)
+    every = list(payloads(ready.held.values()))
     many = len({sent["case"] for sent in every}) > 1
+    room = MOST
     for place, sent in enumerate(every, start=1):
-        text = _payload_json(sent["payload"]) if exact else _payload_text(sent["payload"])
         about = f"{inline(sent['case'], 80)} to " if many else ""
-        title = f"{place} of {len(every)}: {about}{inline(sent['juror'], 80)} at "
-        title += inline(sent["url"])
-        count = page_count(text)
-        for page in range(count):
-            found = part(text, page)
-            more = f", part {page + 1} of {count}" if count > 1 else ""
-            yield PayloadPassage(title + more, text[found.start : found.end])
-
-
-def _payload_json(payload: Mapping[str, Any]) -> str:
-    return json.dumps(payload, ensure_ascii=False, indent=2)
+        to = f"{about}{inline(sent['juror'], 80)} at {inline(sent['url'])}"
+        text = _payload_text(sent["payload"])
+        if len(text) > room:
+            yield Paragraph("too long to show here; rerun --dry-run prints all", Tone.NOTE)
+            return
+        room -= len(text)
+        yield Paragraph(f"{place} of {len(every)}: {to}", Tone.STRONG)
+        yield Quote(text, lead="  ", indent=2, limit=MOST)
 
 
 def _payload_text(payload: Mapping[str, Any]) -> str:
@@ -89,85 +77,11 @@ def _content_text(content: object) -> str:
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
-def consent_lines(ready: ReadyRerun, sheet: list[PayloadPassage], of: str, width: int) -> Lines:
-    """Return hosts, models, calls, cost and hash, then one sheet; ``of`` is its page number."""
-    told = consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost)
-    blocks: list[Block] = []
-    if len(ready.held) < len(ready.keys):
-        text = f"of the first {len(ready.held):,} verdicts; rerun --dry-run prints all"
-        blocks.append(Paragraph(text, Tone.NOTE))
-    for passage in sheet:
-        blocks.append(Paragraph(passage.title, Tone.STRONG))
-        blocks.append(Quote(passage.text, lead="  ", indent=2))
-    return document_lines(Document((told, Section("Payload", tuple(blocks), of))), width)
-
-
-class Consent:
-    """The state of the consent page: which sheet of the payloads it shows, and in which form."""
-
-    def __init__(self, ready: ReadyRerun) -> None:
-        self.ready = ready
-        self.notice = ""
-        self._payloads = list(payloads(ready.held.values()))
-        self._page = 0
-        self._exact = False
-        self._sheets = sheets(self._payloads, exact=False)
-
-    def turn(self, by: int) -> None:
-        self._page = max(0, min(self._page + by, len(self._sheets) - 1))
-
-    def as_other(self) -> None:
-        self._page = 0
-        self._exact = not self._exact
-        self._sheets = sheets(self._payloads, exact=self._exact)
-
-    def lines(self, width: int) -> Lines:
-        count = len(self._sheets)
-        of = f"page {self._page + 1} of {count}" if count > 1 else ""
-        return consent_lines(self.ready, self._sheets[self._page], of, width)
-
-    def keys(self) -> Keys:
-        """Return the keys of the page."""
-        pages = [("[ ]", "pages")] if len(self._sheets) > 1 else []
-        other = "as messages" if self._exact else "as JSON"
-        return (
-            ("y", "sends"), ("x", other), *pages, ("j k", "scroll"),
-            ("n esc enter", "send nothing"),
-        )  # fmt: skip
-
-
 _STAYS = frozenset({
     "y", "n", "enter", "escape", "j", "k", "down", "up", "ctrl+d", "ctrl+u", "pagedown", "pageup",
-    "space", "g", "G", "home", "end", "left_square_bracket", "right_square_bracket", "x", "p", "o",
-    "b", "f", "c", "d",
+    "space", "g", "G", "home", "end",
 })  # fmt: skip
-"""The keys that have an action; every other key cancels on the consent page."""
-
-
-_BINDINGS: tuple[BindingType, ...] = (
-    ("escape,n,enter", "cancel", "Send nothing"),
-    ("y", "agree", "Send"),
-    ("right_square_bracket", "turn(1)", "Next page"),
-    ("left_square_bracket", "turn(-1)", "Page before"),
-    ("x", "exact", "As JSON, or as messages"),
-    ("p", "name_panel", "Another panel file"),
-    ("o", "own_panel", "The report's own panel"),
-    ("b", "jurors", "The report's jurors whose keys are set"),
-    ("f", "turn_about", "What the filter shows, or the item"),
-    ("c", "ceiling", "The most that may be spent"),
-    ("d", "give_up", "Give up what was cut off"),
-)
-
-
-_STYLE = """
-    RerunDialog > #box { width: 100; }
-    RerunDialog #panel { height: auto; margin: 1 0 0 0; }
-    RerunDialog.-short #panel { margin: 0; }
-    RerunDialog Pane { height: 1fr; display: none; }
-    RerunDialog.-consent > #box { width: 112; height: 100%; }
-    RerunDialog.-consent ChoiceList, RerunDialog.-consent #panel { display: none; }
-    RerunDialog.-consent Pane { display: block; }
-"""
+"""The keys that have an action on the consent page; every other key sends nothing."""
 
 
 class _Offers(ChoiceList):
@@ -189,9 +103,20 @@ class _Offers(ChoiceList):
 class RerunDialog(ListDialog[ReadyRerun | None]):
     """Draws a re-run form; ``y`` closes it with the re-run that was agreed to."""
 
-    CSS = _STYLE
+    CSS = """
+    RerunDialog > #box { width: 100; }
+    RerunDialog #panel { height: auto; margin: 1 0 0 0; }
+    RerunDialog.-short #panel { margin: 0; }
+    RerunDialog Pane { height: 1fr; display: none; }
+    RerunDialog.-consent > #box { width: 112; height: 100%; }
+    RerunDialog.-consent ChoiceList, RerunDialog.-consent #panel { display: none; }
+    RerunDialog.-consent Pane { display: block; }
+    """
     around = 12
-    BINDINGS: ClassVar[list[BindingType]] = [*_BINDINGS]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,n,enter", "close", "Send nothing"),
+        ("y", "agree", "Send"),
+    ]
 
     def __init__(
         self,
@@ -208,22 +133,30 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
         self._lateness = lateness
         self._act = act
         self._offered: list[str] = []
-        self._consent: Consent | None = None
+        self._consenting = False
+        self._notice = ""
         form.changed = self._draw
+        self._first_page: dict[str, Callable[[], object]] = {
+            "p": form.name_panel,
+            "o": partial(form.use_panel, ""),
+            "b": partial(form.use_panel, JURORS),
+            "f": form.turn,
+            "c": form.name_ceiling,
+            "d": lambda: form.give_up(self.query_one(OptionList).highlighted or 0),
+        }
 
     def title_facts(self) -> tuple[str, str, str]:
-        notice = "" if self._consent is None else self._consent.notice
-        return "Ask again about", self._form.about, notice
+        return "Ask again about", self._form.about, self._notice
 
     def content(self) -> ComposeResult:
         yield _Offers()
-        yield Bar(self._about, id="panel")
+        yield Bar(partial(_panel_lines, self._form), id="panel")
         yield Pane()
 
     def keys(self) -> Keys:
         """Return the keys of the page in view."""
-        if self._consent is not None:
-            return self._consent.keys()
+        if self._consenting:
+            return ("y", "sends"), ("j k", "scroll"), ("n esc enter", "send nothing")
         form = self._form
         about = [("f", "the item" if form.about_shown else "all shown")] if form.shown else []
         own = [("o", "the report's")] if form.path else []
@@ -235,16 +168,13 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
         )  # fmt: skip
 
     def moving(self) -> Widget:
-        return self.query_one(OptionList if self._consent is None else Pane)
+        return self.query_one(Pane if self._consenting else OptionList)
 
     def on_mount(self) -> None:
         self._draw()
 
     def on_screen_resume(self) -> None:
         self._form.drawn()
-
-    def _about(self, width: int) -> Lines:
-        return _panel_lines(self._form, width)
 
     def _draw(self) -> None:
         """Draw the page of the moment: who may be asked or, once prepared, what would be sent."""
@@ -253,83 +183,39 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
             self._offered = offers
             self.query_one(_Offers).offer(list(map(inline, offers)), form.likeliest)
         self.query_one("#panel", Bar).redraw()
-        if self._consent is None and form.ready is not None:
-            self._consent = Consent(form.ready)
+        if form.ready is not None and not self._consenting:
+            self._consenting = True
             self.add_class("-consent")
             self.set_focus(self.query_one(Pane))
+            self.query_one(Pane).paint(partial(consent_lines, form.ready))
             self.call_after_refresh(form.drawn)
-        if self._consent is not None:
-            self.query_one(Pane).paint(self._consent.lines)
         self.redraw()
-
-    # the first page: who, and by which panel
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self._act(partial(self._form.choose, event.option_index))
         self._draw()
 
-    def action_name_panel(self) -> None:
-        if self._choosing():
-            self._act(self._form.name_panel)
-
-    def action_own_panel(self) -> None:
-        if self._choosing():
-            self._form.use_panel("")
-
-    def action_jurors(self) -> None:
-        if self._choosing():
-            self._form.use_panel(JURORS)
-
-    def action_turn_about(self) -> None:
-        if self._choosing():
-            self._form.turn()
-
-    def action_ceiling(self) -> None:
-        if self._choosing():
-            self._act(self._form.name_ceiling)
-
-    def action_give_up(self) -> None:
-        chosen = self.query_one(OptionList).highlighted
-        if self._choosing() and chosen is not None:
-            self._act(partial(self._form.give_up, chosen))
-
-    def _choosing(self) -> bool:
-        if self._consent is not None:
-            self.dismiss(None)
-        return self._consent is None
-
-    # the second page: consent
-
     def action_agree(self) -> None:
         """Close with the re-run, unless the key came too soon for the page to have been read."""
-        if self._consent is None:
+        if not self._consenting:
             return
         if self._form.agree(self._lateness()):
-            self.dismiss(self._consent.ready)
+            self.dismiss(self._form.ready)
             return
-        self._consent.notice = "y ignored: too soon to have read this; n sends nothing"
+        self._notice = "y ignored: too soon to have read this; n sends nothing"
         self.redraw()
 
-    def action_cancel(self) -> None:
-        self.dismiss(None)
-
-    def action_turn(self, by: int) -> None:
-        if self._consent is not None:
-            self._consent.turn(by)
-            self._draw()
-
-    def action_exact(self) -> None:
-        if self._consent is not None:
-            self._consent.as_other()
-            self._draw()
-
     def on_key(self, event: events.Key) -> None:
-        """Cancel on a key without an action while the consent page is in view."""
-        if self._consent is not None and event.key not in _STAYS:
-            # The key must not reach the screen below once this dialog is gone.
-            event.stop()
-            event.prevent_default()
+        """Act on a key of the first page; on the second, one without an action sends nothing."""
+        if self._consenting and event.key not in _STAYS:
             self.dismiss(None)
+        elif not self._consenting and event.key in self._first_page:
+            self._act(self._first_page[event.key])
+        else:
+            return
+        # The key must not reach the screen below once this dialog is gone.
+        event.stop()
+        event.prevent_default()
 
 
 def _panel_lines(form: RerunForm, width: int) -> Lines:
@@ -344,8 +230,7 @@ def _panel_lines(form: RerunForm, width: int) -> Lines:
         where = {"": "as the report tells it", JURORS: "those whose keys are set"}
         place = where.get(form.path) or inline(form.path)
         jurors = plural(len(panel.jurors), "juror")
-        panel_text = f"{inline(panel.name, 80)}: {jurors}, {place}"
-        lines.append(cut(line(*head, panel_text), width))
+        lines.append(cut(line(*head, f"{inline(panel.name, 80)}: {jurors}, {place}"), width))
     if form.suspicious:
         lines.append(cut(line((pad("suspicious", 12), Ink.WARN), form.suspicious), width))
     lines.append(cut(line((pad("ceiling", 12), Ink.MUTED), form.ceiling), width))

@@ -45,7 +45,6 @@ class ReviewTexts:
     """Draws the panes of item and jury; ``waiting`` says that they show an earlier item."""
 
     def __init__(self, screen: DeskScreen) -> None:
-        """Draw on the panes of ``screen``."""
         self._screen = screen
         self._drawn: ViewState | None = None
         self._wanted: ViewState | None = None
@@ -190,7 +189,6 @@ class ReviewScreen(PlacedScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("review")]
 
     def __init__(self, front: Front) -> None:
-        """Draw the state of the controller of ``front``."""
         super().__init__(front)
         self.texts = ReviewTexts(self)
         self._stepping = False

@@ -311,7 +311,6 @@ class Divider(Widget):
     ALLOW_SELECT = False
 
     def __init__(self, pane: str) -> None:
-        """Stand at the left of ``pane``."""
         super().__init__(id=f"{pane}-rule")
         self.pane = pane
 
