@@ -116,7 +116,10 @@ class ReviewController:
     def _hints(self) -> Mapping[str, object]:
         session = self.core.session
         pages = 0 if session.item is None else self._pages(session.item)
-        return _hints(session, self.core.panes, pages=pages)
+        found = _hints(session, self.core.panes, pages=pages)
+        if self.core.desk.read_only:
+            found |= dict.fromkeys((*GIVES_LABEL, "undo"), False)
+        return found
 
     def take(self) -> tuple[Request, ...]:
         """Return the requests since the last call, in order; read the queue that is wanted."""
@@ -251,7 +254,7 @@ def _runs(core: Core) -> RunsController | None:
     return core.page if isinstance(core.page, RunsController) else None
 
 
-def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object]:
+def _hints(session: Session, panes: Panes, *, pages: int) -> dict[str, object]:
     """Return the review screen's actions for the footer, what matters most first."""
     item = session.item
     found = bool(session.found and session.found.places)
@@ -271,8 +274,8 @@ def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object
         "reveal": session.hidden or item.row.labelled_by_other,
         "search.next": found,
         "text.next": pages > 1,
-        "deeper": panes.beside(1) or (not session.hidden and "in full"),
         "undo": True,
+        "deeper": panes.beside(1) or (not session.hidden and "in full"),
         "filter": True,
         "order": True,
         "search": True,

@@ -206,30 +206,30 @@ OF_MACHINE = frozenset(
 Whoever reviews in a browser sits elsewhere, and has none of them.
 """
 ROWS: Mapping[str, tuple[str, ...]] = {
-    "Select the item; to here from the last one; all": ("select", "select.range", "select.all"),
-    "Undo, or redo, my newest label, note, tags, mark or defer": ("undo", "redo"),
-    "Blind review on or off; reveal this item's answer": ("blind", "reveal"),
-    "Write a note, on this item or the one just labelled": ("note", "note.labelled"),
+    "Select the item; up to here; all": ("select", "select.range", "select.all"),
+    "Undo or redo my newest label, note, tag, mark": ("undo", "redo"),
+    "Blind review on or off; reveal this answer": ("blind", "reveal"),
+    "Note on this item, on the one just labelled": ("note", "note.labelled"),
     "Page of a long text: next, before": ("text.next", "text.previous"),
-    "Next item, or the one before, whatever its state": ("item.next", "item.previous"),
+    "Next item, or before, whatever its state": ("item.next", "item.previous"),
     "Scroll the text, or move in the list": ("down", "up"),
     "Half a page, a page": ("half.down", "half.up", "page.down", "page.up"),
     "To the first line, the last": ("first", "last"),
-    "To the next text, section or juror, or the one before": ("part.next", "part.previous"),
+    "To the next text or juror, or the one before": ("part.next", "part.previous"),
     "One level deeper or back: queue, item, jury": ("deeper", "shallower", "leave"),
-    "Give the keys to the queue, the jury, the item": ("pane.next", "pane.previous"),
-    "Narrow or widen the pane, default widths, zoom": (
+    "Give the keys to queue, jury or item": ("pane.next", "pane.previous"),
+    "Narrower, wider, default widths, zoom": (
         "pane.narrower", "pane.wider", "pane.default", "zoom",
     ),
-    "Next item that was found, or the one before": ("search.next", "search.previous"),
+    "Next item that was found, or before": ("search.next", "search.previous"),
     "The queue, the item, calibration, runs": (
         "screen.queue", "screen.item", "screen.calibration", "screen.runs",
     ),
     "Next page of calibration, or the one before": ("section.next", "section.previous"),
-    "Load a report; remove the chosen run, keep its labels": ("run.load", "run.remove"),
+    "Load a report; remove a run, keep its labels": ("run.load", "run.remove"),
     "Palette with every action; command line": ("palette", "command"),
-    "Draw the screen again; stop what runs in the background": ("redraw", "stop"),
-    "Close the desk (everything is saved); also from a dialog": ("quit", "quit.anywhere"),
+    "Draw the screen again; stop background work": ("redraw", "stop"),
+    "Close (all is saved); also from a dialog": ("quit", "quit.anywhere"),
 }  # fmt: skip
 """Rows of the help that tell the keys of several actions, by what they say."""
 _IN_ROWS = {name: title for title, names in ROWS.items() for name in names}

@@ -188,26 +188,29 @@ def _words_line(text: str, width: int) -> Content:
 def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) -> Content:
     """Return the five keys that matter most and what they do now, as far as they fit, and help.
 
-    A click on one does what its key does.
+    On a narrow screen they stand closer. A click on one does what its key does.
     """
-
-    def drawn(hint: Hint) -> Content:
-        name = key(hint.action)
-        found = line((f" {name}", Ink.KEY), (f" {hint.word} ", Ink.MUTED)) if name else Content("")
-        return clickable(found, hint.action)
-
-    kept = [drawn(hint) for hint in hints if hint.action in _ALWAYS]
-    room = width - sum(content.cell_length for content in kept)
-    fitting: list[Content] = []
-    for content in [drawn(hint) for hint in hints if hint.action not in _ALWAYS][:_MOST]:
-        room -= content.cell_length
+    shown = [hint for hint in hints if hint.action != "help" and key(hint.action)][:_MOST]
+    helps = [hint for hint in hints if hint.action == "help"]
+    wide = [_hint(hint, key, f" {hint.word} ") for hint in (*shown, *helps)]
+    if sum(one.cell_length for one in wide) <= width:
+        return Content("").join(wide)
+    rest = [_hint(hint, key, "") for hint in helps]
+    room = width - sum(one.cell_length for one in rest)
+    kept: list[Content] = []
+    for one in (_hint(hint, key, f" {hint.word}") for hint in shown):
+        room -= one.cell_length
         if room < 0:
             break
-        fitting.append(content)
-    return cut(Content("").join([*fitting, *kept]), width)
+        kept.append(one)
+    return cut(Content("").join([*kept, *rest]), width)
 
 
-_ALWAYS = ("help",)
+def _hint(hint: Hint, key: Callable[[str], str], word: str) -> Content:
+    found = line((f" {key(hint.action)}", Ink.KEY), (word, Ink.MUTED))
+    return clickable(found, hint.action)
+
+
 _MOST = 5
 
 
@@ -222,7 +225,7 @@ def reasons_lines(line_: ReasonsLine | None, width: int) -> Lines:
     """Return the line of reasons: the item's name, and each tag behind its digit."""
     if line_ is None:
         return []
-    groups = [line((" Reasons for ", Ink.HEAD), (clip_start(inline(line_.name), 30), Ink.STRONG))]
+    groups = [line(("Reasons for ", Ink.HEAD), (clip_start(inline(line_.name), 30), Ink.STRONG))]
     for digit, tag in enumerate(line_.offered, 1):
         mark, ink = ("✓", Ink.PASS) if tag in line_.tags else (" ", Ink.TEXT)
         groups.append(line((str(digit), Ink.KEY), (f"{mark}{inline(tag)}", ink)))
@@ -231,7 +234,7 @@ def reasons_lines(line_: ReasonsLine | None, width: int) -> Lines:
     groups.append(
         line(("t", Ink.KEY), (" types  ", Ink.MUTED), ("esc", Ink.KEY), (" closes", Ink.MUTED))
     )
-    return flow(groups, width, 2)
+    return [line(" ") + row for row in flow(groups, max(1, width - 2), 2)]
 
 
 def asking_lines(asking: Sequence[OpenRerun], most: int, width: int) -> Lines:

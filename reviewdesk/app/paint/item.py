@@ -41,6 +41,7 @@ AIRY = 30
 """The height of a pane from which a blank line stands between two sections."""
 _LEAST = 3
 """The fewest lines of a folded text: its first, the one that counts the others, and its last."""
+_ASKS = "does the response meet it?"
 _DISSENT = 3
 """The lines that the reason of a dissent has in any case."""
 _ALL = 1 << 20
@@ -134,10 +135,16 @@ def _texts(item: Item, width: int, reading: ReadingOptions) -> Iterator[_Part]:
             page = part(text, reading.page)
             stacked = key == RESPONSES[0] and RESPONSES[1] in texts and not together
             note = paragraph(verdict.SIDE_NOTE, width, Ink.MUTED) if stacked else []
+            asks = _ASKS if key == "rubric" else ""
+            painted = page_lines(text, room, reading.page)
+            if asks:
+                # What is asked is met first: nothing else above the response is as strong.
+                bold = tuple(row.stylize_before(Ink.STRONG.value) for row in painted.lines)
+                painted = replace(painted, lines=bold)
             yield _Part(
                 key,
-                [*note, *above(name, text, room, reading.page)],
-                page_lines(text, room, reading.page),
+                [*note, *above(name, text, room, reading.page, asks)],
+                painted,
                 page.number - 1,
                 page.of,
                 together and key in RESPONSES,

@@ -171,10 +171,10 @@ def column(width: int) -> int:
     return (width - cell_len(_BETWEEN)) // 2
 
 
-def above(title: str, text: str, width: int, page: int) -> Lines:
+def above(title: str, text: str, width: int, page: int, said: str = "") -> Lines:
     """Return what stands above a text: its title, with the page number and what is noted of it."""
     shown = part(text, page)
-    notes = []
+    notes = [said] if said else []
     if shown.of > 1:
         notes.append(f"page {shown.number} of {shown.of}")
         notes.append(f"characters {shown.start + 1:,}-{shown.end:,} of {len(text):,}")
