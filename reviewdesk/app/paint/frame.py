@@ -196,14 +196,14 @@ def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) ->
     if sum(one.cell_length for one in wide) <= width:
         return Content("").join(wide)
     rest = [_hint(hint, key, "") for hint in helps]
-    room = width - sum(one.cell_length for one in rest)
+    room = width + 1 - sum(one.cell_length for one in rest)
     kept: list[Content] = []
     for one in (_hint(hint, key, f" {hint.word}") for hint in shown):
         room -= one.cell_length
         if room < 0:
             break
         kept.append(one)
-    return cut(Content("").join([*kept, *rest]), width)
+    return cut(Content("").join([*kept, *rest])[1:], width)
 
 
 def _hint(hint: Hint, key: Callable[[str], str], word: str) -> Content:

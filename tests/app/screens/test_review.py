@@ -74,17 +74,18 @@ async def test_the_text_has_the_keys_until_the_queue_is_given_them(
         assert stage.current == first
 
 
-async def test_the_foot_shows_five_keys_and_help(opened: tuple[Desk, Run]) -> None:
+async def test_the_foot_shows_five_keys_and_help(opened: tuple[Desk, Run], tmp_path: Path) -> None:
     async with staged(*opened, size=(220, 50)) as stage:
         for keys, foot in (
             ("", "p pass  f fail  i can't tell  u undo  enter jury  ? help"),
             ("b", "p pass  f fail  i can't tell  r reveal  u undo  ? help"),
-            ("bv", "p pass 1  f fail 1  i can't tell 1  esc select none  enter jury  ? help"),
+            ("bv", "p pass 1  f fail 1  i can't tell 1  esc select none  u undo  ? help"),
         ):
             await stage.press(*keys)
             assert stage.review.bar("footer").text.strip() == foot
     # A telephone of 390 pixels has some 46 columns.
-    async with staged(*opened, size=(46, 40)) as stage:
+    other = open_run(tmp_path / "other.db", report([verdict(1), verdict(2)]))
+    async with staged(*other, size=(46, 40)) as stage:
         foot = stage.review.bar("footer").text.strip()
         assert foot == "p pass f fail i can't tell u undo enter jury ?"
         stage.desk.read_only = True
