@@ -201,20 +201,20 @@ def dissents(item: Item) -> list[Seat]:
     return sorted(against, key=nearness)
 
 
-def flags(notes: Sequence[FlagNote], *, whole: bool = True) -> tuple[Block, ...]:
+def flags(notes: Sequence[FlagNote], lines: int = 0) -> tuple[Block, ...]:
     """Return each flag with its full reason. Flags that ask for a person come first.
 
-    Unless ``whole``, their reasons are cut to a line, and the other flags are named on one.
+    With ``lines``, their reasons are cut to so many, and the other flags are named on one.
     """
     if not notes:
         return (Paragraph("no flags", Tone.MUTED),)
     loud = [note for note in notes if note.flag in _LOUD]
     quiet = [note for note in notes if note.flag not in _LOUD]
-    if whole:
+    if not lines:
         return (Facts(tuple(map(_flag, loud + quiet)), column=19),)
     names = tuple(_quiet(WORDS[note.flag]) for note in quiet)
     return (
-        *([Facts(tuple(map(_flag, loud)), column=19, lines=1)] if loud else []),
+        *([Facts(tuple(map(_flag, loud)), column=19, lines=lines)] if loud else []),
         *([Flow(("", *names), gap=2)] if names else []),
     )
 

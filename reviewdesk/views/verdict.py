@@ -89,14 +89,16 @@ def jury(
     key: str = "",
     opened: Container[str] | None = None,
     lines: Mapping[int, int] | None = None,
+    flag_lines: int = 1,
 ) -> Document:
     """Return what the jury's pane shows; ``key`` starts a re-run, to name it in an offer.
 
     ``opened`` names what is not folded of ``FIGURES``, ``None`` folds nothing; ``lines`` are those
-    that the reason of each seat is cut to, ``None`` cuts nothing.
+    that the reason of each seat is cut to, and ``flag_lines`` that of a flag; ``None`` cuts
+    nothing.
     """
     notes = item.assessment.notes
-    flags = (*juries.flags(notes, whole=lines is None), *rerun.offer(item, key))
+    flags = (*juries.flags(notes, 0 if lines is None else flag_lines), *rerun.offer(item, key))
     return Document(
         (
             Section("", juries.decision(item)),

@@ -211,8 +211,8 @@ def jury_lines(
     """
     opened = reading.open_sections
 
-    def drawn(lines: Mapping[int, int] | None) -> Lines:
-        return document_lines(verdict.jury(item, history, key, opened, lines), width)
+    def drawn(lines: Mapping[int, int] | None, flags: int = 1) -> Lines:
+        return document_lines(verdict.jury(item, history, key, opened, lines, flags), width)
 
     whole = drawn(None)
     if len(whole) <= room or reading.find or verdict.REASONS in opened:
@@ -232,7 +232,13 @@ def jury_lines(
                     free -= more
                 else:
                     del growing[place]
-    return drawn(lines)
+    best = drawn(lines)
+    for flags in range(2, 1 + max(0, free)):
+        more = drawn(lines, flags)
+        if len(more) > room or len(more) == len(best):
+            break
+        best = more
+    return best
 
 
 def _heights(item: Item, seat: Seat, width: int) -> list[int]:

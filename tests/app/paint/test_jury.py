@@ -56,6 +56,9 @@ def test_a_reason_is_cut_only_where_no_row_is_free_and_a_dissent_last(item: Item
         other = next(at for at, row in enumerate(rows) if row.startswith("  a "))
         assert not ends or ends[0] < other
         assert len(rows) == room or len(ends) == 2
+    # Rows that no reason needs go to the reasons of flags.
+    flagged = drawn(item, whole - 1).splitlines()
+    assert not any(row.endswith("…") for row in flagged)
     # Whole reasons and the flags in full need more rows than that.
     assert drawn(item, whole).count("and an end") == 2
 
