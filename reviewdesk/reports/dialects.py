@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reviewdesk.reports import council, crossjudge, deepeval, juried, mcptest
+from reviewdesk.reports import deepeval, mcptest
 from reviewdesk.reports.canonical import reader as canonical
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.inspectai import log as inspect_log
@@ -10,12 +10,9 @@ from reviewdesk.reports.promptfoo import result as promptfoo
 from reviewdesk.reports.tables import table
 
 FOREIGN: tuple[Dialect, ...] = (
-    crossjudge.DIALECT,
     promptfoo.DIALECT,
     inspect_log.DIALECT,
     deepeval.DIALECT,
-    juried.DIALECT,
-    council.DIALECT,
     *table.TOOLS,
     table.DIALECT,
 )
@@ -27,14 +24,9 @@ LAST = mcptest.DIALECT
 DIALECTS: tuple[Dialect, ...] = (*canonical.DIALECTS, *FOREIGN, LAST)
 
 
-_QUEUE = "juried-queue"
-"""The format name of juried's queue files, which the reader of juried's reports opens too."""
-
-
 def named(name: str) -> Dialect | None:
     """Return the dialect that ``--format`` names, or None."""
-    wanted = juried.DIALECT.name if name == _QUEUE else name
-    return next((dialect for dialect in DIALECTS if dialect.name == wanted), None)
+    return next((dialect for dialect in DIALECTS if dialect.name == name), None)
 
 
 def fitting(look: FirstLook) -> Dialect | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from reviewdesk.domain.jury.label_words import label_decision
@@ -134,7 +134,7 @@ def time(value: Any) -> str | None:
     return value if isinstance(value, str) and is_time(value) else None
 
 
-def beyond(record: dict[str, Any], known: frozenset[str]) -> list[str]:
+def beyond(record: dict[str, Any], known: Container[str]) -> list[str]:
     """Return the keys outside an allow-list whose values are not empty."""
     return [key for key, value in record.items() if key not in known and value not in _NOTHING]
 

@@ -7,7 +7,7 @@ in the folder ``maps`` beside the settings file.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -29,17 +29,25 @@ def packaged() -> dict[str, dict[str, Any]]:
     }
 
 
-def fitting(columns: Sequence[str], tool: str | None = None) -> list[str]:
-    """Return the packaged maps whose signature a table's columns have; of one tool, if named."""
+def fitting(
+    columns: Sequence[str], document: Collection[str], tool: str | None = None
+) -> list[str]:
+    """Return the packaged maps whose signature a table's columns have; of one tool, if named.
+
+    Of a map whose rows are inside others, it is the outermost keys of the ``document``.
+    """
     return [
         name
         for name, made in packaged().items()
         if (tool is None or made["name"] == tool)
-        and all(_has(columns, path) for path in made["signature"])
+        and all(
+            _has(document if "." in made.get("rows", "") else columns, path)
+            for path in made["signature"]
+        )
     ]
 
 
-def _has(columns: Sequence[str], path: str) -> bool:
+def _has(columns: Collection[str], path: str) -> bool:
     for one in path.split("|"):
         start, star, end = one.partition("*")
         if one in columns or (

@@ -7,7 +7,7 @@ from typing import Any
 
 from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import measured, slow_or_error, understood
+from reviewdesk.reports.mapping.ballots import failure, measured, understood
 from reviewdesk.reports.mapping.foreign import Remarks, UnreadWords, unmet_models
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
@@ -124,6 +124,7 @@ class BallotMaker:
             unread = [error.column]
         self._add_rest(body, cells)
         self._add_failure(body, cells)
+        self._add_certainty(body, cells.get("certainty"))
         found = values.without_nulls(body, "pass")
         if is_missing(vote.score) and self._is_scored(vote.judge):
             was = found
@@ -147,8 +148,7 @@ class BallotMaker:
         if blank(value):
             return
         if why := stated_error(value):
-            body["error"] = {"message": why}
-            body["status"] = slow_or_error(why)
+            body |= failure(why)
             return
         if (parts := part_of_whole(value)) is not None:
             self._add_part(body, vote, *parts)
@@ -251,6 +251,26 @@ class BallotMaker:
             if amount is not None and amount >= 0 and (key in _AMOUNTS or amount == int(amount)):
                 body[key] = amount
         body["at"] = values.time(cells.get("at"))
+        if "latency_s" in cells:
+            body["latency_ms"] = values.amount(likely_number(cells["latency_s"]), 1000)
+        body["temperature"] = likely_number(cells.get("temperature"))
+        body.setdefault("raw", _text(cells.get("raw")))
+
+    def _add_certainty(self, body: dict[str, Any], value: Any) -> None:
+        """Read how sure a juror is of its vote: of a fail, the rest to 1 is the score."""
+        sure = likely_number(value)
+        if sure is None or body.get("status") not in (None, "ok"):
+            return
+        if self._scale is not None or values.unit(sure) is None:
+            body["raw_score"] = sure
+        if self._scale is not None and self._scale[0] <= sure <= self._scale[1]:
+            body["scale"] = list(self._scale)
+            sure = self.share(sure, "")
+        elif values.unit(sure) is None:
+            return
+        body["confidence"] = sure
+        if (vote := body.get("pass")) is not None:
+            body["score"] = sure if vote else round(1 - sure, 12)
 
     def _add_failure(self, body: dict[str, Any], cells: Any) -> None:
         status = cells.get("status")
@@ -258,9 +278,8 @@ class BallotMaker:
             body.setdefault("status", status.strip().lower())
         message = _message(cells.get("error"))
         if message and "error" not in body:
-            body["error"] = {"message": message}
-            if body.get("status") in (None, "ok"):
-                body["status"] = slow_or_error(message)
+            stated = body.get("status")
+            body |= failure(message, None if stated in (None, "ok", "error") else stated)
         if body.get("status") in (None, "ok"):
             return
         if body.get("score") is not None:

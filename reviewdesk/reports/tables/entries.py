@@ -1,13 +1,9 @@
-"""What one row of a table says, read by a map: facts on an item, ballots, and a person's label.
-
-A map holds paths. ``a.b`` is a column of that name, or ``b`` in the object or the JSON text ``a``.
-``a|b`` is the first of two that is filled, ``=text`` is the text itself, ``a.*`` gathers the cells
-that begin so, and ``^.a`` is a cell of the row from inside an element of ``each``.
-"""
+"""What one row of a table says, read by a map: facts on an item, ballots, and a label."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -27,100 +23,17 @@ from reviewdesk.reports.tables.cells import (
     with_decimal_point,
 )
 from reviewdesk.reports.tables.rows import TableRow
+from reviewdesk.reports.tables.table_map import BallotRule, TableMap, Words
 from reviewdesk.reports.wording import must_be
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-Words: TypeAlias = str | list[str]
-
-
-def _key(field_name: str) -> str:
-    """Return the key of a field in a map's file: ``pass`` for ``pass_``."""
-    return field_name.rstrip("_")
-
-
-class BallotRule(Struct, frozen=True, forbid_unknown_fields=True, rename=_key):
-    """Where the ballots of a row are. Of the rules for one place, the first that fits counts.
-
-    The place is the row itself, each element of the list or object ``each``, or each of
-    ``columns``, in whose paths ``*`` stands for what the name has at the ``*``.
-    """
-
-    each: str = ""
-    columns: Words = ""
-    except_: Words = ""
-    """Names that are no judges, among those of ``columns``."""
-    where: dict[str, Words] = {}
-    """The words that paths must hold; ``!=path`` is a word that differs from another cell's."""
-    as_: str = "ballot"
-    """``ballot``, ``check``, ``person`` for a label, ``nothing`` for what is no ballot, or
-    ``refused`` for a table that cannot be read; ``note`` says why, and what to do after a ``;``."""
-    note: str = ""
-    judge: str = ""
-    score: str = ""
-    pass_: str = ""
-    label: str = ""
-    reason: str = ""
-    error: str = ""
-    failed: str = ""
-    """A cell that is true if the judge failed."""
-    status: str = ""
-    dimension: str = ""
-    model: str = ""
-    vendor: str = ""
-    confidence: str = ""
-    weight: str = ""
-    epoch: str = ""
-    by: str = ""
-    at: str = ""
-    latency_ms: str = ""
-    cost_usd: str = ""
-    tokens_in: str = ""
-    tokens_out: str = ""
-
-
-class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key):
-    """How one kind of table is read. The paths for ballots here hold for every rule."""
-
-    name: str = ""
-    about: str = ""
-    origin: dict[str, str] = {}
-    """Ids of the tool that are kept, by name."""
-    signature: list[str] = []
-    """Columns by which the kind is recognised."""
-    rows: str = ""
-    """The key of the list of rows, for a document with several lists."""
-    item: Words = ""
-    """Paths to try for the item's id; ``a + b`` joins the ids that are filled."""
-    title: str = ""
-    test: str = ""
-    suite: str = ""
-    tags: str = ""
-    threshold: str = ""
-    decision: str = ""
-    input: str = ""
-    output: str = ""
-    conversation: str = ""
-    """Messages or spans, whose last answer is the output where no column holds one."""
-    alternative: str = ""
-    reference: str = ""
-    generator: str = ""
-    row_error: str = ""
-    """Why the response itself is missing."""
-    rubric: str = ""
-    human: str = ""
-    human_by: str = ""
-    human_at: str = ""
-    words: dict[str, list[str]] = {}
-    """Under ``pass`` and ``fail``, the words that mean so in this kind of table."""
-    scale: list[float] | None = None
-    notes: list[str] = []
-    ballots: list[dict[str, Any]] = []
-
-
+_TITLE = 160
+"""How many characters of each part of a title are kept."""
 _FACTS = (
     "test", "suite", "tags", "threshold", "decision", "input", "output", "conversation",
-    "alternative", "reference", "generator",
+    "alternative", "reference", "generator", "rival", "strategy", "agreement", "escalation",
+    "case_name", "attempt",
 )  # fmt: skip
 _CELLS = {
     one.encode_name: one.encode_name
@@ -161,6 +74,8 @@ class TableEntry(Struct, frozen=True):
     """Facts on an item under one rubric, with ballots, checks and a human label from one row."""
 
     item: str
+    row: str = ""
+    """What tells the rows of one item apart, if each is a verdict of its own."""
     rubric: str = ""
     dimension: str = ""
     name: str = ""
@@ -171,8 +86,14 @@ class TableEntry(Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """The key of the verdict: rows with the same key form one verdict."""
-        return self.item, self.dimension or self.rubric
+        """The key of the verdict: rows with the same key form one verdict.
+
+        A hash stands for a long item, such as a prompt, so that counting items holds no texts.
+        """
+        item = self.item
+        if len(item) > _TITLE:
+            item = blake2b(item.encode(), digest_size=16).hexdigest()
+        return f"{item}{self.row}", self.dimension or self.rubric
 
 
 Reader: TypeAlias = Callable[[Mapping[str, Any]], Any]
@@ -182,6 +103,9 @@ def reader(path: str, columns: Sequence[str] = ()) -> Reader:
     """Return a function that reads the first filled cell of a path from a row."""
     if path in columns:
         return _one_reader(path, columns)
+    if " + " in path:
+        parts = [reader(part, columns) for part in path.split(" + ")]
+        return lambda cells: ": ".join(filter(None, (name(read(cells)) for read in parts)))
     readers = [_one_reader(one, columns) for one in path.split("|") if one]
     if len(readers) == 1:
         return readers[0]
@@ -252,9 +176,9 @@ class _Place(Struct, frozen=True):
         """Return True if the conditions of the rule hold for a row or an element."""
         for read, words, others in self.conditions:
             value = read(cells)
-            word = "" if blank(value) else folded(str(value))
+            word = "" if blank(value) or value in ([], {}) else folded(str(value))
             differs = any(word and word != folded(str(other(cells) or word)) for other in others)
-            if word not in words and not differs:
+            if word not in words and not differs and not (word and "*" in words):
                 return False
         return True
 
@@ -279,13 +203,22 @@ def _place(raw: Mapping[str, Any], columns: Sequence[str], star: str | None = No
     for where, words in rule.where.items():
         path = where if star is None else where.replace("*", star)
         listed = [words] if isinstance(words, str) else words
-        others = tuple(reader(word[2:], within) for word in listed if word.startswith("!="))
+        compared = [word[2:] if word.startswith("!=") else f"={word[1:]}" for word in listed
+                    if word.startswith("!")]  # fmt: skip
+        others = tuple(reader(one, within) for one in compared)
         conditions.append((reader(path, within), frozenset(map(folded, listed)), others))
     cells = tuple((role, read[path]) for path, role in _CELLS.items() if path in read)
     held = {path: _first_of(text, within) for path, text in named.items()}
     asked: dict[str, str] = {path: held[path] for path in ("pass", "label") if path in held}
     column = held.get("score") or next(iter(asked.values()), "score")
     return _Place(rule, tuple(conditions), read, cells, column, asked, held.get("reason", ""))
+
+
+def _alternatives(path: str | Mapping[str, Any]) -> list[str]:
+    """Return each path of a rule's field, or of its conditions."""
+    if isinstance(path, str):
+        return [one for part in path.split(" + ") for one in part.split("|")]
+    return [one for key in path for one in key.split("|")]
 
 
 def _first_of(path: str, columns: Sequence[str]) -> str:
@@ -326,16 +259,27 @@ class MapReader:
             for path in items
             if path
         ]
+        self._title = [self._reader(one.strip()) for one in made.title.split(" + ") if one]
         self._row = {
-            path: self._reader(text)
-            for path in (*_FACTS, "title", "row_error", "rubric", "human", "human_by", "human_at")
+            path: self._reader(text) if isinstance(text, str) else self._joined(text)
+            for path in (*_FACTS, "row_error", "rubric", "human", "human_by", "human_at")
             if (text := getattr(made, path))
         }
         self._origin = {name: self._reader(path) for name, path in made.origin.items()}
         self._skips: list[_Place] = []
         self._groups: dict[str, list[_Place]] = {}
-        for raw in self._rules():
+        self._known: dict[str, set[str]] = {}
+        rules = self._rules()
+        for raw in rules:
             self._add(raw)
+        inner = [raw for raw in rules if raw.get("each") or raw.get("columns")]
+        self._whole = bool(made.name) and any("*" in raw.get("judge", "*@") or raw.get("each")
+                                              for raw in inner)  # fmt: skip
+        """Whether a row of this tool holds a whole panel, so that rows of one id are not joined."""
+        for raw in inner:
+            known = self._known.setdefault(raw.get("each", ""), set())
+            for path in (*_PATHS, "where"):
+                known.update(one.split(".")[0] for one in _alternatives(raw.get(path, "")))
 
     def _rules(self) -> list[dict[str, Any]]:
         of_rule = {one.name: one.encode_name for one in fields(BallotRule)}
@@ -350,6 +294,23 @@ class MapReader:
     def _reader(self, path: str) -> Reader:
         self._use(path)
         return reader(path, self._columns)
+
+    def _joined(self, paths: Sequence[str]) -> Reader:
+        """Return a function that joins texts and turns; beside turns a text is the user's."""
+        readers = [self._reader(path) for path in paths]
+
+        def joined(cells: Mapping[str, Any]) -> str | None:
+            parts = [read(cells) for read in readers]
+            spoken = any(isinstance(part, list) and part for part in parts)
+            lines: list[str] = []
+            for part in parts:
+                if isinstance(part, list):
+                    lines += values.dialogue(part)
+                elif not blank(part):
+                    lines.append(f"{'user: ' * spoken}{values.text(part)}")
+            return "\n".join(lines) or None
+
+        return joined
 
     def _use(self, path: str) -> None:
         for one in self._split(path, "|"):
@@ -422,9 +383,9 @@ class MapReader:
         row_human = self._human(facts)
         humans: dict[str, Human | None] = {}
         for places in self._groups.values():
-            for scope, column in self._scopes(cells, places[0].rule.each):
+            for scope, column in self._scopes(cells, places[0].rule.each, remarks):
                 rule = next((one for one in places if one.fits(scope)), None)
-                if rule is None or rule.rule.as_ == "nothing":
+                if rule is None or rule.rule.as_ in {"nothing", "none"}:
                     continue
                 if rule.rule.as_ == "refused":
                     raise RefusedTableError(rule.rule.note)
@@ -435,7 +396,8 @@ class MapReader:
                 elif vote := self._vote(rule, scope, column, labelled=row_human is not None):
                     votes.setdefault(self._dimension(rule, scope), []).append(vote)
         item = self._item(row, remarks)
-        title = facts.get("title")
+        apart = f"\0{row.number}" if self._whole else ""
+        title = ": ".join(named[:_TITLE] for read in self._title if (named := name(read(cells))))
         told = {role: facts[role] for role in _FACTS if role in facts}
         told["failed"] = facts.get("row_error")
         told["origin"] = {key: read(cells) for key, read in self._origin.items()}
@@ -443,9 +405,10 @@ class MapReader:
         return [
             TableEntry(
                 item,
+                apart,
                 rubric,
                 dimension,
-                "" if blank(title) else name(title),
+                title,
                 told,
                 tuple(ballots),
                 humans.get(dimension) or (row_human if alone else None),
@@ -469,7 +432,7 @@ class MapReader:
         return Human((word,), facts.get("human_by"), facts.get("human_at"))
 
     def _scopes(
-        self, cells: Mapping[str, Any], each: str
+        self, cells: Mapping[str, Any], each: str, remarks: Remarks
     ) -> Iterator[tuple[Mapping[str, Any], str]]:
         """Yield the row, or the elements inside it, each with its path for error messages."""
         if not each:
@@ -489,6 +452,7 @@ class MapReader:
         listed = held.items() if isinstance(held, dict) else enumerate(held)
         for key, one in listed:
             inner = one if isinstance(one, dict) else {}
+            remarks.unmapped(values.beyond(inner, self._known[each]), f"{each}.")
             yield {"@key": key, "@value": one, "^": cells, **inner}, f"{each}.{key}"
 
     def _vote(
@@ -520,10 +484,7 @@ class MapReader:
         shown = place.column if not column else f"{column}.{place.column}"
         if column and place.column == "@value":
             shown = column
-        unread: tuple[str, ...] = ()
-        if silent and not self._map.name and not listed:
-            answering = [place.column, *place.asked.values()]
-            unread = tuple(unread_keys(scope, answering, self.used - {place.why}))
+        unread = self._unread(place, scope) if silent and not listed else ()
         return Vote(
             judge or "unnamed",
             score,
@@ -534,13 +495,25 @@ class MapReader:
             check=place.rule.as_ == "check",
         )
 
+    def _unread(self, place: _Place, scope: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the columns or keys that may hold the answer of a ballot without one."""
+        answering = [place.column, *place.asked.values()]
+        if not place.rule.each:
+            plain = not self._map.name
+            return tuple(unread_keys(scope, answering, self.used - {place.why})) if plain else ()
+        element = scope["@value"]
+        if not isinstance(element, dict):
+            return () if "@value" in answering else (place.rule.each,)
+        known = self._known[place.rule.each] - {place.why}
+        return tuple(unread_keys(element, answering, known))
+
     def _dimension(self, place: _Place, scope: Mapping[str, Any]) -> str:
         """Return the question that a ballot answers, if the judges answer different ones."""
         judge = name(place.get("judge", scope))
         stated = name(place.get("dimension", scope))
         if stated or place.rule.as_ == "check" or judge in self._judges:
             return stated
-        known = bool(self._map.name) and is_criterion(judge)
+        known = bool(self._map.name) and not self._map.panel and is_criterion(judge)
         return judge if known or judge in self._criteria else ""
 
 

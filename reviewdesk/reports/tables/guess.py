@@ -27,8 +27,8 @@ from reviewdesk.reports.tables.cells import (
     roles_of,
     with_decimal_point,
 )
-from reviewdesk.reports.tables.entries import TableMap
 from reviewdesk.reports.tables.rows import Layout, TableRow
+from reviewdesk.reports.tables.table_map import TableMap
 
 _MOST_LISTED = 20
 _SCORE_MARKS = ("score", "rating", "grade", "verdict", "vote", "value", "label", "pass")

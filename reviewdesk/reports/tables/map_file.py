@@ -12,7 +12,7 @@ from msgspec.structs import fields
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
 from reviewdesk.reports.maps import map_text, packaged
-from reviewdesk.reports.tables.entries import BallotRule, TableMap
+from reviewdesk.reports.tables.table_map import BallotRule, TableMap
 from reviewdesk.reports.wording import FieldError, spell_path
 
 

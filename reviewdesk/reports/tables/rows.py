@@ -57,7 +57,8 @@ class TableRow(Struct, frozen=True):
 class Layout(Struct, frozen=True):
     """The format of a table, and its columns. ``outline`` is that of JSON.
 
-    ``key`` names the list of rows inside one JSON object. ``orient`` is the way in which pandas
+    ``key`` names the list of rows inside one JSON object; ``a.b`` is the list ``b`` in each element
+    of ``a``, and a row has the objects around it under ``^``. ``orient`` is the way in which pandas
     wrote a table as one object: ``split``, ``columns`` or ``index``.
     """
 
@@ -90,12 +91,32 @@ class Layout(Struct, frozen=True):
             for name, cells in _oriented(document, self.orient):
                 yield TableRow(f"row {show_line(name, 60)}", cells)
         else:
-            lists = (self.key,) if self.key else ()
+            first, *inner = self.key.split(".")
+            lists = (first,) if first else ()
             for record in records(stream, self.outline, fail, tally, lists, "table"):
                 place = f"line {record.line}" if record.line else spell_path(record.path)
-                is_row = isinstance(record.value, dict)
-                problem = "" if is_row else must_be("an object", record.value)
-                yield TableRow(place, record.value if is_row else {}, problem)
+                yield from _rows_inside(record.value, inner, place, self.outline.keys)
+
+
+def _rows_inside(
+    value: Any, steps: Sequence[str], place: str, around: Mapping[str, Any]
+) -> Iterator[TableRow]:
+    """Yield the row that a value is, or those of the lists inside it, with what is around them."""
+    if not isinstance(value, dict):
+        yield TableRow(place, {}, must_be("an object", value))
+        return
+    if not steps:
+        yield TableRow(place, value)
+        return
+    listed = value.get(steps[0])
+    if not isinstance(listed, list):
+        yield TableRow(f"{place}.{steps[0]}", {}, must_be("a list", listed))
+        return
+    outer = {**value, "^": around}
+    for index, one in enumerate(listed):
+        where = f"{place}.{steps[0]}[{index}]"
+        inner = {**one, "^": outer} if isinstance(one, dict) and len(steps) == 1 else one
+        yield from _rows_inside(inner, steps[1:], where, outer)
 
 
 def layout_of(look: FirstLook) -> Layout | None:
@@ -166,7 +187,7 @@ def all_columns(layout: Layout, stream: BinaryIO, fail: Fail) -> Layout:
     names: dict[str, None] = {}
     inner: dict[str, None] = {}
     for row in layout.rows(stream, fail, ImportTally(lenient=True)):
-        names.update(dict.fromkeys(row.cells))
+        names.update(dict.fromkeys(name for name in row.cells if name != "^"))
         if len(names) > _MOST_COLUMNS:
             raise fail("", f"has more than {_MOST_COLUMNS} different keys in its rows", "")
         # Objects with free data may have different keys in every row.
@@ -179,6 +200,8 @@ def flat_names(cells: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of cells; for an object in a cell also ``CELL.KEY`` for its keys."""
     names = []
     for name, value in cells.items():
+        if name == "^":
+            continue
         names.append(name)
         if isinstance(value, dict):
             names += [f"{name}.{inner}" for inner in value]

@@ -22,10 +22,11 @@ from reviewdesk.reports.mcptest import ESCALATE
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.tables.cells import FACTS, doubled, roles_of
-from reviewdesk.reports.tables.entries import MapReader, RefusedTableError, TableMap
+from reviewdesk.reports.tables.entries import MapReader, RefusedTableError
 from reviewdesk.reports.tables.guess import Guess, guess, listed
 from reviewdesk.reports.tables.map_file import packaged_map, read_map, toml_of
 from reviewdesk.reports.tables.rows import Layout, TableRow, all_columns, layout_of
+from reviewdesk.reports.tables.table_map import TableMap
 from reviewdesk.reports.tables.verdict import TableShape, TableSurvey, read_rows, verdicts
 
 USES = frozenset({"models", "pass_labels", "fail_labels", "scale"})
@@ -48,7 +49,7 @@ def open_table(source: Source, layout: Layout, options: ReadOptions, made: Table
     )
     if twice := doubled(layout.columns, reading.used):
         raise fail("", f'has the column "{show_line(twice, 60)}" twice', "Keep one of them.")
-    survey = TableSurvey(scale_by_judge=bool(made.name))
+    survey = TableSurvey(scale_by_judge=bool(made.name), panel=made.panel)
     with source.open_raw() if layout.is_binary else source.open() as stream:
         rows = layout.rows(stream, fail, ImportTally(lenient=True))
         try:
@@ -58,14 +59,14 @@ def open_table(source: Source, layout: Layout, options: ReadOptions, made: Table
             raise fail("", *str(error).split("; ", 1)) from error
     if not survey.rows:
         raise fail("", "is a table without rows that say anything of a jury", "Write it again.")
-    shape = TableShape(reading.entries, repeats=bool(made.name))
+    shape = TableShape(reading.entries, made)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         yield from verdicts(layout.rows(stream, fail, tally), survey, shape, options, tally)
 
     header: dict[str, Any] = {"schema": FORMAT_NAME}
     if made.name:
-        header["producer"] = {"name": made.name, "format": made.about or made.name}
+        header["producer"] = {"name": made.name, "format": made.name}
     unread = unread_note(layout.columns, reading.used)
     return Report(
         source,
@@ -137,23 +138,29 @@ def _read_by(
         raise fail("", "is no table of rows with named cells", "")
     if named and named.rows and layout.outline is not None:
         layout = replace(layout, key=named.rows, orient="")
-    if tool is not None and not maps.fitting(layout.columns, tool):
+    if tool is not None and not _fitting_maps(layout, tool):
         what = next(one["about"] for one in maps.packaged().values() if one["name"] == tool)
         raise fail("", f"has not the columns of {what}", "Leave out --format.")
-    if layout.outline is not None:
-        with source.open() as stream:
-            layout = all_columns(layout, stream, fail)
-    if named is not None:
-        return layout, Guess(named)
-    said = (*options.judge_columns, *options.criteria_columns)
-    own = bool(said) and all(name in layout.columns for name in said)
-    fits = [] if own or options.format == "table" else maps.fitting(layout.columns, tool)
+    fits = [] if named or options.format == "table" else _fitting_maps(layout, tool)
     if len(fits) > 1:
         hint = f"Say which it is: reviewdesk open {command_name(source)} --map {fits[0]}"
         raise fail("", f"has the columns of {' and of '.join(fits)}", hint)
-    if fits:
-        return layout, Guess(packaged_map(fits[0]))
+    made = named or (packaged_map(fits[0]) if fits else None)
+    if made is not None and "." in made.rows:
+        layout = replace(layout, key=made.rows, orient="")
+    if layout.outline is not None:
+        with source.open() as stream:
+            layout = all_columns(layout, stream, fail)
+    said = (*options.judge_columns, *options.criteria_columns)
+    own = bool(said) and all(name in layout.columns for name in said)
+    if made is not None and (named or not own):
+        return layout, Guess(made)
     return layout, guess(layout, _sample(source, layout, fail), options, command_name(source))
+
+
+def _fitting_maps(layout: Layout, tool: str | None = None) -> list[str]:
+    document = layout.outline.keys if layout.outline is not None else {}
+    return maps.fitting(layout.columns, document, tool)
 
 
 def command_name(source: Source) -> str:
@@ -226,7 +233,7 @@ TABLE_OPTIONS = frozenset({
 def _of_tool(tool: str, what: str) -> Dialect:
     def fits(look: FirstLook) -> bool:
         layout = layout_of(look)
-        return layout is not None and bool(maps.fitting(layout.columns, tool))
+        return layout is not None and bool(_fitting_maps(layout, tool))
 
     def open_export(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         return _open(source, look, options, tool)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from reviewdesk.domain.enums import Strategy
+from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.conversation import answer, conversation, question
-from reviewdesk.reports.mapping.foreign import Remarks, Scales, VerdictNames
+from reviewdesk.reports.mapping.foreign import LEFT_OUT, Remarks, Scales, VerdictNames
+from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import ReportVerdict
 from reviewdesk.reports.tables.ballot import BallotMaker, BallotNotes
@@ -20,6 +24,7 @@ from reviewdesk.reports.tables.cells import (
     CellError,
     DecidingWords,
     blank,
+    is_plain,
     likely_number,
     name,
     names,
@@ -27,14 +32,8 @@ from reviewdesk.reports.tables.cells import (
 )
 from reviewdesk.reports.tables.entries import Human, TableEntry, Vote
 from reviewdesk.reports.tables.rows import TableRow
+from reviewdesk.reports.tables.table_map import TableMap
 from reviewdesk.reports.wording import FieldProblem
-
-_TEXTS = {
-    "input": question, "output": answer, "alternative": answer, "conversation": conversation,
-    "test": values.text, "suite": values.text,
-}  # fmt: skip
-"""How the value of a role that is a text is read."""
-
 
 _MOST_NAMED = 5
 _MOST_JUDGES = 10_000
@@ -46,13 +45,14 @@ Read: TypeAlias = tuple[TableRow, Key, TableEntry | CellError]
 class TableSurvey:
     """The results of a first pass over the rows: verdicts, their row counts, and scales."""
 
-    def __init__(self, *, scale_by_judge: bool) -> None:
+    def __init__(self, *, scale_by_judge: bool, panel: bool = False) -> None:
         """Start with no rows."""
         self.rows: dict[Key, int] = {}
         self.apart = 0
         self._rubrics: dict[str, str | None] = {}
         self._last: Key | None = None
         self._by_judge = scale_by_judge
+        self._panel = panel
         self._scales = Scales()
         self._judges: dict[str, None] = {}
         self._scored: set[str] = set()
@@ -87,7 +87,7 @@ class TableSurvey:
 
         The scores may answer different questions, which the table does not show.
         """
-        if not self._by_judge or len(self._judges) < 2:
+        if not self._by_judge or self._panel or len(self._judges) < 2:
             return ()
         named = ", ".join(show_line(name, 40) for name in [*self._judges][:_MOST_NAMED])
         more = ", ..." if len(self._judges) > _MOST_NAMED else ""
@@ -113,12 +113,13 @@ class Draft:
     def __init__(self, row: TableRow) -> None:
         """Start at the first row of an item."""
         self.row = row
-        self.item = self.rubric = self.dimension = self.name = ""
+        self.group = self.item = self.rubric = self.dimension = self.name = ""
         self.facts: dict[str, Any] = {}
         self.ballots: list[tuple[str, float, dict[str, Any]]] = []
         self.checks: list[dict[str, Any]] = []
         self.human: dict[str, Any] | None = None
         self.problem: tuple[str, str] | None = None
+        self.secrets: set[str] = set()
         self.places: dict[tuple[str, str], str] = {}
 
     def wrong(self, row: TableRow, error: CellError) -> None:
@@ -131,18 +132,23 @@ class Draft:
 class VerdictMaker:
     """Makes the verdicts of one table, with unique ids."""
 
-    def __init__(self, seen: TableSurvey, options: ReadOptions, notes: BallotNotes) -> None:
+    def __init__(
+        self, seen: TableSurvey, options: ReadOptions, notes: BallotNotes, made: TableMap
+    ) -> None:
         """Start with no ids given; ``seen`` holds the facts of the whole table."""
         self._table = seen
         self._notes = notes
         self._scale = options.scale
         self._words = DecidingWords(options)
+        self._errors = set(map(folded, made.words.get("error", ())))
+        self._quiet = set(made.words.get("quiet", ()))
         self._ballots = BallotMaker(self._words, options, notes, seen.off_scale, seen.is_scored)
         self._names = VerdictNames()
 
     def add(self, draft: Draft, row: TableRow, entry: TableEntry, *, repeats: bool) -> None:
         """Add one row of an item to its draft."""
         draft.item = entry.item
+        draft.group = entry.key[0]
         draft.rubric = draft.rubric or entry.rubric
         draft.dimension = entry.dimension
         draft.name = draft.name or entry.name
@@ -166,10 +172,14 @@ class VerdictMaker:
         said = facts.get("conversation")
         name = draft.name or draft.item
         question = draft.dimension or draft.rubric
-        if question and self._table.several(draft.item):
+        if question and self._table.several(draft.group):
             name = f"{name} / {question}"
         case = {"test": facts.get("test") or draft.name or draft.item}
         case.update({key: facts[key] for key in ("suite", "tags") if facts.get(key)})
+        case.update(
+            {key: facts[role] for role, key in (("case_name", "name"), ("attempt", "epoch"))
+             if facts.get(role)}
+        )  # fmt: skip
         if draft.dimension:
             case["dimension"] = draft.dimension
         seated = _in_seat_order(draft.ballots)
@@ -184,9 +194,12 @@ class VerdictMaker:
             "output": facts.get("output") or (said and said.output),
             **{key: facts.get(key) for key in ("alternative", "reference")},
             "rubric": draft.rubric or draft.dimension or None,
-            "generator": facts.get("generator"),
+            **_generator(facts, jurors),
             "threshold": facts.get("threshold"),
-            "decision": "error" if facts.get("failed") and not jurors else facts.get("decision"),
+            "strategy": facts.get("strategy"),
+            "decision": facts.get("decision") or _failure(facts, jurors),
+            "label": facts.get("label"),
+            **self._panel(facts, jurors),
             "checks": draft.checks or None,
             "jurors": jurors,
             "human": draft.human,
@@ -194,6 +207,17 @@ class VerdictMaker:
             "meta": {"origin": facts["origin"]} if facts.get("origin") else None,
         }
         return values.without_nulls(body)
+
+    def _panel(self, facts: dict[str, Any], jurors: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the agreement and the reasons for a review that a file states."""
+        found: dict[str, Any] = {}
+        share = facts.get("agreement")
+        if share is not None and jurors and not _failure(facts, jurors):
+            found["agreement"] = {"value": share, "metric": "consensus_share"}
+        if reasons := facts.get("escalation"):
+            found["escalate_for_review"] = not self._quiet.issuperset(reasons)
+            found["escalation_reasons"] = reasons
+        return found
 
     def _add_ballot(self, draft: Draft, row: TableRow, vote: Vote, *, repeats: bool) -> None:
         repeat = vote.cells.get("repeat")
@@ -225,6 +249,11 @@ class VerdictMaker:
 
     def _add_fact(self, facts: dict[str, Any], role: str, value: Any) -> None:
         found = self._fact(role, value)
+        if role == "decision" and isinstance(value, str) and not is_plain(value):
+            facts.setdefault("label", value.strip())
+            if found is None and facts["label"] == value.strip():
+                self._notes.words.add(value)
+                return
         if found is None:
             self._notes.count(f"a {role} that cannot be one is left out")
         elif role not in facts:
@@ -232,29 +261,23 @@ class VerdictMaker:
         elif role == "decision" and facts[role] != found:
             # A decision that differs by row belongs to the ballots, not to the panel.
             facts[role] = None
+            facts.pop("label", None)
             self._notes.count("rows of one item differ in their decision, which is left out")
         elif facts[role] != found:
             self._notes.count(f"rows of one item differ in their {role}; the first one is kept")
 
     def _fact(self, role: str, value: Any) -> Any:
-        if role in _TEXTS:
-            return _TEXTS[role](value)
-        if role == "reference":
-            texts = isinstance(value, list) and all(isinstance(text, str) for text in value)
-            return value if texts else values.text(value)
-        if role == "origin":
-            kept = {key: name(one) for key, one in value.items() if not blank(one)}
-            return {key: one for key, one in kept.items() if one}
-        if role == "tags":
-            return names(value)
-        if role == "generator":
-            return {"model": found} if (found := name(value)) else None
         if role == "threshold":
             return self._threshold(value)
         if role == "decision":
-            vote = self._words.vote(value)
-            return values.decision(value if vote is None else vote)
-        return value
+            return self._decision(value)
+        return _READERS[role](value) if role in _READERS else value
+
+    def _decision(self, value: Any) -> str | None:
+        if isinstance(value, str) and folded(value) in self._errors:
+            return "error"
+        vote = self._words.vote(value)
+        return values.decision(value if vote is None else vote)
 
     def _threshold(self, value: Any) -> float | int | None:
         stated = likely_number(value)
@@ -282,6 +305,71 @@ class VerdictMaker:
         draft.human = values.without_nulls({"label": label, **kept, "at": values.time(human.at)})
 
 
+_STRATEGIES = {strategy.value: strategy.value for strategy in Strategy} | {
+    "weighted": Strategy.WEIGHTED_VOTE.value
+}
+
+
+def _reference(value: Any) -> str | list[str] | None:
+    texts = isinstance(value, list) and all(isinstance(text, str) for text in value)
+    return value if texts else values.text(value)
+
+
+def _origin(value: Mapping[str, Any]) -> dict[str, str]:
+    kept = {key: name(one) for key, one in value.items() if not blank(one)}
+    return {key: one for key, one in kept.items() if one}
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "input": question,
+    "output": answer,
+    "alternative": answer,
+    "conversation": conversation,
+    "test": values.text,
+    "suite": values.text,
+    "reference": _reference,
+    "tags": names,
+    "origin": _origin,
+    "generator": lambda value: {"model": found} if (found := name(value)) else None,
+    "strategy": lambda value: (
+        _STRATEGIES.get(value.strip().lower(), "external") if values.filled(value) else None
+    ),
+    "agreement": lambda value: values.unit(likely_number(value)),
+    "escalation": names,
+    "case_name": values.filled,
+    "attempt": lambda value: values.count(value) or None,
+    "rival": values.filled,
+}
+"""How the value of a role is read."""
+
+
+_FAILED = frozenset({"error", "timeout", "parse_fail", "empty", "missing_key"})
+
+
+def _failure(facts: dict[str, Any], jurors: list[dict[str, Any]]) -> str | None:
+    """Return the decision ``error`` of a row whose response or whose whole panel failed."""
+    failed = all("error" in one or one.get("status") in _FAILED for one in jurors)
+    return "error" if failed and (jurors or facts.get("failed")) else None
+
+
+def _generator(facts: dict[str, Any], jurors: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the fields that say whether a judge is of the family of the one who wrote.
+
+    If only the writer of the alternative shares a family with a judge, ``same_family`` says so. If
+    that family is unknown, and the first writer's is known and not shared, the question is open.
+    """
+    generator = facts.get("generator")
+    rival = facts.get("rival")
+    if rival is None or generator is None:
+        return {"generator": generator}
+    judges = {found.name for juror in jurors if (found := family(juror.get("model")))}
+    first, second = (found.name if (found := family(one)) else None
+                     for one in (generator["model"], rival))  # fmt: skip
+    if first not in judges and second in judges:
+        return {"same_family": True}
+    return {} if first and first not in judges and not second else {"generator": generator}
+
+
 def _in_seat_order(
     ballots: list[tuple[str, float, dict[str, Any]]],
 ) -> list[tuple[str, float, dict[str, Any]]]:
@@ -307,10 +395,10 @@ Raises:
 
 
 class TableShape(Struct, frozen=True):
-    """How the rows of a table are read, and whether a judge may rate an item twice."""
+    """How the rows of a table are read, and the map that says so."""
 
     entries: EntriesOf
-    repeats: bool = False
+    made: TableMap
 
 
 def read_rows(rows: Iterable[TableRow], entries_of: EntriesOf, remarks: Remarks) -> Iterator[Read]:
@@ -340,23 +428,25 @@ def verdicts(
     At the end the notes on the import are appended to those of ``tally``.
     """
     remarks = BallotNotes()
-    maker = VerdictMaker(survey, options, remarks)
+    maker = VerdictMaker(survey, options, remarks, shape.made)
     left = dict(survey.rows)
     waiting = deque(left)
     drafts: dict[Key, Draft] = {}
     for row, key, entry in read_rows(rows, shape.entries, remarks):
+        secrets = named_secrets(row.cells)
         draft = drafts.get(key)
         if draft is None:
             draft = drafts[key] = Draft(row)
         if isinstance(entry, CellError):
             draft.wrong(row, entry)
         elif draft.problem is None:
-            maker.add(draft, row, entry, repeats=shape.repeats)
+            maker.add(draft, row, entry, repeats=bool(shape.made.name))
+        draft.secrets |= secrets
         left[key] -= 1
         while waiting and waiting[0] in drafts and not left[waiting[0]]:
             yield _item(drafts.pop(waiting.popleft()), maker)
     tally.unreadable = remarks.first_unreadable
-    tally.notes.extend([*remarks.ballot_notes(options.models), *remarks.notes()])
+    tally.notes.extend([*remarks.ballot_notes(options.models), *remarks.notes(LEFT_OUT)])
     if survey.apart:
         tally.notes.append(
             f"rows of one item that stand apart were brought together ({survey.apart}x)"
@@ -367,4 +457,8 @@ def _item(draft: Draft, maker: VerdictMaker) -> ReportVerdict:
     if draft.problem is not None:
         place, text = draft.problem
         return ReportVerdict("", None, place, FieldProblem((), text))
-    return ReportVerdict("", maker.body(draft), draft.row.place)
+    if len(draft.secrets) > MOST_SECRETS:
+        problem = FieldProblem((), f"shows over {MOST_SECRETS} keys in clear")
+        return ReportVerdict("", None, draft.row.place, problem)
+    body = SecretRemover(draft.secrets).clean(maker.body(draft))
+    return ReportVerdict("", body, draft.row.place)

@@ -34,12 +34,14 @@ DOCUMENTS: dict[str, tuple[Any, bool]] = {
     "deepeval": (test_deepeval.WHOLE | {"conversationalTestCases": [TALK]}, False),
     "deepeval lines": ([TALK, TALK], True),
     "juried": (ATTEMPTS, False),
-    "juried lines": ([test_juried.entry(checks=[test_juried.CHECK]), test_juried.entry()], True),
+    "juried-queue lines": (
+        [test_juried.entry(checks=[test_juried.CHECK]), test_juried.entry()],
+        True,
+    ),
     "lm-council lines": (
         [
             test_lmcouncil.pair("a", "A>B"),
             test_lmcouncil.pair("b", "B>A"),
-            test_lmcouncil.single("a", Coherence=3, Overall=3.0),
         ],
         True,
     ),
