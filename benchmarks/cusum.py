@@ -10,7 +10,7 @@ import argparse
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.jurors.cusum import alarms, siegmund_limit, simulated_limit
+from reviewdesk.domain.jurors.drift import alarms, siegmund_limit, simulated_limit
 
 Floats = npt.NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from reviewdesk.store import table_hashes
+from reviewdesk.store import connect
 from reviewdesk.store.schema import migrate
 
 
@@ -112,7 +112,7 @@ class NewDesks:
             conn.backup(cls.first)
         else:
             cls.first.backup(conn)
-            with conn, table_hashes.renewed(conn):
+            with conn, connect.renewed(conn):
                 query = "UPDATE meta SET value = ? WHERE key = 'desk_id'"
                 conn.execute(query, (uuid.uuid4().hex,))
                 conn.execute("UPDATE migrations SET at = ?", (at,))

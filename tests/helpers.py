@@ -20,7 +20,7 @@ from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import Event, Run, Truth
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import LabelRow
-from reviewdesk.store import runs, schema, table_hashes
+from reviewdesk.store import connect, runs, schema
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -138,7 +138,7 @@ def contents(desk: Desk) -> dict[str, list[Any]]:
         row["name"]: [
             tuple(line)
             for line in desk.conn.execute(f"SELECT * FROM {row['name']}")
-            if tuple(line)[:1] != (table_hashes.KEY,)
+            if tuple(line)[:1] != (connect.KEY,)
         ]
         for row in tables
     }

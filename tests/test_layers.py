@@ -25,13 +25,11 @@ NUMPY = {
     "domain/audit/stated_rule.py",
     "domain/gates/such_items.py",
     "domain/jurors/bulk.py",
-    "domain/jurors/cusum.py",
     "domain/jurors/drift.py",
     "domain/jurors/pairs.py",
     "domain/jurors/panels.py",
     "domain/jurors/strata.py",
     "domain/jury/agreement.py",
-    "domain/jury/answers.py",
     "domain/jury/band.py",
     "domain/jury/injection.py",
     "domain/jury/label_rules.py",
@@ -59,7 +57,6 @@ NUMPY = {
     "domain/stats/ranks.py",
     "domain/stats/raters.py",
     "domain/stats/reliability.py",
-    "domain/whatif/item.py",
     "domain/whatif/table.py",
 }
 """The statistics over many verdicts at once; a panel alone needs plain numbers only."""

@@ -63,7 +63,7 @@ def compare(*, run: str, other: str | None, as_json: bool) -> None:
     Uses the labels of the items that both judged. With one RUN, compares it with the run opened
     last. `queue --run RUN --filter flip:OTHER` lists the decisions that differ.
     """
-    from reviewdesk.desk.figures.two_panels import panel_comparison
+    from reviewdesk.desk.figures.jurors import panel_comparison
     from reviewdesk.views.comparison import two_panels
     from reviewdesk.views.json import figures
 

@@ -159,7 +159,7 @@ def _of_item(
     verdict: str, run_name: str | None, variants: Sequence[Variant] | None, *, as_json: bool
 ) -> None:
     from reviewdesk.desk.figures.whatif import what_if_item
-    from reviewdesk.domain.whatif.item import attacks
+    from reviewdesk.domain.whatif.table import attacks
     from reviewdesk.views.json import figures
     from reviewdesk.views.whatif import policies
 

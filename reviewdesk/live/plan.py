@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.turnout import ConsentPlan, Host, kind_of_loss
-from reviewdesk.live.batch import CaseCalls
-from reviewdesk.live.cache import ReplyCache
+from reviewdesk.live.batch import CaseCalls, ReplyCache
 from reviewdesk.live.keys import key_names, key_problem, redactor
 from reviewdesk.live.limits import worst
 from reviewdesk.live.records import Call, ReplyStore

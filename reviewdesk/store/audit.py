@@ -18,7 +18,7 @@ from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
-from reviewdesk.store import label_state, reruns, runs, schema, table_hashes
+from reviewdesk.store import connect, label_state, reruns, runs, schema
 from reviewdesk.store.connect import connect_read_only, is_read_only
 from reviewdesk.store.events import desk_id, of_desk
 from reviewdesk.store.explain import explained
@@ -108,7 +108,7 @@ def verify(
     checks: list[Check] = [
         _file_problems, _place_problems, _chain_problems, _desk_problems, label_state.problems,
         _run_problems, _rerun_problems, _migration_problems, _kind_problems, hidden_runs.problems,
-        table_hashes.problems,
+        connect.problems,
     ]  # fmt: skip
     if full is not None:
         from reviewdesk.store import search

@@ -12,7 +12,7 @@ from itertools import islice
 from math import isclose
 from typing import IO, TYPE_CHECKING, Any
 
-from reviewdesk.domain.run.measures import RunAlphas, RunMeasures, Undefined
+from reviewdesk.domain.run.details import RunAlphas, RunMeasures, Undefined
 from reviewdesk.domain.run.packing import COLUMNS, UNKNOWN, PackedRun
 
 if TYPE_CHECKING:

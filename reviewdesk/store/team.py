@@ -143,15 +143,18 @@ def claim(
 
     Each is claimed by one statement, so that of two reviewers one gets it.
     """
+    wanted = sorted(items)
+    marks = ", ".join("?" * len(wanted))
     with _quickly(conn, path):
-        conn.execute("DELETE FROM claims WHERE until <= ?", (at,))
-        gone = held(conn, reviewer).difference(items)
-        conn.executemany("DELETE FROM claims WHERE item = ?", [(item,) for item in sorted(gone)])
+        conn.execute(
+            f"DELETE FROM claims WHERE until <= ? OR reviewer = ? AND item NOT IN ({marks})",
+            (at, reviewer, *wanted),
+        )
         conn.executemany(
             """INSERT INTO claims VALUES (?, ?, ?)
                ON CONFLICT (item) DO UPDATE SET until = excluded.until
                WHERE reviewer = excluded.reviewer""",
-            [(item, reviewer, until) for item in sorted(items)],
+            [(item, reviewer, until) for item in wanted],
         )
         return held(conn, reviewer)
 

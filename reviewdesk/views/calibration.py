@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.gates.limits import GateStatus, LimitCheck
-from reviewdesk.domain.jurors.accuracy import JurorCounts
+from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
 from reviewdesk.domain.records import Calibration, Design, Metrics, TagCount

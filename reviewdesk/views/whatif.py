@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from reviewdesk.domain.records import Design, Item
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import Decision, Rounding
-from reviewdesk.domain.whatif.item import Attack, outcomes
 from reviewdesk.domain.whatif.policies import (
     MOST_LEFT_OUT,
     Group,
@@ -20,6 +19,7 @@ from reviewdesk.domain.whatif.policies import (
     whole,
     written,
 )
+from reviewdesk.domain.whatif.table import Attack, outcomes
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from reviewdesk.desk.live.batch import BatchListener, judge_cases
-from reviewdesk.desk.live.batch_report import PendingCase
+from reviewdesk.desk.live.journal import PendingCase
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror, Price
 from reviewdesk.domain.panel.turnout import Host

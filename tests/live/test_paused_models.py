@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from reviewdesk import Juror, Panel
 from reviewdesk.cli.plain import section_text
 from reviewdesk.desk.live.batch import BatchListener, judge_cases
-from reviewdesk.desk.live.batch_report import PendingCase
+from reviewdesk.desk.live.journal import PendingCase
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.turnout import BatchSummary, LiveProgress, ModelPause, Turnouts
 from reviewdesk.domain.verdict import Status

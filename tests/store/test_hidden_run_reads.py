@@ -15,7 +15,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.access import info
 from reviewdesk.desk.export import report
 from reviewdesk.desk.export import report as export
-from reviewdesk.desk.figures import calibration, jurors, two_panels, whatif
+from reviewdesk.desk.figures import calibration, jurors, whatif
 from reviewdesk.desk.figures.calibration import panels
 from reviewdesk.desk.labels import transfer
 from reviewdesk.desk.review import filters, history, items, runs, search
@@ -66,7 +66,7 @@ READS: dict[str, Read] = {
     "items": of_keys(lambda desk, key: desk.item(key)),
     "other runs": of_keys(items.other_runs),
     "flips": of_run(lambda desk, run: items.flips(desk, run, desk.run("same"))),
-    "two panels": lambda desk: two_panels.panel_comparison(desk, desk.run("run"), desk.run("same")),
+    "two panels": lambda desk: jurors.panel_comparison(desk, desk.run("run"), desk.run("same")),
     "calibration": of_run(lambda desk, run: desk.calibration(run)),
     "calibration page": of_run(calibration.calibration_page),
     "jurors": of_run(jurors.jurors_page),

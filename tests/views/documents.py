@@ -15,9 +15,8 @@ from msgspec.structs import replace
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
-from reviewdesk.desk.figures.jurors import jurors_page
+from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
 from reviewdesk.desk.figures.labels_file import calibrate_file
-from reviewdesk.desk.figures.two_panels import panel_comparison
 from reviewdesk.desk.figures.whatif import what_if as what_if_of
 from reviewdesk.desk.figures.whatif import what_if_item
 from reviewdesk.desk.gates.suite import run_suite
@@ -34,7 +33,7 @@ from reviewdesk.domain.records import Item, Pace, Run, Truth
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.raters import Labels, RatedStratum, rater_agreement
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.domain.whatif.item import attacks
+from reviewdesk.domain.whatif.table import attacks
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.views import jurors as juror_views

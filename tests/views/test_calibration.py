@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.desk.figures.calibration import calibration_page
-from reviewdesk.domain.jurors.accuracy import JurorCounts
+from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.records import Metrics, TagCount, Truth
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.views.calibration import calibration, confidence_text

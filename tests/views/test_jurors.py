@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.figures.jurors import jurors_page
-from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.jurors.facts import (
     Basis,
     Drift,
+    JurorCounts,
     JurorFacts,
     JurorsPage,
     Offset,

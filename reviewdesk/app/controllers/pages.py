@@ -23,8 +23,7 @@ from reviewdesk.app.controllers.state import CalibrationState, RunsState
 from reviewdesk.app.keys.commands import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page, skipped
-from reviewdesk.desk.figures.jurors import jurors_page
-from reviewdesk.desk.figures.two_panels import panel_comparison
+from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review.items import flips
 from reviewdesk.desk.review.runs import overview, run_details

@@ -10,7 +10,7 @@ import dataclasses
 import marshal
 import pickle
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from reviewdesk.scale.crew import Step
 from reviewdesk.store.measures import spilled_tables
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.run.measures import RunMeasures
+    from reviewdesk.domain.run.details import RunMeasures
     from reviewdesk.domain.run.packing import Bar
     from reviewdesk.domain.run.stats import Stats
     from reviewdesk.domain.run.window import VerdictWindow
@@ -255,10 +255,6 @@ class Scratch:
 def ids_of(summary: PartSummary) -> list[str]:
     """Return the ids of a part's verdicts, in file order."""
     return [name for some in summary.ids for name in marshal.loads(some)]  # noqa: S302 - by ours
-
-
-Told = Callable[[float, int], object]
-"""Takes the share of the work that is done and the number of verdicts read."""
 
 
 def archive_measures(

@@ -13,7 +13,7 @@ from reviewdesk.desk.review.filters import tag_counts
 from reviewdesk.desk.team.second_opinions import told_marks, withheld
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.gates.limits import default_checks
-from reviewdesk.domain.jurors.accuracy import JurorCounts, trim_named
+from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
 from reviewdesk.domain.labels.coverage import more, of_strata
 from reviewdesk.domain.labels.repeats import NOTHING
 from reviewdesk.domain.labels.sampling import audit, strata
@@ -21,7 +21,6 @@ from reviewdesk.domain.records import Blocker, DrawGap, Run, Truth
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.verdict import Policy
-from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, jurors, queue, runs
 from reviewdesk.store.connect import reading
 from reviewdesk.store.explain import explained
@@ -38,16 +37,6 @@ if TYPE_CHECKING:
     from reviewdesk.domain.records import Run
     from reviewdesk.domain.run.columns import Bools, Columns
     from reviewdesk.domain.stats.figures import ConfidenceSums
-
-
-def every_ballot(run: Run) -> None:
-    """Raise UsageError if the desk does not hold every ballot of the run, as of an archive."""
-    if run.whole != run.verdicts:
-        raise UsageError(
-            f"{run.name} is an archive, of which the desk holds {run.verdicts:,} of "
-            f"{run.whole:,} verdicts; this needs every ballot",
-            "Load the parts that it is about.",
-        )
 
 
 def panels(desk: Desk, run: Run) -> Columns:

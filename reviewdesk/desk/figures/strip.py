@@ -46,6 +46,7 @@ class LiveStrip:
         """The desk, the reviewer and the run whose labels are kept."""
         self._columns: LabelColumns | None = None
         self._span: queue.RunKeys | None = None
+        self._totals: RunFigures | None = None
         self._copies: bool | None = None
         """Whether verdicts, and not contents, were drawn, of which several are on one content."""
         self._work = PaceReader()
@@ -61,11 +62,13 @@ class LiveStrip:
                 self._columns = None
                 self._copies = None
                 self._span = None
+                self._totals = None
                 self._work = PaceReader()
                 self._places = {}
             with reading(desk.conn, desk.path):
-                totals = figures.run_figures(desk.conn, run.key)
-                calibration, alone = self._figures(desk, run, totals)
+                # They follow from the verdicts alone, which do not change while a desk is open.
+                self._totals = self._totals or figures.run_figures(desk.conn, run.key)
+                calibration, alone = self._figures(desk, run, self._totals)
                 pace = self._work.pace(desk, run)
             return Strip(calibration, alone, pace, self._named(desk, run, calibration.gaps))
 

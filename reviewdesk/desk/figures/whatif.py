@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from reviewdesk.desk.figures.calibration import labelled, panels
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names
-from reviewdesk.domain.whatif.item import outcomes
 from reviewdesk.domain.whatif.policies import (
     PolicyResult,
     Variant,
@@ -17,6 +16,7 @@ from reviewdesk.domain.whatif.policies import (
     outliers,
     whole,
 )
+from reviewdesk.domain.whatif.table import outcomes
 from reviewdesk.errors import UsageError
 from reviewdesk.store.connect import reading
 from reviewdesk.store.load import archives

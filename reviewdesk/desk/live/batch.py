@@ -15,11 +15,14 @@ from typing import Any, BinaryIO, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.desk.live.batch_report import PendingCase, Results, committed_panel, header
 from reviewdesk.desk.live.journal import (
     REPLIES,
     CommitTimes,
+    PendingCase,
     ReportJournal,
+    Results,
+    committed_panel,
+    header,
     is_begun,
     report_journal,
 )
@@ -38,8 +41,7 @@ from reviewdesk.errors import (
     UsageError,
 )
 from reviewdesk.file_output import refuse_desk
-from reviewdesk.live.batch import BatchProgress, RunLimits, World, ask_all
-from reviewdesk.live.cache import ReplyCache
+from reviewdesk.live.batch import BatchProgress, ReplyCache, RunLimits, World, ask_all
 from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Budget
 from reviewdesk.live.plan import Survey, hosts, payloads

@@ -149,13 +149,6 @@ class WorkLog:
             self._verdicts[item] = found
         return self._verdicts[item]
 
-    def newest_labels(self) -> list[bytes]:
-        """Return the contents that were labelled, by their newest labels."""
-        newest = {
-            item: one.key for item, log in self._of_item.items() if (one := _newest_label(log))
-        }
-        return sorted(newest, key=newest.__getitem__)
-
     def pairs(self) -> list[LabelPair]:
         """Return both labels of every item that has a repeat, in the order of the repeats."""
         seconds = [

@@ -14,11 +14,11 @@ from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.domain.run.details import (
     DecisionCounts,
     LabelCounts,
+    RunAlphas,
     RunDetails,
     RunLine,
     StratumDraw,
 )
-from reviewdesk.domain.run.measures import RunAlphas
 from reviewdesk.errors import AmbiguousError, NotFoundError
 from reviewdesk.store import labels, measures, queue, runs, verdicts
 from reviewdesk.store.connect import reading

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.canonical import CanonicalVerdict
-from reviewdesk.domain.jurors.accuracy import JurorCounts, trim_named
+from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
 from reviewdesk.domain.jurors.strata import dissents, lone, trimmed
 from reviewdesk.domain.jury.panels import code
 from reviewdesk.domain.jury.sheet import sheet_of

@@ -10,10 +10,9 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from reviewdesk.domain.jury.answers import Answers
 from reviewdesk.domain.jury.label_rules import LabelCount
 from reviewdesk.domain.jury.label_words import LABEL_RULES
-from reviewdesk.domain.jury.panels import ERROR, FAIL, PASS, code
+from reviewdesk.domain.jury.panels import ERROR, FAIL, PASS, Answers, code
 from reviewdesk.domain.jury.quorum import least_answered
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of

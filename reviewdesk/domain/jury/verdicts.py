@@ -15,11 +15,10 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.jury.agreement import pairs_agreement, scores_agreement
-from reviewdesk.domain.jury.answers import Answers
 from reviewdesk.domain.jury.band import LOW, bands
 from reviewdesk.domain.jury.label_rules import LabelCount, turning_labels
 from reviewdesk.domain.jury.label_words import LABEL_RULES
-from reviewdesk.domain.jury.panels import ERROR, FAIL, INCONCLUSIVE, PASS, Panels
+from reviewdesk.domain.jury.panels import ERROR, FAIL, INCONCLUSIVE, PASS, Answers, Panels
 from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of
 from reviewdesk.domain.jury.stopping import left_open
 from reviewdesk.domain.jury.strategies import COMPARED, Reads

@@ -11,14 +11,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count
 from types import MappingProxyType
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from reviewdesk.domain.records import Design, DrawGap, Truth
 from reviewdesk.domain.verdict import SLACK, Decision
-
-T = TypeVar("T")
 
 STRATA = (
     "flagged/pass",

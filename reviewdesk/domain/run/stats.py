@@ -16,8 +16,7 @@ from msgspec.structs import fields, replace
 
 from reviewdesk.domain.assessment.flag_words import Breach
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.run.details import DecisionCounts
-from reviewdesk.domain.run.measures import RunAlphas, RunMeasures, Undefined
+from reviewdesk.domain.run.details import DecisionCounts, RunAlphas, RunMeasures, Undefined
 from reviewdesk.domain.run.packing import Bar
 from reviewdesk.domain.run.tally import DERIVED_ESCALATION, Counts
 from reviewdesk.domain.stats.alpha import ENOUGH, AlphaState, NominalState, merged_ci, rank_state

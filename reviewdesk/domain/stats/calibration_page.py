@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from reviewdesk.domain.gates.limits import LimitCheck
-from reviewdesk.domain.jurors.accuracy import JurorCounts
+from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
 from reviewdesk.domain.records import (

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewdesk.errors import DeskError, ReviewDeskError
-from reviewdesk.store import reruns, table_hashes
+from reviewdesk.store import connect, reruns
 from reviewdesk.store.copies.backup import UNREADABLE, Told, reading_copy, scan_events
 from reviewdesk.store.events import of_desk
 from reviewdesk.store.measures import places
@@ -87,7 +87,7 @@ def carry(
             count += len(some)
             told(number / len(tables), count)
         whole[table] = rows.whole
-    target.execute("DELETE FROM meta WHERE key = ?", (table_hashes.KEY,))
+    target.execute("DELETE FROM meta WHERE key = ?", (connect.KEY,))
     return whole
 
 

@@ -27,7 +27,7 @@ from reviewdesk.store.rows import insert, value, waiting
 if TYPE_CHECKING:
     from reviewdesk.domain.canonical import Written
     from reviewdesk.domain.labels.draw import Draw
-    from reviewdesk.domain.run.measures import RunMeasures
+    from reviewdesk.domain.run.details import RunMeasures
     from reviewdesk.domain.run.tally import Counts
     from reviewdesk.domain.run.window import VerdictWindow, WindowReader
 

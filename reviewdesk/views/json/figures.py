@@ -10,8 +10,8 @@ from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
 from reviewdesk.domain.records import Calibration, Item, Metrics
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Target
-from reviewdesk.domain.whatif.item import attacks
 from reviewdesk.domain.whatif.policies import PolicyResult, Result, WhatIfTable
+from reviewdesk.domain.whatif.table import attacks
 from reviewdesk.views.comparison import conclusion
 from reviewdesk.views.document import plain as plain_text
 from reviewdesk.views.json.shape import shape

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.rows import run_head, run_row
-from reviewdesk.domain.run.details import RunLine
-from reviewdesk.domain.run.measures import RunAlphas
+from reviewdesk.domain.run.details import RunAlphas, RunLine
 from reviewdesk.views.run import run
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import verdict

@@ -19,7 +19,7 @@ from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage, Windows
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.run import window as windows
 from reviewdesk.domain.run.columns import Columns
-from reviewdesk.domain.run.measures import RunAlphas, Undefined
+from reviewdesk.domain.run.details import RunAlphas, Undefined
 from reviewdesk.reports import Source
 from reviewdesk.store import schema
 from reviewdesk.views.json import figures

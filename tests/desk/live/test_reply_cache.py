@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.live.batch import BatchListener, Order, judge_cases
 from reviewdesk.errors import UsageError
-from reviewdesk.live.cache import ReplyCache
+from reviewdesk.live.batch import ReplyCache
 from reviewdesk.live.records import Response
 from tests.helpers import POSIX
 from tests.judgekit import CUT, YES, Consent, Jurors, Room, fine, of_whom, world

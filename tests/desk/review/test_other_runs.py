@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.figures.two_panels import panel_comparison
+from reviewdesk.desk.figures.jurors import panel_comparison
 from reviewdesk.desk.review.items import Flips, flips
 from reviewdesk.domain.jurors.panels import panel_drills
 from reviewdesk.domain.records import Run, Truth

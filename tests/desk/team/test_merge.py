@@ -23,7 +23,7 @@ from reviewdesk.errors import ChainError, DeskError, UsageError
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.reports.labels.writer import as_jsonl
-from reviewdesk.store import audit, label_state, schema, table_hashes
+from reviewdesk.store import audit, connect, label_state, schema
 from tests.desk.team.sharekit import (
     COUNT,
     NAMES,
@@ -376,7 +376,7 @@ def without_counters(path: Path) -> None:
         place = [one.__name__ for one in schema.MIGRATIONS].index("add_counters")
         later = [(one.__name__,) for one in schema.MIGRATIONS[place:]]
         conn.executemany("DELETE FROM migrations WHERE name = ?", later)
-        conn.execute("DELETE FROM meta WHERE key = ?", (table_hashes.KEY,))
+        conn.execute("DELETE FROM meta WHERE key = ?", (connect.KEY,))
         conn.execute(f"PRAGMA user_version={place}")
 
 

@@ -383,26 +383,6 @@ def test_a_withheld_vote_cannot_turn() -> None:
     assert _pivotal(value, threshold=0.7, strategy="lowest") == ()
 
 
-@given(
-    st.lists(st.booleans(), min_size=1, max_size=7),
-    st.sampled_from([0.3, 0.5, 0.6, 0.67, 1.0, "2/3"]),
-    st.sampled_from([Strategy.QUORUM, Strategy.MAJORITY, Strategy.UNANIMOUS]),
-)
-def test_turning_each_vote_by_hand(
-    votes: list[bool], quorum: float | str, strategy: Strategy
-) -> None:
-    def decided(cast: list[bool]) -> Decision | None:
-        return assess(read(_votes(*cast), quorum=quorum, strategy=strategy.value)).decision
-
-    base = decided(votes)
-    by_hand = tuple(
-        seat
-        for seat in range(len(votes))
-        if decided([vote != (place == seat) for place, vote in enumerate(votes)]) != base
-    )
-    assert _pivotal(_votes(*votes), quorum=quorum, strategy=strategy.value) == by_hand
-
-
 def test_a_turned_score_is_trimmed_anew() -> None:
     # Of .71 .72 .73 the middle counts; at .699999 it is the lowest and cut, and .71 still passes.
     assert _pivotal(panel(0.71, 0.72, 0.73), threshold=0.7, strategy="trimmed_mean") == ()

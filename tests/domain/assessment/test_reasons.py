@@ -13,8 +13,8 @@ from reviewdesk.domain.assessment.history import remarks
 from reviewdesk.domain.run.tally import RunTally
 from reviewdesk.domain.run.window import WindowReader
 from reviewdesk.domain.verdict import Decision, Strategy
-from reviewdesk.domain.whatif.item import outcomes
 from reviewdesk.domain.whatif.policies import whole
+from reviewdesk.domain.whatif.table import outcomes
 from tests.domain.bodies import GRID, bodies, body, juror, panel, read
 from tests.domain.whatif.test_bulk import together
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jurors.cusum import (
-    Floats,
+from reviewdesk.domain.jurors.drift import (
     alarms,
     cusum,
     peaks,
@@ -19,6 +18,7 @@ from reviewdesk.domain.jurors.cusum import (
     simulated_limit,
     standardised,
 )
+from reviewdesk.domain.stats.dense import Floats
 
 
 def test_cusum_by_hand() -> None:

@@ -8,8 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.jurors import bulk
-from reviewdesk.domain.jurors.accuracy import JurorCounts
-from reviewdesk.domain.jurors.facts import JurorFacts, Seats, suggested_weights, volatile
+from reviewdesk.domain.jurors.facts import (
+    JurorCounts,
+    JurorFacts,
+    Seats,
+    suggested_weights,
+    volatile,
+)
 from reviewdesk.domain.jurors.pairs import Alike, JurorPair, pairs
 from reviewdesk.domain.jurors.rates import JurorRates, design, quoted_kappa, rates
 from reviewdesk.domain.labels.marks import TENTATIVE, UNSEEN

@@ -22,8 +22,8 @@ from reviewdesk.domain.verdict import (
     Strategy,
     verdict_from_body,
 )
-from reviewdesk.domain.whatif.item import outcomes
 from reviewdesk.domain.whatif.policies import Variant
+from reviewdesk.domain.whatif.table import outcomes
 
 LABELS: dict[str, Any] = {
     "labels": ["KEEP", "REJECT", "SPLIT"], "passing": ["KEEP"], "failing": ["REJECT"],

@@ -18,7 +18,7 @@ from msgspec.structs import astuple
 from reviewdesk.desk.archive.parts import part_stats
 from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.run.columns import score_units, vote_units
-from reviewdesk.domain.run.measures import RunMeasures, Undefined
+from reviewdesk.domain.run.details import RunMeasures, Undefined
 from reviewdesk.domain.run.stats import Stats, run_measures
 from reviewdesk.domain.stats.alpha import AlphaState, NominalState
 from reviewdesk.domain.whatif.policies import Variant

@@ -150,14 +150,6 @@ def as_read(every: Sequence[Any]) -> list[tuple[Any, None]]:
 
 
 @pytest.mark.slow
-@given(HEADERS, OPTIONS, st.lists(plain_bodies(), max_size=6), st.integers(1, 4))
-def test_plain_verdicts_are_settled_as_each_on_its_own(
-    header: Any, options: Any, every: list[Any], each: int
-) -> None:
-    same(header, options, as_read(every), each)
-
-
-@pytest.mark.slow
 @given(HEADERS, OPTIONS, st.lists(plain_bodies() | bodies(), max_size=6))
 def test_any_verdicts_are_settled_as_each_on_its_own(
     header: Any, options: Any, every: list[Any]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from reviewdesk.domain.jury.scores import sigma, tukey, winsorised
 from reviewdesk.domain.jury.trim import trim_count
 from reviewdesk.domain.verdict import Decision, Strategy
-from reviewdesk.domain.whatif.item import attacks, outcomes
 from reviewdesk.domain.whatif.policies import Variant, outliers, whole
+from reviewdesk.domain.whatif.table import attacks, outcomes
 from tests.domain.bodies import GRID, juror, panel, read
 from tests.domain.whatif.test_bulk import alone, mixed, together, variants
 
