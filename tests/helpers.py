@@ -138,7 +138,7 @@ def contents(desk: Desk) -> dict[str, list[Any]]:
         row["name"]: [
             tuple(line)
             for line in desk.conn.execute(f"SELECT * FROM {row['name']}")
-            if tuple(line)[:1] != (connect.KEY,)
+            if tuple(line)[:1] != (connect.HASHES,)
         ]
         for row in tables
     }

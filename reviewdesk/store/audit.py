@@ -108,7 +108,7 @@ def verify(
     checks: list[Check] = [
         _file_problems, _place_problems, _chain_problems, _desk_problems, label_state.problems,
         _run_problems, _rerun_problems, _migration_problems, _kind_problems, hidden_runs.problems,
-        connect.problems,
+        connect.table_problems,
     ]  # fmt: skip
     if full is not None:
         from reviewdesk.store import search

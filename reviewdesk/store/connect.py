@@ -19,9 +19,9 @@ from reviewdesk.file_output import create_private
 from reviewdesk.store.explain import BUSIEST, ExplainedCursor, busy, explained
 from reviewdesk.system.locks import WriterPlace
 
-KEY = "hashes"
+HASHES = "hashes"
 """The key of the hashes in ``meta``."""
-_COLUMNS = {
+_HASHED = {
     "drafts": "item, reviewer, text",
     "filters": "reviewer, name, text",
     "kept_settings": "reviewer, name, value",
@@ -30,13 +30,13 @@ _COLUMNS = {
     "runs": "key, opened",
     "views": "run, reviewer, state",
 }
-_WHERE = {"meta": f"key <> '{KEY}'"}
+_WHERE = {"meta": f"key <> '{HASHES}'"}
 
 
 def _query() -> str:
-    """Return the statement that reads all of it at once, as it is run with each label."""
+    """Return the statement that reads all hashed tables at once, as it is run with each label."""
     parts = []
-    for table, columns in _COLUMNS.items():
+    for table, columns in _HASHED.items():
         cells = " || ".join(f"typeof({one}) || hex({one})" for one in columns.split(", "))
         rows = f"SELECT {cells} AS cells FROM {table} WHERE {_WHERE.get(table, 1)} ORDER BY 1"
         parts.append(f"(SELECT CAST(group_concat(cells) AS BLOB) FROM ({rows}))")
@@ -46,7 +46,7 @@ def _query() -> str:
 _READ = _query()
 
 
-def hashes(conn: sqlite3.Connection) -> dict[str, str]:
+def table_hashes(conn: sqlite3.Connection) -> dict[str, str]:
     """Return the hash of each table, by its name; empty if one is not there or cannot be read."""
     try:
         texts = conn.execute(_READ).fetchone()
@@ -54,14 +54,14 @@ def hashes(conn: sqlite3.Connection) -> dict[str, str]:
         return {}
     return {
         table: sha256(text or b"").hexdigest()[:16]
-        for table, text in zip(_COLUMNS, texts, strict=True)
+        for table, text in zip(_HASHED, texts, strict=True)
     }
 
 
-def problems(conn: sqlite3.Connection) -> Iterator[str]:
+def table_problems(conn: sqlite3.Connection) -> Iterator[str]:
     """Name the tables that are not as the last transaction of a reviewdesk left them."""
     stated = json.loads(_stated(conn) or "{}")
-    made = hashes(conn)
+    made = table_hashes(conn)
     yield from (
         f"{table} is not as it was written"
         for table in sorted(stated.keys() | made.keys() if stated else ())
@@ -75,16 +75,16 @@ def renewed(conn: sqlite3.Connection) -> Iterator[None]:
 
     Where a table cannot be read the hashes stay, as a label does not need those tables.
     """
-    before = hashes(conn)
+    before = table_hashes(conn)
     stated = _stated(conn) if before else ""
     yield
-    after = hashes(conn) if stated in {"", json.dumps(before)} else {}
+    after = table_hashes(conn) if stated in {"", json.dumps(before)} else {}
     if after and (after != before or not stated):
-        conn.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (KEY, json.dumps(after)))
+        conn.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (HASHES, json.dumps(after)))
 
 
 def _stated(conn: sqlite3.Connection) -> str:
-    row = conn.execute("SELECT value FROM meta WHERE key = ?", (KEY,)).fetchone()
+    row = conn.execute("SELECT value FROM meta WHERE key = ?", (HASHES,)).fetchone()
     return "" if row is None else str(row[0])
 
 

@@ -87,7 +87,7 @@ def carry(
             count += len(some)
             told(number / len(tables), count)
         whole[table] = rows.whole
-    target.execute("DELETE FROM meta WHERE key = ?", (connect.KEY,))
+    target.execute("DELETE FROM meta WHERE key = ?", (connect.HASHES,))
     return whole
 
 

@@ -376,7 +376,7 @@ def without_counters(path: Path) -> None:
         place = [one.__name__ for one in schema.MIGRATIONS].index("add_counters")
         later = [(one.__name__,) for one in schema.MIGRATIONS[place:]]
         conn.executemany("DELETE FROM migrations WHERE name = ?", later)
-        conn.execute("DELETE FROM meta WHERE key = ?", (connect.KEY,))
+        conn.execute("DELETE FROM meta WHERE key = ?", (connect.HASHES,))
         conn.execute(f"PRAGMA user_version={place}")
 
 
