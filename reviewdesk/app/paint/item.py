@@ -20,6 +20,7 @@ from reviewdesk.app.paint.long_text import (
     page_lines,
 )
 from reviewdesk.app.paint.styled import Lines, paragraph
+from reviewdesk.app.texts.inked import laid_out
 from reviewdesk.app.texts.layout import (
     RESPONSES,
     TITLE,
@@ -114,7 +115,7 @@ def painted_item(
 
 def pages(item: Item) -> int:
     """Return how many pages the longest text of the item has."""
-    return max(map(page_count, verdict.texts(item).values()), default=page_count(""))
+    return max((page_count(laid_out(text)) for text in verdict.texts(item).values()), default=1)
 
 
 def _title(item: Item, width: int, *, hidden: bool) -> _Part:
@@ -132,18 +133,21 @@ def _texts(item: Item, width: int, reading: ReadingOptions) -> Iterator[_Part]:
         text = texts.get(key)
         room = column(width) if together and key in RESPONSES else width
         if text is not None:
-            page = part(text, reading.page)
+            page = part(laid_out(text), reading.page)
             stacked = key == RESPONSES[0] and RESPONSES[1] in texts and not together
             note = paragraph(verdict.SIDE_NOTE, width, Ink.MUTED) if stacked else []
-            asks = _ASKS if key == "rubric" else ""
-            painted = page_lines(text, room, reading.page)
-            if asks:
+            shown = laid_out(text)
+            said = _ASKS if key == "rubric" else ""
+            if shown != text:
+                said = "JSON, indented here"
+            painted = page_lines(shown, room, reading.page)
+            if key == "rubric":
                 # What is asked is met first: nothing else above the response is as strong.
                 bold = tuple(row.stylize_before(Ink.STRONG.value) for row in painted.lines)
                 painted = replace(painted, lines=bold)
             yield _Part(
                 key,
-                [*note, *above(name, text, room, reading.page, asks)],
+                [*note, *above(name, shown, room, reading.page, said)],
                 painted,
                 page.number - 1,
                 page.of,
@@ -234,10 +238,10 @@ def jury_lines(
                     del growing[place]
     best = drawn(lines)
     for flags in range(2, 1 + max(0, free)):
-        more = drawn(lines, flags)
-        if len(more) > room or len(more) == len(best):
+        fuller = drawn(lines, flags)
+        if len(fuller) > room or len(fuller) == len(best):
             break
-        best = more
+        best = fuller
     return best
 
 

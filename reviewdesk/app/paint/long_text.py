@@ -19,7 +19,6 @@ from reviewdesk.app.texts.inked import (
     diff_inked,
     is_diff,
     is_json,
-    is_minified,
     json_inked,
     prose_rows,
     rows,
@@ -149,10 +148,6 @@ def folded(text: PaintedText, size: int, key: str, words: Sequence[str] = ()) ->
     )
 
 
-def _is_laid_out(text: str) -> bool:
-    return is_json(text) and is_minified(text)
-
-
 def beside(left: Lines, right: Lines, width: int) -> Lines:
     """Join two painted columns with a rule between them. ``column`` returns their width."""
     room = column(width)
@@ -178,8 +173,6 @@ def above(title: str, text: str, width: int, page: int, said: str = "") -> Lines
     if shown.of > 1:
         notes.append(f"page {shown.number} of {shown.of}")
         notes.append(f"characters {shown.start + 1:,}-{shown.end:,} of {len(text):,}")
-    if _is_laid_out(text):
-        notes.append("JSON, indented here")
     note = " · ".join(notes)
     if cell_len(f"{title}  {note} ") <= width:
         return [heading(title, width, note)]
@@ -209,7 +202,7 @@ def _rows(text: str, page: int) -> tuple[tuple[InkedLine, bool], ...]:
     before = text[: shown.start]
     clean = block(text[shown.start : shown.end], limit=shown.end - shown.start)
     if is_json(text):
-        return tuple(zip(rows(json_inked(clean, before, lay=is_minified(text))), repeat(False)))
+        return tuple(zip(rows(json_inked(clean)), repeat(False)))
     if is_diff(text):
         return tuple(zip(rows(diff_inked(clean, started=bool(before))), repeat(False)))
     inked = tuple(rows(text_inked(clean, before)))

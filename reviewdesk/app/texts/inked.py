@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -87,10 +86,12 @@ def rows(inked: InkedText) -> Iterator[InkedLine]:
 
 INDENT = re.compile(r" *")
 
-_INSIDE = r'[^"\\]*(?:\\.[^"\\]*)*(?:(?P<shut>")|(?P<lone>\\)?)'
-_TOKEN = re.compile(r'"' + _INSIDE + r'|[{}\[\],:]|[^\s{}\[\],:"]+|\s+', re.DOTALL)
-"""JSON tokens. A string that the page cuts off is one too, even within an escape."""
-_REST = re.compile(_INSIDE, re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_JSON = re.compile(
+    r'(?P<string>"[^"\\\n]*(?:\\.[^"\\\n]*)*"?)(?P<colon>\s*:)?|(?P<number>[^\s{}\[\],:"]+)'
+)
+_LONGEST_LAID = 200_000
+"""The most characters of JSON that is indented: each of its tokens may take a line."""
 _INLINE = 40
 """An array or object of at most this many characters stays on one line."""
 _DEEPEST = 24
@@ -99,44 +100,29 @@ _OPEN = ("{", "[")
 _SHUT = ("}", "]")
 
 
-def json_inked(shown: str, before: str = "", *, lay: bool) -> InkedText:
-    """Ink a page of valid JSON that follows the text ``before``; ``lay`` indents it anew."""
-    depth, tokens = _tokens(shown, before)
-    if lay:
-        tokens = _indented_tokens(tokens, depth)
-    return InkedText("".join(tokens), tuple(_json_spans(tokens)), INDENT, 2)
+def json_inked(shown: str) -> InkedText:
+    """Ink a page of JSON. What a page that begins within a string shows of it may be amiss."""
+    spans = []
+    for match in _JSON.finditer(shown):
+        kind = "string" if match["string"] else "number"
+        ink = Ink.NUMBER if kind == "number" else Ink.NAME if match["colon"] else Ink.STRING
+        spans.append((*match.span(kind), ink))
+    return InkedText(shown, tuple(spans), INDENT, 2)
 
 
-def is_minified(text: str) -> bool:
-    """Return True if the text has no line break, so that it needs indenting for reading."""
-    return "\n" not in text.strip()
-
-
-def _tokens(shown: str, before: str) -> tuple[int, list[str]]:
-    """Return the depth where the page starts, and its tokens; the first may end a string."""
-    depth = 0
-    last = None
-    for last in _TOKEN.finditer(before):
-        depth += (last[0] in _OPEN) - (last[0] in _SHUT)
-    tokens: list[str] = []
-    if last and last[0].startswith('"') and not last["shut"]:
-        escaped = 1 if last["lone"] else 0
-        rest = _REST.match(shown, escaped)
-        tokens.append(shown[: rest.end() if rest else escaped])
-    start = len(tokens[0]) if tokens else 0
-    tokens += [match[0] for match in _TOKEN.finditer(shown, start)]
-    return max(0, depth), [token for token in tokens if token]
-
-
-def _indented_tokens(tokens: Sequence[str], depth: int) -> list[str]:
-    """Return the tokens with our own white space between them."""
-    tokens = [token for token in tokens if not token.isspace()]
+@lru_cache(maxsize=16)
+def laid_out(text: str) -> str:
+    """Return JSON on one line with white space of ours between its tokens, another text as is."""
+    if len(text) > _LONGEST_LAID or "\n" in text.strip() or not is_json(text):
+        return text
+    tokens = _TOKEN.findall(text)
     inline = _one_line_ranges(tokens)
     laid: list[str] = []
+    depth = 0
     until = -1
     for at, token in enumerate(tokens):
         if token in _SHUT and at > until:
-            depth = max(0, depth - 1)
+            depth -= 1
             laid.append(_line_break(depth))
         laid.append(token)
         if token in _OPEN and at > until:
@@ -148,7 +134,7 @@ def _indented_tokens(tokens: Sequence[str], depth: int) -> list[str]:
             laid.append(_line_break(depth))
         elif token in {",", ":"}:
             laid.append(" ")
-    return laid
+    return "".join(laid)
 
 
 def _one_line_ranges(tokens: Sequence[str]) -> dict[int, int]:
@@ -169,24 +155,6 @@ def _one_line_ranges(tokens: Sequence[str]) -> dict[int, int]:
 
 def _line_break(depth: int) -> str:
     return "\n" + "  " * min(depth, _DEEPEST)
-
-
-def _json_spans(tokens: Sequence[str]) -> list[Span]:
-    """Return the inks of keys, strings and other values. The first token may end a string."""
-    spans: list[Span] = []
-    solid: list[tuple[int, str]] = []
-    at = 0
-    for token in tokens:
-        if not token.isspace():
-            solid.append((at, token))
-        at += len(token)
-    for (start, token), (_, after) in pairwise([*solid, (at, "")]):
-        if '"' in token:
-            ink = Ink.NAME if after == ":" else Ink.STRING
-            spans.append((start, start + len(token), ink))
-        elif token not in {*_OPEN, *_SHUT, ",", ":"}:
-            spans.append((start, start + len(token), Ink.NUMBER))
-    return spans
 
 
 _HANG = re.compile(r" *(?:(?:[-*+•]|\d{1,3}[.)]|>)(?: +|$))*")
