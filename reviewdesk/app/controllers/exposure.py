@@ -164,7 +164,6 @@ class SeenItems:
         """Start with nothing seen; ``clock`` returns seconds."""
         self._clock = clock
         self._items: dict[str, _SeenItem] = {}
-        self._opened: set[str] = set()
         self._asked: set[str] = set()
         """The items whose input, or the start of its fold, was on screen."""
         self._came_back: dict[str, int] = {}
@@ -193,16 +192,13 @@ class SeenItems:
         if item is not None and since > self._came_back.get(name, 0):
             self._came_back[name] = since
             self._items.pop(name, None)
-            self._opened.discard(name)
         found = self._items.get(name)
         drawn = None if found is None else found.drawn
-        self.turn_to(Place() if drawn is None else drawn.top, again=name in self._opened)
-        self._opened.add(name)
+        self.turn_to(Place() if drawn is None else drawn.top)
         return 0 if drawn is None else max((one.page for one in drawn.layout.parts), default=0)
 
-    def turn_to(self, top: Place | TextPassage, *, again: bool = True) -> None:
-        """Show the item from a passage on; ``again`` if it was in view before."""
-        self.scroll = ItemScroll(top, self.scroll.turns + 1, again)
+    def turn_to(self, top: Place | TextPassage) -> None:
+        self.scroll = ItemScroll(top, self.scroll.turns + 1)
 
     def unseen(self, item: Item, at: float = math.inf) -> Unseen | None:
         """Return what has to come on screen before a label of the item, ``None`` if nothing.

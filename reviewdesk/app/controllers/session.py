@@ -21,22 +21,19 @@ from reviewdesk.domain.records import Item, Progress, QueueRow, Run, View
 from reviewdesk.errors import NotFoundError, UsageError
 from reviewdesk.settings import Feedback, Settings
 
+BACKLOG = 500
+"""How many items ``back`` remembers."""
 
-class SessionQueue:
-    """The session's queue: its first page or the whole, with the items that come back."""
+
+class ReviewSession:
+    """A reviewer's session with one run: each step calls the desk, then replaces ``session``."""
 
     def __init__(
-        self,
-        desk: Desk,
-        run: Run,
-        view: View,
-        feedback: Feedback,
-        share: float,
-        outbox: Outbox,
-        earlier: SessionQueue | None,
+        self, desk: Desk, run: Run, view: View, *, outbox: Outbox,
+        feedback: Feedback = Feedback.AFTER, share: float = 0, earlier: ReviewSession | None = None,
         claims: ItemClaims | None = None,
-    ) -> None:
-        """Start with an empty queue; ``earlier`` is the session with another run."""
+    ) -> None:  # fmt: skip
+        """Open the queue where ``view`` left it; ``earlier`` is the session with another run."""
         self.claims = claims or ItemClaims(desk)
         self.desk = desk
         self.outbox = outbox
@@ -47,6 +44,10 @@ class SessionQueue:
         self._later: list[Callable[[], object]] = []
         """Steps that wait for the whole queue, in order."""
         self.session = Session(run, view, array("q"), desk.progress(run), feedback=feedback)
+        self._trail: list[int] = []
+        self._unfiltered: str | None = None
+        """The verdict that was shown before the queue was filtered."""
+        self.begin(view)
 
     @property
     def waiting(self) -> bool:
@@ -156,26 +157,6 @@ class SessionQueue:
         keys = self.session.keys
         here = found if found is None or placed is keys else found.placed(keys)
         self.session = replace(self.session, found=here)
-
-
-BACKLOG = 500
-"""How many items ``back`` remembers."""
-
-
-class ReviewSession(SessionQueue):
-    """A reviewer's session with one run: each step calls the desk, then replaces ``session``."""
-
-    def __init__(
-        self, desk: Desk, run: Run, view: View, *, outbox: Outbox,
-        feedback: Feedback = Feedback.AFTER, share: float = 0, earlier: ReviewSession | None = None,
-        claims: ItemClaims | None = None,
-    ) -> None:  # fmt: skip
-        """Open the queue where ``view`` left it; ``earlier`` is the session with another run."""
-        super().__init__(desk, run, view, feedback, share, outbox, earlier, claims)
-        self._trail: list[int] = []
-        self._unfiltered: str | None = None
-        """The verdict that was shown before the queue was filtered."""
-        self.begin(view)
 
     def begin(self, view: View) -> None:
         """Open the queue of a view as far as the file has it in order; the rest is for ``arrive``.

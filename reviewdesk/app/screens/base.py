@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.geometry import Region
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -217,26 +216,3 @@ class DeskScreen(Screen[None], inherit_bindings=False):
             late = self.front.lateness
             self.front.act(partial(controller.handle, name, late))
         self.front.ahead.acted()
-
-
-class PlacedScreen(DeskScreen, inherit_bindings=False):
-    """A screen that is drawn once its panes have their places, and not before.
-
-    Until then each widget that is mounted would have the whole screen drawn once more.
-    """
-
-    _placed = False
-
-    @property
-    def is_current(self) -> bool:
-        return self._placed and super().is_current
-
-    def refresh(
-        self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
-    ) -> Self:
-        again = repaint and self._placed
-        return super().refresh(*regions, repaint=again, layout=layout, recompose=recompose)
-
-    def place(self) -> None:
-        self._placed = True
-        self.refresh(layout=True, repaint=False)

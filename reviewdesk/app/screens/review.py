@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Region
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -21,7 +22,7 @@ from reviewdesk.app.paint.item import PaintedItem, jury_lines, painted_item
 from reviewdesk.app.paint.long_text import found_line
 from reviewdesk.app.paint.pages import done_lines, nothing_lines, reading_lines
 from reviewdesk.app.paint.styled import Lines, Painter, inline, one_line
-from reviewdesk.app.screens.base import DeskScreen, Front, PlacedScreen, screen_bindings
+from reviewdesk.app.screens.base import DeskScreen, Front, screen_bindings
 from reviewdesk.app.widgets.lines import (
     Bar,
     Divider,
@@ -31,7 +32,7 @@ from reviewdesk.app.widgets.lines import (
     RowChosen,
     RuleDragged,
 )
-from reviewdesk.app.widgets.panes import ItemPainter, ItemPane, JuryPane
+from reviewdesk.app.widgets.panes import ItemPainter, ItemPane
 from reviewdesk.app.widgets.queue_list import QueueList
 from reviewdesk.domain.records import Pace
 
@@ -92,10 +93,7 @@ class ReviewTexts:
         if before is None or before.scroll != state.scroll:
             item_pane.turn(state.scroll.top)
         if not keep or before is None or _jury_facts(before) != _jury_facts(state):
-            item = state.session.item.item_hash if state.session.item else ""
-            painter = _jury_painter(state, keymap)
-            again = state.scroll.again
-            screen.query_one("#jury", JuryPane).show(painter, item, keep=keep, again=again)
+            screen.query_one("#jury", Pane).paint(_jury_painter(state, keymap), keep=keep)
         if before is not None and before.seek != state.seek:
             self._seek(state.reading.find)
 
@@ -176,11 +174,16 @@ class _Column(Vertical):
     BLANK = True
 
 
-class ReviewScreen(PlacedScreen):
-    """Draws the review: side by side on a wide terminal, else one pane at a time."""
+class ReviewScreen(DeskScreen):
+    """Draws the review: side by side on a wide terminal, else one pane at a time.
+
+    It is drawn once its panes have their places, and not before: each widget that is mounted would
+    have the whole screen drawn once more.
+    """
 
     where = "review"
     has_strip = True
+    _placed = False
     DEFAULT_CSS = """
     _Column { height: 1fr; width: 1fr; }
     _Column > Bar { background: $desk-bar; }
@@ -202,7 +205,7 @@ class ReviewScreen(PlacedScreen):
                 yield QueueList(
                     self.front.controller.rows, self.front.controller.listed, id="queue"
                 )
-            for pane in (ItemPane(id="item"), JuryPane(id="jury")):
+            for pane in (ItemPane(id="item"), Pane(id="jury")):
                 yield Divider(pane.id or "")
                 with _Column(id=f"{pane.id}-column"):
                     yield Bar(id=f"{pane.id}-title")
@@ -215,8 +218,19 @@ class ReviewScreen(PlacedScreen):
         self.call_after_refresh(self._show)
         self.set_interval(POLL, self._poll)
 
+    @property
+    def is_current(self) -> bool:
+        return self._placed and super().is_current
+
+    def refresh(
+        self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
+    ) -> Self:
+        again = repaint and self._placed
+        return super().refresh(*regions, repaint=again, layout=layout, recompose=recompose)
+
     def _show(self) -> None:
-        self.place()
+        self._placed = True
+        self.refresh(layout=True, repaint=False)
         self.call_after_refresh(self._settle)
 
     def _settle(self) -> None:

@@ -101,14 +101,10 @@ class TextPassage(Struct, frozen=True):
 
 
 class ItemScroll(Struct, frozen=True):
-    """Where an item is shown from; ``turns`` grows with every demand to scroll there.
-
-    ``again`` says that the item was in view before, and that this may be told.
-    """
+    """Where an item is shown from; ``turns`` grows with every demand to scroll there."""
 
     top: Place | TextPassage = Place()
     turns: int = 0
-    again: bool = False
 
 
 class PartLines(Struct, frozen=True):

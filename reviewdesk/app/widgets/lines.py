@@ -161,11 +161,11 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
     def allow_select(self) -> bool:
         return True
 
-    def paint(self, painter: Painter, *, keep: bool = False, top: tuple[int, int] = (0, 1)) -> None:
-        """Show a text from ``top``, a line of so many, or if ``keep`` from the current position."""
+    def paint(self, painter: Painter, *, keep: bool = False) -> None:
+        """Show a text from its start or, if ``keep``, from the current position."""
         self._painter = painter
         if not keep:
-            self._anchor = top
+            self._anchor = (0, 1)
             self.screen.clear_selection()
         self.repaint()
 

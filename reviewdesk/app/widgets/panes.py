@@ -1,4 +1,4 @@
-"""The panes of an item's texts and of its jury."""
+"""The pane of an item's texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.strip import Strip
 
 from reviewdesk.app.controllers.exposure import DrawnItem
 from reviewdesk.app.paint.item import PaintedItem
-from reviewdesk.app.paint.styled import Lines, Painter
+from reviewdesk.app.paint.styled import Lines
 from reviewdesk.app.texts.fold import Cut
 from reviewdesk.app.texts.layout import ItemLayout, PartLines, Place, TextPassage
 from reviewdesk.app.widgets.lines import ItemDrawn, Pane
@@ -110,21 +110,3 @@ class ItemPane(Pane):
         if not 0 <= line < len(part.starts):
             return None
         return part.starts[line], (*part.starts, part.end)[line + 1]
-
-
-class JuryPane(Pane):
-    """A pane that remembers its scroll position for every item."""
-
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self._item = ""
-        self._left_at: dict[str, tuple[int, int]] = {}
-
-    def show(self, painter: Painter, item: str, *, keep: bool, again: bool) -> None:
-        """Show the jury of an item, from where it was left if it comes ``again``."""
-        if not keep:
-            self._left_at[self._item] = self._anchor
-            self._item = item
-            if not again:
-                self._left_at.pop(item, None)
-        self.paint(painter, keep=keep, top=self._left_at.get(item, (0, 1)))
