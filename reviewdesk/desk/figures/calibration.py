@@ -159,9 +159,8 @@ def calibration_page(
         )
     made = make_rows(labels, totals, source)
     found = summary.both_lines(made)
-    reached = strata(
-        [verdict.place for verdict in labels], totals.sizes, totals.audits, totals.decided
-    )
+    places = [verdict.place for verdict in labels]
+    reached = strata(places, made.weighing, totals.sizes, totals.audits, totals.decided)
     lacking = summary.described(made)
     page = CalibrationPage(
         calibration=found,

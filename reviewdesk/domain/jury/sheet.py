@@ -21,16 +21,14 @@ from reviewdesk.domain.jury.label_words import LABEL_FACTS, LabelRules
 from reviewdesk.domain.jury.records import LINED
 from reviewdesk.domain.jury.scores import ROUNDINGS
 from reviewdesk.domain.jury.strategies import Rule, rule_for
-from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, lean
+from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, lean, silent_seats
 from reviewdesk.domain.run.packing import (
     DECISIONS,
     FAILED,
-    NOT_ASKED,
     NOTHING,
     REPLACED,
     STATUS_CODES,
     STRATEGIES,
-    UNKNOWN,
 )
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
@@ -393,11 +391,7 @@ def _columns(
         scores=scores,
         votes=by_seat(flat["votes"], seated, NOTHING),
         withheld=by_seat(ballots.withheld, seated, False),
-        failed=(failed == FAILED) | (failed == REPLACED),
-        replaced=failed == REPLACED,
-        not_asked=failed == NOT_ASKED,
-        unknown=failed == UNKNOWN,
-        missing=(failed != 0) & (failed != NOT_ASKED),
+        **silent_seats(failed),
         weights=by_seat(flat["weights"], seated, np.nan),
         juror=by_seat(flat["juror"], seated, NOTHING),
         seated=seated,

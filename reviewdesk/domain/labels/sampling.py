@@ -312,12 +312,12 @@ class AuditSample(Struct, frozen=True):
 
 def strata(
     labelled: Sequence[LabelledVerdict],
+    weighing: Weighing,
     sizes: Mapping[int, int],
     audits: Mapping[int, int],
     decided: Decided = NOT_STATED,
 ) -> tuple[Stratum, ...]:
     """Return every non-empty stratum; ``sizes`` is N_h, ``audits`` the size of its audit."""
-    weighing = weigh(labelled, sizes)
     units = {row.unit for row in labelled}
     every = Counter(h for h, _ in units)
     audited = Counter(h for h, rank in units if rank < audits.get(h, 0))

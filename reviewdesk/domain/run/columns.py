@@ -29,7 +29,7 @@ from reviewdesk.domain.stats.dense import Bools, Floats, Ints
 
 __all__ = [
     "DECISIONS", "NOTHING", "ROUNDINGS", "STRATEGIES", "Bools", "Columns", "Floats", "Ints",
-    "Small", "lean", "score_units", "unpacked", "vote_units",
+    "Small", "lean", "score_units", "silent_seats", "unpacked", "vote_units",
 ]  # fmt: skip
 
 Small: TypeAlias = npt.NDArray[np.int8]
@@ -115,11 +115,7 @@ def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
         scores=scores,
         votes=votes,
         withheld=lean((seat("stated", 0) != 0) & (votes == NOTHING)),
-        not_asked=lean(failed == NOT_ASKED),
-        unknown=lean(failed == UNKNOWN),
-        failed=lean((failed == FAILED) | (failed == REPLACED)),
-        replaced=lean(failed == REPLACED),
-        missing=lean((failed != 0) & (failed != NOT_ASKED)),
+        **{name: lean(marks) for name, marks in silent_seats(failed).items()},
         weights=lean(seat("weights", np.nan)),
         juror=lean(seat("juror", NOTHING)),
         seated=lean(seated),
@@ -133,6 +129,17 @@ def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
         most=float(np.abs(ends).max()),
         **rest,
     )
+
+
+def silent_seats(failed: Small) -> dict[str, Bools]:
+    """Return the columns that mark seats without an answer, by how their calls ended."""
+    return {
+        "failed": (failed == FAILED) | (failed == REPLACED),
+        "replaced": failed == REPLACED,
+        "not_asked": failed == NOT_ASKED,
+        "unknown": failed == UNKNOWN,
+        "missing": (failed != 0) & (failed != NOT_ASKED),
+    }
 
 
 def lean(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

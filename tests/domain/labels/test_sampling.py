@@ -34,6 +34,12 @@ SIZES = st.dictionaries(st.integers(0, 5), st.one_of(st.integers(0, 40), st.inte
 RUNS = st.lists(st.integers(0, 5), max_size=150)
 
 
+def reached(
+    labelled: list[LabelledVerdict], sizes: dict[int, int], audits: dict[int, int]
+) -> tuple[Stratum, ...]:
+    return strata(labelled, weigh(labelled, sizes), sizes, audits)
+
+
 @dataclass
 class Lists:
     """A draw as plain lists."""
@@ -275,7 +281,7 @@ def rows(stratum: int, *truths: str | None) -> list[LabelledVerdict]:
 
 
 def one(stratum: int, size: int, *truths: str | None, asked: int = 0) -> Stratum:
-    (found,) = strata(rows(stratum, *truths), {stratum: size}, {stratum: asked})
+    (found,) = reached(rows(stratum, *truths), {stratum: size}, {stratum: asked})
     return found
 
 
@@ -299,7 +305,7 @@ def test_the_weights_are_those_of_the_draw() -> None:
     ]
     sizes = {FLAGGED_PASS: 7, REST_PASS: 100, REST_FAIL: 9}
     weights = weigh(labelled, sizes).weights
-    found = {stratum.name: stratum.weight for stratum in strata(labelled, sizes, {})}
+    found = {stratum.name: stratum.weight for stratum in reached(labelled, sizes, {})}
     # 7/2; 100/3, for a disputed one is no answer; 9/1, for the other stands outside.
     assert found == {"flagged/pass": 3.5, "rest/pass": pytest.approx(100 / 3), "rest/fail": 9.0}
     assert [max(weights[:2]), max(weights[2:6]), max(weights[6:])] == list(found.values())
@@ -310,7 +316,7 @@ def test_a_verdict_that_lost_its_decision_completes_its_prefix_as_non_response()
     # carries the prefix on and counts for nothing, so three labels stand for twelve.
     labelled = rows(REST_PASS, "pass", "pass", "fail", "pass")
     labelled[1] = replace(labelled[1], decided=False)
-    (found,) = strata(labelled, {REST_PASS: 12}, {})
+    (found,) = reached(labelled, {REST_PASS: 12}, {})
     assert (found.prefix, found.counted, found.unanswered, found.weight) == (4, 3, 1, 4.0)
     weighing = weigh(labelled, {REST_PASS: 12})
     assert weighing.weights == [4.0, 0.0, 4.0, 4.0]
@@ -350,12 +356,12 @@ def test_verdicts_without_a_decision_have_no_weight_and_lack_nothing() -> None:
 
 
 def test_an_empty_stratum_is_no_stratum() -> None:
-    assert strata([], {REST_PASS: 0, REST_FAIL: 1}, {})[0].name == "rest/fail"
+    assert reached([], {REST_PASS: 0, REST_FAIL: 1}, {})[0].name == "rest/fail"
 
 
 def test_the_audit_adds_up_its_strata() -> None:
     labelled = [*rows(REST_PASS, "pass", "pass", None), *rows(REST_FAIL, "fail")]
-    found = strata(labelled, {REST_PASS: 30, REST_FAIL: 10}, {REST_PASS: 20, REST_FAIL: 2})
+    found = reached(labelled, {REST_PASS: 30, REST_FAIL: 10}, {REST_PASS: 20, REST_FAIL: 2})
     total = audit(found, [True, True, False])
     assert (total.planned, total.done, total.counted, total.errors) == (22, 3, 3, 1)
 
@@ -387,18 +393,18 @@ def test_all_wrong_is_bounded_by_one() -> None:
 
 
 def test_only_few_errors_are_bounded() -> None:
-    part = strata(rows(REST_PASS, *["pass"] * 25), {REST_PASS: 900}, {REST_PASS: 90})
+    part = reached(rows(REST_PASS, *["pass"] * 25), {REST_PASS: 900}, {REST_PASS: 90})
     assert audit(part, [True] * 20 + [False] * 4).bound == upper_bound(4, 24)
     assert audit(part, [True] * 20 + [False] * 5).bound is None
     assert audit(part, []).bound is None
 
 
 def test_a_rest_that_is_labelled_whole_needs_no_bound() -> None:
-    whole = strata(
+    whole = reached(
         [*rows(REST_PASS, "pass", "pass"), *rows(REST_NONE, None)],
         {REST_PASS: 2, REST_NONE: 1},
         {REST_PASS: 2, REST_NONE: 1},
     )
     assert audit(whole, [True, True]).bound is None
-    unsure = strata(rows(REST_PASS, "pass", "unsure"), {REST_PASS: 2}, {REST_PASS: 2})
+    unsure = reached(rows(REST_PASS, "pass", "unsure"), {REST_PASS: 2}, {REST_PASS: 2})
     assert audit(unsure, [True]).bound == pytest.approx(0.95)
