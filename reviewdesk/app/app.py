@@ -307,4 +307,5 @@ def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
         case _:
             from reviewdesk.app.screens.rerun import RerunDialog
 
-            return RerunDialog(form, lambda: app.lateness, app.act)
+            form_: Any = form
+            return RerunDialog(form_, lambda: app.lateness, app.act)

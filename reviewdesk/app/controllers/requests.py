@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from reviewdesk.app.keys.commands import Completer
 from reviewdesk.views.document import Document, Words
-
-if TYPE_CHECKING:
-    from reviewdesk.app.controllers.rerun_form import RerunForm
 
 
 class PromptForm(Struct, frozen=True):
@@ -122,7 +119,11 @@ class HelpForm(Struct, frozen=True):
     """Shows the keys that work now; the answer is the action to carry out or ``None``."""
 
 
-Form: TypeAlias = "PromptForm | QuestionForm | NoteForm | PageForm | HelpForm | RerunForm"
+class OwnForm:
+    """The state of a dialog that changes while the dialog is open."""
+
+
+Form: TypeAlias = "PromptForm | QuestionForm | NoteForm | PageForm | HelpForm | OwnForm"
 
 
 class Ask(Struct, frozen=True):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import PREPARING, RERUN, UNFINISHED, Job, Report
-from reviewdesk.app.controllers.requests import FieldInput, PromptForm, QuestionForm
-from reviewdesk.app.keys import commands
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.live.rerun_history import UnfinishedRerun
@@ -24,10 +21,8 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.views import words
 from reviewdesk.views.document import Tone
-from reviewdesk.views.live import rerun as rerun_views
 
 if TYPE_CHECKING:
-    from reviewdesk.app.controllers.rerun_form import RerunForm, Survey
     from reviewdesk.desk.live.rerun import ReadyRerun
 
 _USE = "rerun [shown] [juror NAME | missing | panel] [FILE]."
@@ -83,98 +78,27 @@ class RerunController:
         core.calm()
         shown = rerun_form.ShownVerdicts(session.keys, session.view.filter)
         form = rerun_form.RerunForm(
-            core.desk,
+            core,
             item,
-            core.new_guard(),
             path=typed.path or core.settings.panel,
-            asker=self,
             shown=shown if session.whole else None,
             unfinished=self._unfinished,
-            blind=session.view.blind,
+            gave_up=self._given_up,
         )
         core.ask(form, self._take_consent)
         asking = core.requests.pop()
         if typed.shown:
             form.turn()
         if typed.path and form.panel is not None:
-            self.named(typed.path)
+            form.remember()
         # Below the prompt for a panel file that a wish may need.
         core.requests.append(asking)
         if typed.wish is not None:
             form.prepare(typed.wish)
 
-    # what the form asks for
-
-    def named(self, path: str) -> None:
-        whole = path and str(Path(path).expanduser().absolute())
-        self._core.settings = self._core.settings.choosing({"panel": whole})
-
-    def ask_path(self, form: RerunForm, wish: RerunRequest | None) -> None:
-        """Ask for the path of a panel file, and go on with a ``wish``."""
-        from reviewdesk.desk.live import rerun
-
-        prompt = PromptForm(
-            "Panel file",
-            "" if form.path.startswith("@") else form.path,
-            check=rerun.panel_from,
-            complete=commands.files,
-            hint="YAML or TOML: the jurors that are asked, and the rule that decides",
-            replaces=True,
-        )
-
-        def answered(answer: FieldInput | None) -> None:
-            if answer is not None and answer.given and answer.text:
-                form.use_panel(answer.text, wish)
-
-        self._core.ask(prompt, answered)
-
-    def ask_ceiling(self, form: RerunForm) -> None:
-        """Ask for the most that may be spent, in US dollars."""
-        from reviewdesk.app.controllers import rerun_form
-
-        prompt = PromptForm(
-            "Most to spend",
-            "" if form.max_cost is None else f"{form.max_cost:g}",
-            check=rerun_form.dollars,
-            hint="US dollars, such as 2.50; nothing for no ceiling. Each juror needs a price",
-            replaces=True,
-        )
-
-        def answered(answer: FieldInput | None) -> None:
-            if answer is not None and answer.given:
-                form.limit(answer.text)
-
-        self._core.ask(prompt, answered)
-
-    def refuse_busy(self, keys: Sequence[int]) -> None:
-        self._core.jobs.check_rerun(frozenset(keys))
-
-    def survey(self, form: RerunForm, work: Survey) -> None:
-        """Prepare a re-run of several verdicts in the background."""
-        from reviewdesk.desk.live import rerun
-
-        def ended(found: object, error: ReviewDeskError | None) -> None:
-            ready = found if isinstance(found, rerun.ReadyRerun) else None
-            form.took(None if error else ready, error)
-
-        self._core.jobs.start(PREPARING, work, ended)
-
-    def give_up(self, form: RerunForm, found: UnfinishedRerun) -> None:
-        """End a re-run that was cut off, if the person means it."""
-        from reviewdesk.desk.live import rerun_batch
-
-        core = self._core
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                rerun_batch.give_up(core.desk, found)
-                form.gave_up(found)
-                self.look_for_unfinished(tell=False)
-                core.read_reruns()
-
-        left = rerun_views.unfinished_text(found.facts)
-        reason = "The ballots that came are kept; the others are not asked for any more."
-        core.ask(QuestionForm(f"Give up {left}?", reason), answered)
+    def _given_up(self) -> None:
+        self.look_for_unfinished(tell=False)
+        self._core.read_reruns()
 
     # what becomes of it
 

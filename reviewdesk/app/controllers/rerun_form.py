@@ -6,14 +6,18 @@ It sends nothing: the dialog closes with the re-run that a person agreed to, or 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.exposure import LabelGuard
+from reviewdesk.app.controllers.core import Core
+from reviewdesk.app.controllers.jobs import PREPARING
+from reviewdesk.app.controllers.requests import FieldInput, OwnForm, PromptForm, QuestionForm
+from reviewdesk.app.keys.commands import files
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live import rerun
+from reviewdesk.desk.live import rerun, rerun_batch
 from reviewdesk.desk.live.rerun import JURORS, RerunOrder
 from reviewdesk.desk.live.rerun_history import UnfinishedRerun
 from reviewdesk.domain.jury.injection import passages
@@ -40,30 +44,28 @@ class ShownVerdicts(Struct, frozen=True):
     filter: str
 
 
-class RerunForm:
+class RerunForm(OwnForm):
     """Who may be asked again about an item or about what the filter shows, and what is sent."""
 
     def __init__(
         self,
-        desk: Desk,
+        core: Core,
         item: Item,
-        guard: LabelGuard,
         *,
         path: str,
-        asker: Any,
         shown: ShownVerdicts | None = None,
         unfinished: Sequence[UnfinishedRerun] = (),
-        blind: bool = False,
+        gave_up: Callable[[], None] = lambda: None,
     ) -> None:
         """Ask about ``item``, with the panel at ``path`` or, if empty, the report's panel.
 
-        ``asker`` is the controller, which asks and prepares for the form. ``shown`` is what may be
-        asked about in its place, ``unfinished`` what was cut off.
+        ``shown`` is what may be asked about in its place, ``unfinished`` what was cut off;
+        ``gave_up`` is called after one of those was given up.
         """
         self.item = item
         self.path = path
         self.shown = shown
-        self.blind = blind
+        self.blind = core.session.view.blind
         self.unfinished = tuple(unfinished)
         self.panel: PanelSpec | None = None
         self.problem = ""
@@ -73,9 +75,9 @@ class RerunForm:
         self.ready: ReadyRerun | None = None
         self.changed: Callable[[], None] = lambda: None
         """Called after something was answered; the dialog that shows the form sets it."""
-        self._desk = desk
-        self._guard = guard
-        self._asker = asker
+        self._core = core
+        self._guard = core.new_guard()
+        self._gave_up = gave_up
         self._read()
         if self.panel is None and not path:
             self._offer_jurors()
@@ -159,7 +161,7 @@ class RerunForm:
     def prepare(self, wish: RerunRequest) -> None:
         """Prepare the consent page; a problem is told on the first page."""
         if self.panel is None:
-            self._asker.ask_path(self, wish)
+            self.name_panel(wish)
             return
         order = RerunOrder(
             keys=[self.item.row.key], wish=wish, source=self.path, max_cost=self.max_cost
@@ -167,9 +169,9 @@ class RerunForm:
         if self.about_shown and self.shown is not None:
             order = replace(order, keys=self.shown.keys, shown=self.shown.filter)
         try:
-            self._asker.refuse_busy(order.keys)
+            self._core.jobs.check_rerun(frozenset(order.keys))
             if order.shown is None:
-                self.took(rerun.survey(self._desk, order), None)
+                self.took(rerun.survey(self._core.desk, order), None)
             else:
                 self._survey(lambda desk, told: rerun.survey(desk, order, told=told))
         except ReviewDeskError as error:
@@ -178,7 +180,11 @@ class RerunForm:
     def _survey(self, work: Survey) -> None:
         self.preparing = True
         self.problem = ""
-        self._asker.survey(self, work)
+
+        def ended(found: object, error: ReviewDeskError | None) -> None:
+            self.took(found if isinstance(found, rerun.ReadyRerun) and not error else None, error)
+
+        self._core.jobs.start(PREPARING, work, ended)
         self.changed()
 
     def took(self, ready: ReadyRerun | None, error: ReviewDeskError | None) -> None:
@@ -196,34 +202,72 @@ class RerunForm:
             self.about_shown = not self.about_shown
             self.changed()
 
-    def name_panel(self) -> None:
-        self._asker.ask_path(self, None)
+    def name_panel(self, wish: RerunRequest | None = None) -> None:
+        """Ask for the path of a panel file, and go on with a ``wish``."""
+        prompt = PromptForm(
+            "Panel file",
+            "" if self.path.startswith("@") else self.path,
+            check=rerun.panel_from,
+            complete=files,
+            hint="YAML or TOML: the jurors that are asked, and the rule that decides",
+            replaces=True,
+        )
+
+        def answered(answer: FieldInput | None) -> None:
+            if answer is not None and answer.given and answer.text:
+                self.use_panel(answer.text, wish)
+
+        self._core.ask(prompt, answered)
 
     def name_ceiling(self) -> None:
-        self._asker.ask_ceiling(self)
+        """Ask for the most that may be spent, in US dollars."""
+        prompt = PromptForm(
+            "Most to spend",
+            "" if self.max_cost is None else f"{self.max_cost:g}",
+            check=dollars,
+            hint="US dollars, such as 2.50; nothing for no ceiling. Each juror needs a price",
+            replaces=True,
+        )
 
-    def limit(self, text: str) -> None:
-        self.max_cost = dollars(text)
-        self.changed()
+        def answered(answer: FieldInput | None) -> None:
+            if answer is not None and answer.given:
+                self.max_cost = dollars(answer.text)
+                self.changed()
+
+        self._core.ask(prompt, answered)
 
     def give_up(self, index: int) -> None:
-        if index >= len(self.wishes):
-            self._asker.give_up(self, self.unfinished[index - len(self.wishes)])
+        """End a re-run that was cut off, if the person means it."""
+        if index < len(self.wishes):
+            return
+        found = self.unfinished[index - len(self.wishes)]
 
-    def gave_up(self, found: UnfinishedRerun) -> None:
-        self.unfinished = tuple(one for one in self.unfinished if one is not found)
-        self.changed()
+        def answered(yes: bool | None) -> None:
+            if yes:
+                rerun_batch.give_up(self._core.desk, found)
+                self.unfinished = tuple(one for one in self.unfinished if one is not found)
+                self.changed()
+                self._gave_up()
+
+        reason = "The ballots that came are kept; the others are not asked for any more."
+        question = f"Give up {unfinished_text(found.facts)}?"
+        self._core.ask(QuestionForm(question, reason), answered)
 
     def use_panel(self, path: str, wish: RerunRequest | None = None) -> None:
         """Use the panel of a file, of the report's jurors or of the report; prepare a ``wish``."""
         self.path = path
         self._read()
         if self.panel is not None and path != JURORS:
-            self._asker.named(path)
+            self.remember()
         if wish is not None and self.panel is not None:
             self.prepare(wish)
         else:
             self.changed()
+
+    def remember(self) -> None:
+        """Keep the panel file, or the report's own panel, for the next re-run."""
+        whole = self.path and str(Path(self.path).expanduser().absolute())
+        self._core.settings = self._core.settings.choosing({"panel": whole})
 
     # consent
 

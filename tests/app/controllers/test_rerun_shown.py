@@ -259,7 +259,9 @@ def test_a_ceiling_is_asked_for_and_needs_prices(tmp_path: Path) -> None:
     assert form.ceiling == "stops before $2.50 is spent; c sets one"
     form.choose(0)
     assert "a ceiling needs prices" in form.problem
-    form.limit("")
+    form.name_ceiling()
+    review.after()
+    review.answer(FieldInput("", given=True))
     form.choose(0)
     assert form.ready is not None
     review.desk.close()
