@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.records import Run
 
 _FORMATS = ("mcptest", "full", "yaml", "csv", "suite")
+_TOOLS = ("langfuse", "langsmith", "phoenix", "promptfoo", "argilla", "mlflow")
 _SHOWN = 5
 """The most lines and conflicts that an import names."""
 _SOURCES = ("support", "score", "reported", "vote_share")
@@ -144,15 +145,18 @@ labels.add_command(team.adjudicate)
     "--format", "kind", type=click.Choice(_FORMATS), default="mcptest", show_default=True,
     help="mcptest, yaml: two keys per row; full, csv: everything; suite: a folder with suite.yml.",
 )  # fmt: skip
+@click.option("--for", "tool", type=click.Choice(_TOOLS), help="Write what this tool's API takes.")
 @click.option("--confidence", type=click.Choice(_SOURCES), help="What to write as confidence.")
 @output_option("File to write; with suite, a folder.", folders=True)
 @force_option
 @run_option
 @shared_options
 def export(
-    *, kind: str, confidence: str | None, output: Path | None, force: bool, run_name: str | None
-) -> None:
-    """Export a run's labels for a gate or another desk."""
+    *, kind: str, tool: str | None, confidence: str | None, output: Path | None, force: bool,
+    run_name: str | None,
+) -> None:  # fmt: skip
+    """Export a run's labels for a gate, a desk or a tool."""
+    kind = tool or kind
     if kind == "suite" and output is None:
         raise UsageError("--format suite: writes two files into a folder", "Name it with -o.")
     with open_desk() as desk:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from reviewdesk.domain.records import Design, Loaded, ProposedMap, Run
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.file_output import is_stream, only_desk, whole_file, whole_path
@@ -135,15 +137,26 @@ def export(desk: Desk, run: Run, kind: str, source: str | None = None) -> tuple[
     """Return a run's labels as the text of a file, with the rows that it holds.
 
     The kinds ``mcptest`` and ``yaml`` have two keys per row; ``full`` and ``csv`` hold everything
-    known about each label, with its weight.
+    known about each label, with its weight. The name of a tool is a kind, too: the bodies that its
+    API takes.
     """
     # Imported here, as below, because it loads numpy and estimators.
     from reviewdesk.desk.labels import rows
+    from reviewdesk.reports.labels.feedback import TOOLS, feedback
     from reviewdesk.reports.labels.writer import as_csv, as_jsonl, as_yaml
 
     if kind in {"full", "csv"}:
         found = rows.full_rows(desk, run, source)
         return as_csv(found.rows) if kind == "csv" else as_jsonl(found.rows), found
+    if kind in TOOLS:
+        found = rows.full_rows(desk, run, source)
+        bodies = tuple(filter(None, (feedback(kind, row) for row in found.rows)))
+        if left := len(found.rows) - len(bodies):
+            told = f"{left} of {len(found.rows)} labels are left out: their verdicts hold no id of "
+            warning = f"{told}{kind}, or the label is one that it does not take"
+            found = replace(found, warnings=(*found.warnings, warning))
+        found = replace(found, rows=bodies)
+        return as_jsonl(bodies), found
     found = rows.score_rows(desk, run, source)
     if kind == "yaml":
         about = _provenance(run, found.design) | {"confidence_source": found.source}

@@ -22,6 +22,14 @@ _SEATS = 50
 """How many seats of a panel one expression reads."""
 
 
+def origin(conn: sqlite3.Connection, key: int) -> dict[str, str]:
+    """Return the ids that the tool behind a report gave a verdict, by their kind."""
+    query = "SELECT json_extract(body, '$.meta.origin') FROM bodies WHERE verdict = ?"
+    row = conn.execute(query, (key,)).fetchone()
+    found = json.loads(row[0]) if row and row[0] else {}
+    return found if isinstance(found, dict) else {}
+
+
 def by_key(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
     """Return the row of a verdict with its run's hash and options; raise NotFoundError if none.
 

@@ -19,7 +19,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration import counters_of
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
-from reviewdesk.store import figures, labels
+from reviewdesk.store import figures, labels, verdicts
 from reviewdesk.views.progress import waits
 
 if TYPE_CHECKING:
@@ -220,7 +220,10 @@ def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
     }
     head = desk.head()
     rows = [
-        _full_row(run, verdict, label, rowed.pop(verdict.key, None), made, head)
+        {
+            **_full_row(run, verdict, label, rowed.pop(verdict.key, None), made, head),
+            "origin": verdicts.origin(desk.conn, verdict.key) or None,
+        }
         for verdict in figures.labelled(desk.conn, run.key)
         for label in labels.of_item(desk.conn, verdict.item)
     ]

@@ -104,7 +104,7 @@ class _Label(Strict):
 
 _KNOWN = {
     *(*_Score.model_fields, *_Label.model_fields),
-    *("decision", "stratum", "pi", "selection", "head", "test"),
+    *("decision", "stratum", "pi", "selection", "head", "test", "origin"),
 }
 
 

@@ -112,6 +112,8 @@ def _cell(value: object) -> object:
         return "true" if value else "false"
     if isinstance(value, list):
         value = " ".join(map(str, value))
+    if isinstance(value, dict):
+        value = _ascii(value)
     if not isinstance(value, str):
         return value
     return without_formula(show_line(value, 20_000))

@@ -264,13 +264,14 @@ def _common(row: dict[str, Any], test: str, epoch: int | None, pointer: str) -> 
         "error": without_likely(error) if isinstance(error, str) else None,
     }
     plain = {key: value for key, value in facts.items() if isinstance(value, str | int | float)}
+    result = values.label(row.get("id"))
     return {
         "case": values.without_nulls({"test": test, "epoch": epoch}),
         "input": values.text(prompt.get("raw")),
         "output": values.text(_output(row)),
         "generator": generator,
         "provenance": {"pointer": pointer},
-        "meta": {"row": plain},
+        "meta": {"row": plain, **({"origin": {"result": result}} if result else {})},
     }
 
 

@@ -263,6 +263,8 @@ class VerdictMaker:
             facts[role] = None
             facts.pop("label", None)
             self._notes.count("rows of one item differ in their decision, which is left out")
+        elif role == "origin":
+            facts[role] = found | facts[role]
         elif facts[role] != found:
             self._notes.count(f"rows of one item differ in their {role}; the first one is kept")
 

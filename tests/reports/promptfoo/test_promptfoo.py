@@ -66,7 +66,8 @@ BODY = {
             "test": 0,
             "prompt": "Say {{what}}",
             "provider": "openai:chat:gpt-4o",
-        }
+        },
+        "origin": {"result": "0000"},
     },
 }
 

@@ -53,6 +53,7 @@ def test_the_scores_of_a_trace_are_one_jury() -> None:
         ],
         "human": {"label": "fail", "note": "no", "at": TIME},
         "provenance": {"pointer": "line 2"},
+        "meta": {"origin": {"trace": "t1"}},
     }
     assert (second["id"], scores(second)) == ("t2/o1", {"helpful": 0.3})
 
@@ -114,6 +115,7 @@ def test_json_lines_of_the_bucket_and_answers_of_the_api(text: str, place: str) 
         "case": {"test": "t1"},
         "jurors": [{"id": "helpful", "score": 0.5, "reason": "r"}],
         "provenance": {"pointer": place},
+        "meta": {"origin": {"trace": "t1"}},
     }
 
 

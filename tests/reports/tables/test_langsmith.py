@@ -52,9 +52,10 @@ def test_the_feedback_of_a_run_is_one_jury() -> None:
         ],
         "human": {"label": "fail", "by": "bo", "note": "no", "at": TIME},
         "provenance": {"pointer": "line 1"},
+        "meta": {"origin": {"run": "r1", "session": "s"}},
     }
     assert (second["id"], scores(second)) == ("r2", {"correct": 0.1})
-    assert "columns not read: id, session_id, correction" in report.notes
+    assert "columns not read: id, correction" in report.notes
 
 
 def test_an_experiment_has_a_verdict_a_run() -> None:
@@ -64,6 +65,8 @@ def test_an_experiment_has_a_verdict_a_run() -> None:
     assert question["jurors"] == [{"id": "tone", "label": "good", "pass": None}]
     assert report.format == "langsmith"
     assert "cannot be told from the evaluators'" in report.notes[0]
+    origins = [body.pop("meta")["origin"] for body in bodies]
+    assert origins[0] == {"run": "r1", "example": "e1"}
     assert bodies == [
         {
             "id": "e1",

@@ -47,6 +47,7 @@ def test_the_annotations_of_a_span_are_one_jury(text: str) -> None:
     check = {"name": "too long", "pass": False, "reason": "900 words"}
     assert (checked["id"], checked["checks"]) == ("s1", [check])
     first.pop("provenance")
+    assert first.pop("meta") == {"origin": {"span": "s1"}}
     assert first == {
         "id": "s1 / correctness",
         "case": {"test": "s1", "dimension": "correctness"},
