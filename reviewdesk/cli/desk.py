@@ -61,7 +61,7 @@ def backup(*, file: Path) -> None:
     """Copy the desk to FILE, even while it is open elsewhere."""
     with open_desk() as opened:
         opened.backup(file)
-        say(f"{file}: a copy of {opened.path}, log head {opened.head()}")
+        say(f"{file}: a copy of {opened.path}")
 
 
 @desk.command(epilog="Example: reviewdesk desk restore backups/desk-2026-03-02.db")
@@ -80,8 +80,8 @@ def restore(*, backup: Path, force: bool) -> None:
     path = desk_path() or default_path()
     found = backups.restore(path, backup, now, force=force)
     if found.kept is not None:
-        say(f"before: log head {found.before or 'unreadable'}, kept as {found.kept}")
-    say(f"{path}: restored from {backup}, log head {found.after}")
+        say(f"the desk before is kept as {found.kept}")
+    say(f"{path}: restored from {backup}")
     if not found.runs:
         say("it holds no runs: load the reports again, and their labels are there")
 

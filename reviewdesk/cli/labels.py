@@ -164,7 +164,7 @@ def export(
         warnings, summary = _put(desk, run, kind, confidence, output, force=force)
         for warning in warnings:
             say(f"warning: {warning}")
-        say(f"{summary}; log head {desk.head()}")
+        say(summary)
 
 
 def _put(

@@ -360,7 +360,7 @@ def _last_filter(desk: Desk, run: Run, text: str) -> str:
 
 
 def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | None) -> None:
-    """Run the app, then print the head of the label log, which ``desk verify`` can check."""
+    """Run the app."""
     # By itself the toolkit lets panes wait 16 ms, and a worker keeps the interpreter for 5 ms.
     os.environ.setdefault("TEXTUAL_FPS", "120")
     sys.setswitchinterval(0.0005)
@@ -372,7 +372,7 @@ def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | 
     left = lambda seconds: app.controller.flush(seconds).lines  # noqa: E731
     with closing(app.action_close_desk, left) as ended, terminal():
         app.run()
-    say(f"log head {desk.head()}")
+    say(f"saved in {desk.path}")
     if ended:
         raise Ended(ended[0])
     if app.return_code:

@@ -71,7 +71,8 @@ class LoadOptions(Struct, frozen=True):
         """Raise UsageError unless ``audit_share`` lies between 0 and 1."""
         if self.audit_share is not None and not 0 <= self.audit_share <= 1:
             raise UsageError(
-                f"audit share: {self.audit_share:g} is not a share", "Give a number from 0 to 1."
+                f"random check share: {self.audit_share:g} is not a share",
+                "Give a number from 0 to 1.",
             )
 
     def identity(self) -> dict[str, Any]:

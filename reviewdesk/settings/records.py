@@ -121,7 +121,7 @@ class Settings(Struct, frozen=True):
     audit_share: Annotated[
         float,
         Setting(
-            "The share of a new run's unflagged verdicts that is drawn into its audit.",
+            "The share of a new run's unflagged verdicts that is drawn into its random check.",
             "a number from 0 to 1",
             least=0,
             most=1,

@@ -43,7 +43,7 @@ def decision(item: Item) -> tuple[Block, ...]:
     """Return the decision with its score and votes, and how far the jurors agree."""
     found = item.assessment
     policy = item.verdict.policy
-    word = "NO DECISION" if found.decision is None else found.decision.value.upper()
+    word = words.decided(found.decision).upper()
     # The panel's answer has no colour before a person has given one.
     loud = _BIG.get(found.decision or Decision.ERROR, Tone.BIG_WARN)
     first: list[Words] = [Text(word, loud if item.row.decided else Tone.STRONG)]
@@ -52,7 +52,7 @@ def decision(item: Item) -> tuple[Block, ...]:
         score = (Text(number(found.score), Tone.STRONG),)
     if policy.threshold is not None:
         mine = " set by you" if "threshold" in item.verdict.set_by_you else ""
-        score += (Text(f" against {policy.threshold:g}{mine}", Tone.MUTED),)
+        score += (Text(f" needs {policy.threshold:.2f}{mine}", Tone.MUTED),)
     if found.rule.used is not None:
         score += (Text(f" by {found.rule.used.value.replace('_', ' ')}", Tone.MUTED),)
     votes = found.votes
@@ -104,9 +104,9 @@ def headline(item: Item) -> tuple[Words, ...]:
     """Return the decision, the reasons to look at it, and the strongest dissent, each in short."""
     found = item.assessment
     threshold = item.verdict.policy.threshold
-    decided: list[str | Text] = [_quiet(found.decision.value if found.decision else "no decision")]
+    decided: list[str | Text] = [_quiet(words.decided(found.decision))]
     if found.score is not None:
-        line = "" if threshold is None else f" against {threshold:g}"
+        line = "" if threshold is None else f", needs {threshold:.2f}"
         decided.append(_quiet(f" {_plain_number(found.score)}{line}"))
     elif found.votes.answered:
         decided.append(_quiet(f" {found.votes.passes} of {found.votes.answered} pass"))
@@ -143,7 +143,7 @@ def _alarms(item: Item, *, named: bool) -> list[Words]:
     why = _escalation(item) if Flag.ESCALATED in reasons else []
     told = " ".join(why).replace("agreement is low", "agreement low")
     shown: list[Text] = [outside(reason, 40, Tone.MUTED) for reason in why]
-    shown += [_quiet(name) for name in names if name not in told]
+    shown += [_quiet(name) for name in names if name.removeprefix("votes ") not in told]
     named = named or found.decision is Decision.INCONCLUSIVE
     if Flag.NO_VERDICT in reasons and not named:
         shown.append(outside(reasons[Flag.NO_VERDICT], 80, Tone.MUTED))
@@ -377,7 +377,7 @@ def _numbers_in_short(found: Assessment, policy: Policy) -> Words:
     values = found.values
     made = found.decisions
     parts = [
-        f"{name} {_plain_number(value)}{f' {decided.value}' if decided else ''}"
+        f"{name} {_plain_number(value)}{f' {words.decided(decided)}' if decided else ''}"
         for name, value, decided in (
             ("mean", values.mean, made.mean), ("median", values.median, made.median),
         )
@@ -422,7 +422,7 @@ def _differs(made: Decision | None, verdict: Decision | None) -> bool:
 
 def _rule_row(name: str, value: str, made: Decision | None, verdict: Decision | None) -> Row:
     tone = {Decision.PASS: Tone.PASS, Decision.FAIL: Tone.FAIL}.get(made or Decision.ERROR)
-    word = Text(words.NONE if made is None else made.value, tone or Tone.MUTED)
+    word = Text(words.NONE if made is None else words.decided(made), tone or Tone.MUTED)
     return Row(
         (Text(name, Tone.MUTED), value, word), _DIFFERS if _differs(made, verdict) else Text("  ")
     )

@@ -18,12 +18,10 @@ def provenance(item: Item) -> Section:
     notes = remarks(item.verdict, found)
     facts = [Fact(name, text) for name, text in steps]
     facts += [Fact("note", outside(text, 2000)) for text in notes]
-    facts += [
-        Fact("≠ mismatch", outside(breach.text, 2000), Tone.WARN) for breach in found.breaches
-    ]
+    facts += [Fact("≠ differs", outside(breach.text, 2000), Tone.WARN) for breach in found.breaches]
     short: list[Words] = [steps[0][1], *([plural(len(notes), "note")] if notes else [])]
     if found.breaches:
-        short.append(Text(plural(len(found.breaches), "mismatch", "mismatches"), Tone.WARN))
+        short.append(Text(plural(len(found.breaches), "difference"), Tone.WARN))
     blocks = (Facts(tuple(facts), column=12),)
     return Section("Provenance", blocks, short=joined(short, " · "))
 
@@ -91,7 +89,7 @@ def _trim(item: Item, history: Trail) -> Words:
     """Return the trim that the report states, beside the trim that we compute."""
     stated = item.verdict.trim
     ours = item.assessment.trim
-    text = f"ours {ours.fraction:g} {ours.rounding.value}, {ours.per_side} per side"
+    text = f"computed {ours.fraction:g} {ours.rounding.value}, {ours.per_side} per side"
     if stated.method is None and stated.low is None:
         return f"{text}; the report states none"
     words: list[str | Text] = ["stated ", outside(stated.method or "unnamed")]

@@ -6,8 +6,9 @@ from reviewdesk.domain.archive.result import Archived
 from reviewdesk.domain.assessment.flags import in_words
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.records import Loaded, ProposedMap, QueueRow
+from reviewdesk.domain.verdict import Decision
 from reviewdesk.views.document import Paragraph, Section, Words, joined, outside
-from reviewdesk.views.words import NONE, held, number, plural
+from reviewdesk.views.words import NONE, decided, held, number, plural
 
 
 def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
@@ -18,8 +19,9 @@ def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
     if blind:
         return (f"{mark:9}  ", *names)
     flags = in_words(row.flags)
+    made = NONE if row.decision is None else decided(Decision(row.decision))
     facts = (
-        f"{mark:9} {row.decision or NONE:12} {number(row.score, 2):>5} "
+        f"{mark:9} {made:12} {number(row.score, 2):>5} "
         f"{number(row.agreement, 2):>6} {row.band or NONE:6}  "
     )
     return (facts, *names, f"  [{flags}]" if flags else "")
@@ -76,7 +78,7 @@ def archived(made: Archived) -> Section:
     run = made.run
     counts = (
         f" ({'new' if made.new else 'known'}), {held(run)}, {run.ballots:,} ballots, "
-        f"{run.flagged:,} flagged, {run.audit:,} to audit, "
+        f"{run.flagged:,} flagged, {run.audit:,} in the random check, "
         f"{plural(run.failed_ballots, 'failed ballot')}, {run.skipped:,} skipped"
     )
     notes = [

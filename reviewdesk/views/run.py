@@ -28,8 +28,8 @@ from reviewdesk.views.document import (
 )
 
 _HIDDEN = (
-    "Blind: flags, decisions, agreement, audit, strata, ballots, skipped rows, notes and hashes "
-    "are left out, for they come from what the panels said."
+    "Blind: flags, decisions, agreement, broken rules, groups, ballots, skipped rows, notes and "
+    "hashes are left out, because they come from what the panels said."
 )
 _Pairs = list[tuple[str, Words]]
 _BREACHES = {
@@ -37,7 +37,7 @@ _BREACHES = {
     Breach.DECISION: "the stated rule does not give the stated decision",
     Breach.BAND: "the stated agreement is of another band",
     Breach.ESCALATION: "the stated agreement escalates otherwise",
-    Breach.SAME_FAMILY: "the models say otherwise of the same family",
+    Breach.SAME_FAMILY: "the models say otherwise of the same model family",
     Breach.TRIM: "the stated trim drops other scores",
     Breach.PASS_SCORE: "a juror's pass is not what its score says",
     Breach.LABEL: "the labels do not give the stated decision",
@@ -61,7 +61,7 @@ def run(found: RunDetails, *, blind: bool = False) -> Document:
         (
             about,
             _section("Agreement", _agreement(found), "of the jurors, over all verdicts"),
-            _section("Audit", _breaches(found), "where the report breaks its own rules"),
+            _section("Broken rules", _breaches(found), "rules of the report's own"),
             report,
             labels,
             desk,
@@ -145,9 +145,7 @@ def _counts(found: RunDetails) -> _Pairs:
     run = found.run
     made = found.tally.decisions
     carried = found.tally.flags
-    decided = [
-        f"{made[word]:,} {word or 'no decision'}" for word in (*Decision, None) if made.get(word)
-    ]
+    decided = [f"{made[word]:,} {_outcome(word)}" for word in (*Decision, None) if made.get(word)]
     flags = [f"{carried[flag]:,} {word}" for flag, word in WORDS.items() if carried.get(flag)]
     return [
         ("decisions", f"{run.whole:,} verdicts: {', '.join(decided) or 'none'}"),
@@ -275,7 +273,7 @@ def _labels(found: RunDetails, *, blind: bool) -> _Pairs:
     return [
         *pairs,
         ("flagged", f"{done.flagged_done:,} of {done.flagged:,} have a label"),
-        ("audit", f"{done.audit_done:,} of {done.audit:,} have a label"),
+        ("random check", f"{done.audit_done:,} of {done.audit:,} have a label"),
     ]
 
 
@@ -289,8 +287,6 @@ def _desk(found: RunDetails, *, blind: bool) -> _Pairs:
         *pairs,
         ("run hash", outside(found.run.hash, 80)),
         ("file sha256", outside(found.file_hash, 80)),
-        # The log's chain includes the run's hash, which depends on what the panels said.
-        ("log head", outside(found.head, 200)),
     ]
 
 
@@ -298,9 +294,13 @@ def _decisions(found: RunDetails) -> _Pairs:
     made = found.tally.decisions
     whole = found.run.whole
     return [
-        (word or "no decision", f"{made.get(word, 0):,}  {words.share(made.get(word, 0), whole)}")
+        (_outcome(word), f"{made.get(word, 0):,}  {words.share(made.get(word, 0), whole)}")
         for word in (*Decision, None)
     ]
+
+
+def _outcome(value: Decision | None) -> str:
+    return "none stated" if value is None else words.decided(value)
 
 
 def _flags(found: RunDetails) -> _Pairs:
@@ -315,8 +315,8 @@ def _strata(found: RunDetails) -> list[Section]:
     if not found.strata:
         return []
     rows = [(one.name, f"{one.size:,}", f"{one.audit or '-'}") for one in found.strata]
-    grid = table(("stratum", "N", "audit"), rows, "The strata of the draw")
-    return [Section("Strata", (grid,), "how many verdicts, how many of them audited")]
+    grid = table(("group", "verdicts", "random check"), rows, "The groups of the draw")
+    return [Section("Groups", (grid,))]
 
 
 def _notes(run: Run) -> Section:

@@ -40,7 +40,7 @@ from reviewdesk.views.words import NONE, number
 
 _FIGURES: tuple[tuple[Column, Callable[[Result], str]], ...] = (
     (Column("flips", 1, 5), lambda row: str(row.flipped) if row.decided else NONE),
-    (Column("incon.", 2, 6), lambda row: str(row.inconclusive)),
+    (Column("none", 2, 6), lambda row: str(row.inconclusive)),
     (Column("pass", 3, 5), lambda row: number(row.pass_rate)),
     (Column("n", 4, 5), lambda row: str(row.n_labelled)),
     (Column("acc", 5, 5), lambda row: number(row.accuracy)),
@@ -63,7 +63,7 @@ _LEGEND = (
     "● the run's own; ▲ the most flips of its group.",
     (
         "flips: passes that become fails or the reverse, against the decision as it stands; "
-        "incon.: decided neither way; pass: passes / (passes + fails); n: labelled and decided; "
+        "none: no decision; pass: passes / (passes + fails); n: labelled and decided; "
         "diff.: every decision that differs."
     ),
 )
@@ -170,7 +170,7 @@ def _cautions(found: WhatIfTable) -> list[str]:
     lacking = max((row.undecided for row in found.rows), default=0)
     if lacking:
         notes.append(
-            f"incon. holds at most {lacking:,} that lack the threshold, quorum, score or vote that "
+            f"none: at most {lacking:,} lack the threshold, quorum, score or vote that "
             "a policy needs (whatif --threshold and --quorum supply the first two)."
         )
     if found.jurors > MOST_LEFT_OUT:
@@ -232,7 +232,7 @@ def item_what_if(item: Item) -> Section:
             lead = (Text(f"{title:14}", Tone.MUTED), Text(f"{made_words.text}: ", made_words.tone))
             same = [variant for variant, made in mine if made is decision]
             blocks.append(Paragraph(joined(_policy_names(group, same)), lead=lead, indent=20))
-    word = "no decision" if standing is None else standing.value
+    word = words.decided(standing)
     groups = {variant.group for variant, _ in turned}
     kinds = [kind for group, kind in _KINDS.items() if group in groups]
     kinds = [f"another {', '.join(kinds)}"] if kinds else []

@@ -17,7 +17,7 @@ NONE = "-"
 """The text for an undefined figure."""
 OF_ARCHIVE = (
     "This run is an archive. Its jurors are not compared, as the desk holds the ballots of its "
-    "flagged and audited verdicts alone; archive --json sums up all of them."
+    "flagged verdicts and random check alone; archive --json sums up all of them."
 )
 DESIGNS = {
     Design.NONE: "no pass or fail labels yet",
@@ -125,7 +125,12 @@ def decision(value: Decision | None, none: str = NONE) -> Text:
     """Return a decision as a word in its tone; ``none`` stands for a missing one."""
     if value is None:
         return Text(none, Tone.MUTED)
-    return Text(value.value, _TONES.get(value, Tone.WARN))
+    return Text(decided(value), _TONES.get(value, Tone.WARN))
+
+
+def decided(value: Decision | None) -> str:
+    """Return a decision as a word."""
+    return "no decision" if value in {None, Decision.INCONCLUSIVE} else str(value)
 
 
 def answer(one: Mapping[str, Any], threshold: float | None) -> str:

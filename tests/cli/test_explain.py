@@ -10,7 +10,7 @@ from tests.cli.conftest import Cli
 def test_a_word_is_explained(cli: Cli) -> None:
     done = cli("explain", "corrected", "rate")
     assert done.code == 0
-    assert done.out.startswith("corrected rate: the share that should pass")
+    assert done.out.startswith("corrected rate: the pass rate corrected")
     (row,) = json.loads(cli("explain", "brier", "--json").out)
     assert (row["word"], row["group"]) == ("Brier", "Figures")
 
@@ -24,4 +24,4 @@ def test_without_a_word_all_are_listed(cli: Cli) -> None:
 def test_an_unknown_word_is_a_usage_error(cli: Cli) -> None:
     done = cli("explain", "sensitivty")
     assert (done.code, done.out) == (2, "")
-    assert done.lines == ["no word 'sensitivty' is explained. Near: sensitivity, rules disagree."]
+    assert done.lines == ["no word 'sensitivty' is explained. Near: false fails, rules disagree."]

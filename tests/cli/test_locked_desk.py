@@ -117,5 +117,5 @@ def test_a_signal_keeps_what_could_not_be_saved_and_says_where(screen: Screen) -
         said = screen.end()
     (kept,) = screen.desk.parent.glob(f"{screen.desk.name}.unsaved-*")
     assert f"not saved but kept in {kept}".encode() in said
-    assert b"log head" in said
+    assert b"saved in" in said
     assert labels(screen.desk) == []

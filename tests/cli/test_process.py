@@ -191,9 +191,9 @@ def test_a_signal_closes_the_app_and_gives_the_terminal_back(
                 shown += piece
         os.close(screen)
     assert running.returncode == 128 + signal.Signals[name]
-    # The alternate screen and the reports of the mouse are switched off, and the log head follows.
+    # The alternate screen and the reports of the mouse are switched off, and the last line follows.
     after = shown[shown.rindex(b"\x1b[?1049l") :]
-    assert b"log head" in after
+    assert b"saved in" in after
     assert f"ended by {name}".encode() in after
     assert shown.rindex(b"\x1b[?1000l") > shown.rindex(b"\x1b[?1000h")
 

@@ -64,7 +64,7 @@ def test_the_screen_is_the_terminals_where_stderr_is_a_file(tmp_path: Path) -> N
     screen, told = review(tmp_path, SAMPLE)
     assert b"support-bot" in screen
     assert "\x1b" not in told
-    assert told.startswith("log head 1:")
+    assert told.startswith("saved in ")
 
 
 @pytest.mark.slow

@@ -107,10 +107,10 @@ def test_keys_act_after_the_start_and_the_terminal_is_set_back(path: Path) -> No
     terminal.type("JJ")
     terminal.wait(lambda text: "3\x1b" in text or "3 of 60" in text)
     terminal.type("q")
-    terminal.wait(lambda text: "log head" in text)
+    terminal.wait(lambda text: "saved in" in text)
     assert terminal.process.wait(30) == 0
     assert termios.tcgetattr(terminal.child) == terminal.modes
-    assert "log head 1:" in terminal.output.rpartition("?1049l")[2]
+    assert "saved in " in terminal.output.rpartition("?1049l")[2]
 
 
 def test_the_command_line_loads_only_the_command_that_is_asked_for() -> None:

@@ -56,9 +56,9 @@ def test_an_unknown_word_names_its_neighbours() -> None:
 
 
 def test_the_terms_of_a_line_come_in_its_order_and_only_whole_words_count() -> None:
-    line = "population  n 20 Brier 0.2 corrected 0.6 [0.4, 0.8] ECE 0.1 Brier 0.3, espresso"
+    line = "weighted by group  Brier 0.2 corrected 0.6 [0.4, 0.8] ECE 0.1 Brier 0.3, brierish"
     words = [term.word for term in glossary.mentioned([line])]
-    assert words == ["population", "Brier", "corrected rate", "ECE"]
+    assert words == ["weighted by group", "Brier", "corrected rate", "ECE"]
     # Words of everyday are explained on request alone.
     assert glossary.mentioned(["each label of a run, ranged"]) == ()
 
@@ -66,5 +66,5 @@ def test_the_terms_of_a_line_come_in_its_order_and_only_whole_words_count() -> N
 def test_a_verdict_brings_its_flags_then_its_rule() -> None:
     notes = [FlagNote(Flag.SPLIT, "2-1"), FlagNote(Flag.ESCALATED, "stated")]
     words = [term.word for term in glossary.of_verdict(notes, "trimmed_mean")]
-    assert words[:4] == ["escalated", "split", "trimmed mean", "threshold"]
+    assert words[:4] == ["escalated", "votes split", "trimmed mean", "threshold"]
     assert glossary.of_verdict([], None)[0].word == "threshold"

@@ -60,8 +60,8 @@ def test_figures_give_way_whole(tmp_path: Path) -> None:
     desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.0))
     found = whatif.what_if(what_if(desk, run))
     heads = {width: document_lines(found, width)[1].plain.split() for width in (30, 45, 79)}
-    assert heads[79] == ["flips", "incon.", "pass", "n", "acc", "Brier", "ECE", "diff."]
-    assert heads[45] == ["flips", "incon.", "pass", "n"]
+    assert heads[79] == ["flips", "none", "pass", "n", "acc", "Brier", "ECE", "diff."]
+    assert heads[45] == ["flips", "none", "pass", "n"]
     assert heads[30] == ["flips"]
 
 
@@ -92,7 +92,7 @@ def test_groups_stand_in_two_columns_with_their_figures_under_each_other(tmp_pat
     desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.0))
     lines = document_lines(whatif.what_if(what_if(desk, run)), 160)
     left = [line.plain[:78] for line in lines]
-    heads = [line for line in left if "flips incon." in line]
+    heads = [line for line in left if "flips" in line and "none" in line]
     assert [line.split("  ")[0] for line in heads] == ["", "RULE", "QUORUM", "THRESHOLD"]
     assert len({line.index("flips") for line in heads}) == 1
     assert "TRIMMED MEAN" in lines[0].plain
@@ -146,7 +146,7 @@ def test_an_item_that_nothing_turns(tmp_path: Path) -> None:
 
 def test_a_verdict_that_is_none_is_turned_into_either(tmp_path: Path) -> None:
     one = item(tmp_path, 0.9, 0.2, decision="inconclusive")
-    assert "what would turn this inconclusive" in text(one)[0]
+    assert "what would turn this no decision" in text(one)[0]
     assert any("pass: " in line for line in text(one)[1:])
     assert any("fail: " in line for line in text(one)[1:])
 

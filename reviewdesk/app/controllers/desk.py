@@ -249,7 +249,8 @@ class DeskController:
         core = self._core
 
         def took(lines: Sequence[str]) -> None:
-            terms = dict.fromkeys((*_terms_of_item(core), *glossary.mentioned(lines)))
+            # Beside an item, words of its own texts are no terms of the screen.
+            terms = _terms_of_item(core) or glossary.mentioned(lines)
             if terms:
                 keys = ("enter", "next"), ("j k", "move"), ("esc", "closes")
                 choices = [Choice(term.word, below=term.text) for term in terms]
@@ -355,4 +356,6 @@ def _terms_of_item(core: Core) -> tuple[glossary.GlossaryTerm, ...]:
     if session.hidden:
         return (glossary.find("blind"),)
     found = session.item.assessment
-    return glossary.of_verdict(found.notes, found.rule.used)
+    strip = ("accuracy", "false passes", "flagged", "random check")
+    of_strip = (glossary.find(word) for word in strip)
+    return (*glossary.of_verdict(found.notes, found.rule.used), *of_strip)

@@ -24,6 +24,7 @@ from reviewdesk.domain.records import Item, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.settings import Feedback
 from reviewdesk.views.document import Tone
+from reviewdesk.views.words import decided
 
 CLOSING = (
     "It then counts as wrong in the lower end of each interval that gates use, and as right in "
@@ -349,7 +350,7 @@ def _feedback(session: Session, item: Item) -> str:
     found = item.assessment
     if not session.view.blind or session.feedback is not Feedback.AFTER:
         return ""
-    decision = "nothing" if found.decision is None else found.decision.value
+    decision = decided(found.decision)
     score = "" if found.score is None else f" {found.score:.2f}"
     votes = f"({found.votes.passes} of {found.votes.answered})"
     return f"{show_line(item.verdict.id)}: the panel said {decision}{score} {votes}"

@@ -6,25 +6,15 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from reviewdesk.app.paint.rows import (
-    CHOSEN,
-    DECISIONS,
-    DEFERRED,
-    LABELS,
-    LOUD,
-    NOT_TOLD,
-    NOTED,
-    OPEN_WITH,
-    UNSAVED,
-)
+from reviewdesk.app.paint.rows import DECISIONS, DEFERRED, LABELS, LOUD, NOT_TOLD, OPEN_WITH
 from reviewdesk.app.paint.styled import Lines, Piece, flow, heading, line, pad, paragraph
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.assessment.flags import SHORT, WORDS
 from reviewdesk.domain.query.tokens import HELP
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Decision
+from reviewdesk.views import glossary
 from reviewdesk.views.glossary import FLAG_TERMS
-from reviewdesk.views.verdict import FOLDED, UNFOLDED
 
 TRUTHS: dict[Truth | None, str] = {
     None: "no label",
@@ -36,7 +26,7 @@ TRUTHS: dict[Truth | None, str] = {
 CAME_OUT: dict[Decision | None, str] = {
     Decision.PASS: "the panel passes it",
     Decision.FAIL: "the panel fails it",
-    Decision.INCONCLUSIVE: "inconclusive",
+    Decision.INCONCLUSIVE: "no decision",
     Decision.ERROR: "the panel broke down",
     None: "none stated",
 }
@@ -46,26 +36,13 @@ AGREEMENT = (
 )
 FLAGS = {flag: term.text for flag, term in FLAG_TERMS.items()}
 """What each flag means in general. The jury pane gives the reason for one verdict."""
-SIGNS: tuple[tuple[Piece, str], ...] = (
-    (("▸", Ink.KEY), "the current line of the queue"),
-    (("▶", Ink.STRONG), "the pane that has the keys"),
-    (("*", Ink.NOTE), "marked by you; behind a model family: one read from a longer list of names"),
-    ((f"{FOLDED} {UNFOLDED}", Ink.HEAD), "a section of the jury that is folded, or open"),
-    ((CHOSEN, Ink.KEY), "selected: the next label is given to all that are"),
-    ((NOTED, Ink.NOTE), "a note is there; while blind, one of your own"),
-    ((UNSAVED, Ink.NOTE), "behind a label: waits until another process lets it be saved"),
-    (("◆", Ink.WARN), "asks for a person; of a juror: disagreed with the verdict and was trimmed"),
-    (("≠", Ink.WARN), "a rule that decides otherwise, a vote against its score, a mismatch"),
-    (("●", Ink.STRONG), "a juror's score that counted"),
-    (("○", Ink.MUTED), "a juror's score that was trimmed"),
-    (("2..9", Ink.STRONG), "so many scores in one place"),
-    (("│ ▲", Ink.STRONG), "the threshold"),
-    (("✓", Ink.PASS), "a check that passed; something saved"),
-    (("✗", Ink.FAIL), "a check that failed"),
-    (("–", Ink.MUTED), "a check without a result"),
-    (("⚠", Ink.WARN), "characters in the text that would not be seen"),
-    (("×", Ink.TEXT), "so many verdicts share this content, and its label"),
-    (("…", Ink.TEXT), "cut to fit"),
+_INKS = {
+    "▸": Ink.KEY, "*": Ink.NOTE, "▹ ▿": Ink.HEAD, "+": Ink.KEY, "¶": Ink.NOTE, "~": Ink.NOTE,
+    "◆": Ink.WARN, "≠": Ink.WARN, "○": Ink.MUTED, "✓": Ink.PASS, "✗": Ink.FAIL, "–": Ink.MUTED,
+    "⚠": Ink.WARN, "×": Ink.TEXT, "…": Ink.TEXT,
+}  # fmt: skip
+SIGNS: tuple[tuple[Piece, str], ...] = tuple(
+    ((sign, _INKS.get(sign, Ink.STRONG)), text) for sign, text in glossary.SIGNS.items()
 )
 """The signs of all panes."""
 

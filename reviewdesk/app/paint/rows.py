@@ -27,9 +27,9 @@ from reviewdesk.views.words import number
 DECISIONS: dict[str | None, tuple[str, str]] = {
     "pass": ("pass", Ink.PASS),
     "fail": ("fail", Ink.FAIL),
-    "inconclusive": ("incon", Ink.WARN),
+    "inconclusive": ("none", Ink.WARN),
     "error": ("error", Ink.WARN),
-    None: ("none", Ink.MUTED),
+    None: ("-", Ink.MUTED),
 }
 _BANDS = {"high": Ink.MUTED, "medium": Ink.TEXT, "low": Ink.WARN}
 LABELS: dict[str | None, tuple[str, str]] = {

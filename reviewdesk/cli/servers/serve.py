@@ -92,7 +92,7 @@ def serve(
             _command(desk, run if shared or run_name else None, shared=bool(shared)), most
         )
         serve(lambda taken: Site(host, taken, origins), (host, port), offer, say, ready)
-        say(f"log head {desk.head()}")
+        say(f"saved in {desk.path}")
 
 
 def _command(desk: Desk, run: Run | None, *, shared: bool) -> list[str]:

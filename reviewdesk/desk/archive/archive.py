@@ -522,7 +522,7 @@ def _read(ingest: Ingest, new: NewRun, found: WholeArchive) -> ReadReport:
     )
     parts = plural(len(found.parts), "part")
     kept = f"an archive of {parts}, of which the desk keeps the flagged verdicts"
-    about = f"{kept} and the audit: {joined.verdicts:,} of {counts.verdicts:,}"
+    about = f"{kept} and the random check: {joined.verdicts:,} of {counts.verdicts:,}"
     return ReadReport(
         new=new,
         counts=counts,

@@ -355,7 +355,7 @@ def _notes(found: _Labels, honest: Ranged, *, other: bool) -> tuple[str, ...]:
     rate: tuple[str, ...] = ()
     if found.decided and honest.value is not None:
         by = "lang-reiczigel" if other or found.own is None else "stratified"
-        ends = f"{honest.low:.3f} to {honest.high:.3f} for such items by {by}"
+        ends = f"{honest.low:.3f} to {honest.high:.3f} for new items by {by}"
         rate = (f"true pass rate {honest.value:.3f}, {ends}",)
     related = found.intervals is not None and found.intervals.tests < found.intervals.counted
     tests = f" on {found.intervals.tests} tests" if found.intervals and related else ""

@@ -83,7 +83,7 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
     kept = _counted_places(made)
     counters = counters_of(made.headline)
     if not kept:
-        raise UsageError("no label makes a row yet", "Label verdicts that passed or failed first.")
+        raise UsageError("no pass or fail labels yet", "Label decided verdicts first.")
     measured = {
         made.verdicts[at].key: (float(made.rows.confidence[at]), bool(made.rows.correct[at]))
         for at in kept

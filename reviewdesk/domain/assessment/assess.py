@@ -380,7 +380,7 @@ def _degraded_reasons(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
     if rule.used is Strategy.TRIMMED_MEAN and answers < FEW and not unasked:
         reasons.append(f"the trim rule wants five answers, this panel gave {answers}")
     if verdict.trim.degraded and not reasons:
-        reasons.append("the report marks the panel as degraded")
+        reasons.append("the report says that jurors are missing")
     return tuple(reasons)
 
 

@@ -41,12 +41,11 @@ WORDS = {
     Flag.SUSPICIOUS_TEXT: "suspicious text",
     Flag.POSITION_FLIP: "position flip",
     Flag.REGIME_SENSITIVE: "rules disagree",
-    Flag.MISMATCH: "mismatch",
-    Flag.DEGRADED: "degraded",
-    # "ours", because the agreement that the report states is often not low.
-    Flag.DERIVED_LOW: "ours low",
-    Flag.SPLIT: "split",
-    Flag.SAME_FAMILY: "same family",
+    Flag.MISMATCH: "differs from its rule",
+    Flag.DEGRADED: "few jurors",
+    Flag.DERIVED_LOW: "agreement low",
+    Flag.SPLIT: "votes split",
+    Flag.SAME_FAMILY: "same model family",
     Flag.SINGLE_JUROR: "one juror",
 }
 """Each flag in words, the most important first."""
@@ -62,7 +61,7 @@ SHORT = {
     Flag.REGIME_SENSITIVE: "rule",
     Flag.MISMATCH: "mism",
     Flag.DEGRADED: "degr",
-    Flag.DERIVED_LOW: "ours-low",
+    Flag.DERIVED_LOW: "low",
     Flag.SPLIT: "split",
     Flag.SAME_FAMILY: "kin",
     Flag.SINGLE_JUROR: "one",
@@ -111,7 +110,7 @@ class Breach(IntFlag):
 
 
 _BREACH_WORDS = {
-    Breach.SAME_FAMILY: "same family",
+    Breach.SAME_FAMILY: "same model family",
     Breach.PASS_SCORE: "pass/score",
     Breach.LABEL: "label vote",
     Breach.ROUNDING: "quorum rounding",

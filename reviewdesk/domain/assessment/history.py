@@ -196,4 +196,4 @@ def _distant_kin(verdict: Verdict, found: Assessment) -> str | None:
     names = ", ".join(one.id for one in family.relatives(verdict.ballots, verdict.generator))
     if not names or family.plain_kin(verdict.ballots, verdict.generator):
         return None
-    return f"same family by the extended list, which the report need not know: {names}"
+    return f"same model family by the extended list, which the report need not know: {names}"

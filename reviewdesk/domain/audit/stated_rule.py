@@ -344,7 +344,9 @@ def same_family_mismatch(row: AuditedVerdict) -> str | None:
     sure = all(families) if reported else family.plain_kin(verdict.ballots, verdict.generator)
     if not sure:
         return None
-    return f"same family: reported {_yes_or_no(reported)}, but the models say {_yes_or_no(ours)}"
+    return (
+        f"same model family: reported {_yes_or_no(reported)}, but the models say {_yes_or_no(ours)}"
+    )
 
 
 def against_all(row: AuditedVerdict) -> str | None:

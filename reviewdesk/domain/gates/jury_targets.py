@@ -175,7 +175,9 @@ class JuryReadings:
             return ""
         none = "the report states no agreement"
         reason = none if pair.value is None else f"the {_agreement_text(pair)} has no band"
-        return f"{reason}, ours is r_WG {'undefined' if ours.raw is None else f'{ours.raw:.6g}'}"
+        return (
+            f"{reason}, computed as r_WG {'undefined' if ours.raw is None else f'{ours.raw:.6g}'}"
+        )
 
     def _same_family(self) -> TargetValue:
         if self._verdict.same_family is not None:

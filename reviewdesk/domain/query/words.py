@@ -120,7 +120,7 @@ HEADINGS = {
     "warn": "by warning",
 }
 ORDERS = {
-    "draw": "flagged and audit mixed, then the rest",
+    "draw": "flagged and random check mixed, then the rest",
     "file": "as in the report",
     "score": "by score, lowest first",
     "agreement": "by agreement, lowest first",
@@ -128,7 +128,7 @@ ORDERS = {
     "id": "by id",
 }
 RETIRED = {
-    "breach": "Write mism: it keeps every verdict where the report breaks a rule of its own.",
+    "breach": "Write mism: it keeps every verdict that differs from its rule.",
     "share": "Write agreement<.5, or order by agreement.",
 }
 """Facts that older filters may name, each with what to write instead."""

@@ -122,7 +122,8 @@ def turned(item: Item, made: Rerun) -> str:
         return ""
     name = outside(item.verdict.id, 200).text
     scores = f"{number(before.score)} → {number(after.score)}"
-    return f"  {name}: {before.decision.value} → {after.decision.value}, score {scores}"
+    turned_over = " → ".join(words.decided(one.decision) for one in (before, after))
+    return f"  {name}: {turned_over}, score {scores}"
 
 
 def asked(found: RerunExtent) -> str:
@@ -190,7 +191,7 @@ def _outcome(item: Item, made: Rerun) -> Iterator[Words]:
 def _remarks(made: Rerun) -> Iterator[Fact]:
     rule = made.assessment.rule
     for reason in made.assessment.degraded:
-        yield Fact("degraded", outside(reason, 500), Tone.WARN)
+        yield Fact("few jurors", outside(reason, 500), Tone.WARN)
     if rule.reason and rule.used is not None and rule.used is not rule.strategy:
         asked = "the strategy" if rule.strategy is None else rule.strategy.value.replace("_", " ")
         text = f"{rule.used.value.replace('_', ' ')} in the place of {asked}: "

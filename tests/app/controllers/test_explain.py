@@ -29,12 +29,12 @@ def test_the_flags_and_the_rule_of_the_item_come_first(tmp_path: Path) -> None:
         flags = {note.flag for note in review.item.assessment.notes}
         assert flags
         assert words[len(flags)] == "quorum"
-        assert words[-4:] == ["labelled", "ECE", "Brier", "census"]
+        assert words[-4:] == ["accuracy", "false passes", "flagged", "random check"]
 
 
 def test_a_hidden_verdict_is_not_told_of(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=View(blind=True)) as review:
-        assert explained(review, ["labelled  1 pass or fail"]) == ["blind", "labelled"]
+        assert explained(review, ["labelled  1 pass or fail"]) == ["blind"]
         review.press("reveal")
         assert "quorum" in explained(review, [])
 

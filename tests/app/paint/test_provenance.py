@@ -41,7 +41,7 @@ def test_the_trim_with_its_version_and_the_scores_on_both_sides_of_it(tmp_path: 
     text = told(item(tmp_path, scores=scores, trim=stated, strategy="trimmed_mean"))
     assert "rule trimmed_mean" in text
     assert "stated quantile 0.2 down, version 2.1, left out judge-4, judge-3" in text
-    assert "ours 0.2 down, 1 per side" in text
+    assert "computed 0.2 down, 1 per side" in text
     # .1 and .95 go: (.8 + .85 + .9) / 3.
     assert "scores 0.900 0.800 0.850 0.950 0.100; after the trim 0.850" in text
     assert "note breakdown: tolerates 1 of 5, breaks at 2" in text
@@ -82,7 +82,7 @@ def test_times_agreement_and_the_rule_that_stood_in(tmp_path: Path) -> None:
 
 def test_mismatches_stand_last_with_a_sign(tmp_path: Path) -> None:
     text = told(item(tmp_path, scores=(0.1, 0.1, 0.1), decision="pass"))
-    assert text.endswith("≠ mismatch quorum: reported pass, but 0 of 3 against 0.5 gives fail")
+    assert text.endswith("≠ differs quorum: reported pass, but 0 of 3 against 0.5 gives fail")
 
 
 @pytest.mark.parametrize("width", [47, 61, 79])
@@ -140,10 +140,10 @@ def test_agreement_and_band_are_of_one_source(
     assert line in pane.splitlines()
     row = replace(found.row, flags=Flag.DERIVED_LOW)
     # The flag of our own low band names it, unless the band beside the figure is low as well.
-    flag = "" if column.endswith("low") else " ours low"
+    flag = "" if column.endswith("low") else " agreement low"
     for width, said in (
         (80, f"{column}{flag}"),
-        (48, "low" if column.endswith("low") else "ours low"),
+        (48, "low"),
     ):
         drawn = queue_line(row, width, current=False, blind=False).plain
         assert " ".join(drawn.split()) == f"· pass item/001 {said}", width
@@ -153,7 +153,7 @@ def test_a_stated_alpha_of_one_verdict_is_not_derivable(tmp_path: Path) -> None:
     found = item(tmp_path, agreement={"value": 0.7, "metric": "krippendorff_alpha"}, band="medium")
     text = told(found)
     assert "krippendorff_alpha 0.700, not derivable from the ballots of one verdict" in text
-    assert "mismatch" not in text
+    assert "differs" not in text
     shown = document_text(verdict_view(found))
     assert "agreement medium, 0.70   by the scores it is low, 0.00" in shown
     assert "krippendorff_alpha 0.700, not derivable from the ballots of one verdict" in shown

@@ -171,9 +171,9 @@ def test_a_blind_line_tells_id_test_and_label_only() -> None:
 
 def test_flags_stand_in_words_or_all_in_short_or_the_most_telling_alone() -> None:
     flags = Flag.SAME_FAMILY | Flag.ESCALATED | Flag.TRIMMED_DISSENT | Flag.SPLIT
-    words = "escalated, dissent trimmed, split, same family"
+    words = "escalated, dissent trimmed, votes split, same model family"
     assert flag_names(flags, len(words)) == words
-    assert flag_names(flags, len(words) - 1) == "escalated, dissent trimmed, split"
+    assert flag_names(flags, len(words) - 1) == "escalated, dissent trimmed, votes split"
     assert flag_names(flags, 26) == "escalated, dissent trimmed"
     assert flag_names(flags, 25) == "esc trim! split kin"
     assert flag_names(flags, 18) == "escalated"

@@ -114,7 +114,7 @@ async def test_a_juror_that_fails_leaves_the_median(tmp_path: Path) -> None:
         path = panel_file(tmp_path / "p.yaml", server.url, NAMES, rule)
         await carried(desk, ready(desk, key, path))
     text = squeezed(text_of(desk, run))
-    assert "degraded 2 of 3 jurors answered" in text
+    assert "few jurors 2 of 3 jurors answered" in text
     assert "fallback median in the place of weighted average" in text
     assert "fail 0.300 parse_fail" in text
     desk.close()

@@ -173,7 +173,7 @@ def test_a_flag_that_asks_for_a_person_has_a_sign_of_its_own(session: Session) -
         for flag in (Flag.ESCALATED, Flag.SPLIT)
     ]
     assert "◆ escalated        x" in texts[0]
-    assert "  split            x" in texts[1]
+    assert "  votes split      x" in texts[1]
 
 
 @pytest.mark.parametrize("width", COLUMNS)
@@ -184,7 +184,7 @@ def test_a_rule_that_decides_otherwise_is_marked(session: Session, width: int) -
     # Unanimity fails on the one dissent, and the lowest score is below the threshold.
     marked = [line for line in text.splitlines()[1:] if "≠" in line]
     assert marked
-    assert all("fail" in line or "inconclusive" in line for line in marked)
+    assert all("fail" in line or "no decision" in line for line in marked)
     agreed = plain(rules_lines(altered(item, decision=Decision.FAIL), width))
     assert agreed != text
 

@@ -46,7 +46,7 @@ def visited(tmp_path: Path, **more: str) -> bytes:
         os.write(ours, PALETTE)
         seen += read_until(ours, b"ords of what to do")
         os.write(ours, CLOSE)
-        seen += read_until(ours, b"log head")
+        seen += read_until(ours, b"saved in")
         assert app.wait(PATIENCE) == 0
     finally:
         app.kill()

@@ -290,12 +290,12 @@ def test_panels_that_are_small_or_of_few_families() -> None:
 def test_kinship_by_the_extended_list_is_told_where_the_report_denies_it() -> None:
     value = body(juror("a", 0.5, model="qwen-max"), same_family=False)
     value["generator"] = {"model": "qwen-plus"}
-    (text,) = about("same family", value)
+    (text,) = about("same model family", value)
     assert text.endswith(": a")
     # Among the four families it is a mismatch, and no remark.
     value = body(juror("a", 0.5, model="claude-4"), same_family=False)
     value["generator"] = {"model": "claude-3"}
-    assert about("same family", value) == ()
+    assert about("same model family", value) == ()
     assert len(assess(read(value)).mismatches) == 1
 
 
