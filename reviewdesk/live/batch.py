@@ -36,7 +36,6 @@ from reviewdesk.live.records import (
     ReplyStore,
     Transport,
     calls_for,
-    chance,
 )
 from reviewdesk.live.replies.ballots import answer_of, ballot_of
 from reviewdesk.live.replies.faults import fault_of
@@ -139,13 +138,13 @@ class CaseCalls:
         return [call for call in self.calls if call.seat in seats]
 
 
-def panel_calls(case: Case, panel: PanelSpec, nonce: Callable[[], str] = chance) -> CaseCalls:
+def panel_calls(case: Case, panel: PanelSpec) -> CaseCalls:
     """Return the calls of a panel about a case, in its stages if it stops when decided."""
 
     def is_decided(found: CaseCalls) -> bool:
         return not can_turn(case, panel, seat_ballots(case, panel, found))
 
-    return CaseCalls(calls_for(case, panel, nonce), panel.stages, is_decided)
+    return CaseCalls(calls_for(case, panel), panel.stages, is_decided)
 
 
 def seat_ballots(case: Case, panel: PanelSpec, found: CaseCalls) -> list[CanonicalBallot]:

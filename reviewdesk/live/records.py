@@ -157,7 +157,7 @@ def chance() -> str:
     return secrets.token_hex(8)
 
 
-def calls_for(case: Case, panel: PanelSpec, nonce: Callable[[], str] = chance) -> list[Call]:
+def calls_for(case: Case, panel: PanelSpec) -> list[Call]:
     """Return the calls to each juror, in seat order, each with a fresh nonce.
 
     A juror has a call for every sample, in both orders if the panel swaps a pair.
@@ -174,7 +174,7 @@ def calls_for(case: Case, panel: PanelSpec, nonce: Callable[[], str] = chance) -
                 juror.system_prompt,
                 juror.prompt,
                 slots,
-                fresh_nonce(slots, nonce),
+                fresh_nonce(slots, chance),
                 labels=labels,
                 swapped=swapped,
             )

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from random import uniform
 from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import Any
 
 from reviewdesk.errors import BusyError, DeskError
 from reviewdesk.file_output import create_private
@@ -197,12 +197,10 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         if not unwritten:
             # SQLite gives the files beside it the same mode.
             create_private(path)
-        conn = _open(path, read_only=unwritten, factory=ExplainedConnection)
-        conn.path = path
+        conn = _open(path, read_only=unwritten)
         conn.read_only = unwritten
         if read_only:
             conn.way_out = "Other commands open it for writing: reviewdesk runs."
-        conn.row_factory = sqlite3.Row
         try:
             if unwritten:
                 conn.stamp = _stamp(path) if _is_alone(path) else None
@@ -218,9 +216,7 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 
 
 @contextmanager
-def connect_read_only(
-    path: Path, factory: type[sqlite3.Connection] = ExplainedConnection
-) -> Iterator[sqlite3.Connection]:
+def connect_read_only(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a desk file so that no statement can write to it, and leave no file beside it.
 
     Raises:
@@ -230,11 +226,8 @@ def connect_read_only(
         _refuse_other(path, missing=True)
         before = _stamp(path)
         alone = _is_alone(path)
-        conn = _open(path, read_only=True, factory=factory)
-        if isinstance(conn, ExplainedConnection):
-            conn.path = path
-            conn.row_factory = sqlite3.Row
-            conn.watch()
+        conn = _open(path, read_only=True)
+        conn.watch()
     try:
         yield conn
     finally:
@@ -243,22 +236,22 @@ def connect_read_only(
         _refuse_changed(path, before)
 
 
-_C = TypeVar("_C", bound=sqlite3.Connection)
-
-
-def _open(path: Path, *, read_only: bool, factory: type[_C]) -> _C:
+def _open(path: Path, *, read_only: bool) -> ExplainedConnection:
     """Open a connection; a reading one leaves no file beside the desk."""
     address = path.resolve().as_uri()
     if read_only:
         address += f"?mode=ro{'&immutable=1' if _is_alone(path) else ''}"
-    return sqlite3.connect(
+    conn = sqlite3.connect(
         address,
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,
-        factory=factory,
+        factory=ExplainedConnection,
         check_same_thread=False,  # a worker's connection serves one thread after the other
     )
+    conn.path = path
+    conn.row_factory = sqlite3.Row
+    return conn
 
 
 def _is_alone(path: Path) -> bool:

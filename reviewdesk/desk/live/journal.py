@@ -62,15 +62,12 @@ class DeskJournal:
     one sync to the disk, for which the event loop does not wait.
     """
 
-    def __init__(self, desk: Desk, word: str, of: int, plan: int | None = None) -> None:
-        """Write nothing yet.
-
-        ``word`` is what the events of the run share, about ``of`` cases. ``plan`` is the event that
-        all replies belong to, unless their calls are drawn for others.
-        """
+    def __init__(self, desk: Desk, word: str, of: int) -> None:
+        """Write nothing yet; ``word`` is what the events of the run share, about ``of`` cases."""
         self.desk = desk
         self.about: dict[str, Any] = {"batch": word, "of": of}
-        self.plan = plan
+        self.plan: int | None = None
+        """The event that all replies belong to, unless their calls are drawn for others."""
         self._plans: dict[str, int] = {}
         self._waiting: list[Callable[[Desk], object]] = []
         self._added = self._stored = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -133,10 +132,7 @@ def prepare(
     asked_panel = dataclasses.replace(
         seats.panel, jurors=tuple(seats.asked[seat] for seat in places)
     )
-    calls = tuple(
-        replace(call, seat=places[call.seat])
-        for call in calls_for(case, asked_panel, lambda: secrets.token_hex(8))
-    )
+    calls = tuple(replace(call, seat=places[call.seat]) for call in calls_for(case, asked_panel))
     known = PROCESS if environment is None else environment
     problems = [key_problem(endpoint(call.juror), known) for call in calls]
     if all(problems):

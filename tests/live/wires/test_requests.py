@@ -25,7 +25,7 @@ from reviewdesk.live.wires.envelope import Envelope, UnusableAnswer, opened, sta
 from reviewdesk.live.wires.requests import payload, request
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.live.wires.vendors import endpoint
-from tests.live.builders import KEY, KEYS, NONCE, FakeClock, FakeTransport, Kept, ask, call, juror
+from tests.live.builders import KEY, KEYS, FakeClock, FakeTransport, Kept, ask, call, juror
 from tests.live.server import Seen, Server, answer, envelope, verdict
 
 NO = frozenset[str]()
@@ -280,17 +280,10 @@ def test_a_panel_makes_a_call_for_each_juror_with_a_nonce_of_its_own() -> None:
     assert made[0].prompt.nonce != made[1].prompt.nonce
     assert "Is it right?" in made[0].prompt.user
     # A case's own rubric is another case; the nonce is no part of what a reply is found by.
-    again = calls_for(Case("c1", "42", input="6 x 7?"), panel, lambda: NONCE)
+    again = calls_for(Case("c1", "42", input="6 x 7?"), panel)
     assert [one.key for one in again] == [one.key for one in made]
     own = calls_for(Case("c1", "42", input="6 x 7?", rubric="Is it short?"), panel)
     assert own[0].key != made[0].key
-
-
-def test_a_nonce_that_stands_in_a_text_of_the_case_is_not_used() -> None:
-    panel = PanelSpec("p", (juror("http://a.test"),), PanelRule(), rubric="Is it right?")
-    drawn = iter(["aaaa", "bbbb"])
-    made = calls_for(Case("c1", "42 aaaa", input="6 x 7?"), panel, drawn.__next__)
-    assert made[0].prompt.nonce == "aaaabbbb"
 
 
 @pytest.mark.parametrize(("strategy", "answer"), [("weighted_vote", "label"), ("median", "pass")])
