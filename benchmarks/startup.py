@@ -137,7 +137,7 @@ def start_of_bare() -> Start:
         file.flush()
         screen = Screen([sys.executable, file.name])
         first = screen.until(lambda output: b"bare content" in output)
-        screen.type(b"j")
+        screen.type(b"J")
         ready = screen.until(lambda output: b"answered" in output)
         screen.close()
     return Start(first, ready)
@@ -155,24 +155,24 @@ def place(screen: Screen) -> str | None:
 
 
 def start_of_desk(desk: Path) -> Start:
-    """Open a desk on its last run and press ``j``; ready once the cursor is on another row."""
+    """Open a desk on its last run and press ``J``; ready once the cursor is on another row."""
     screen = Screen(opening(desk))
     first = screen.until(lambda _: place(screen) is not None)
     start = place(screen)
-    screen.type(b"j")
+    screen.type(b"J")
     ready = screen.until(lambda _: place(screen) not in {None, start})
     screen.close()
     return Start(first, ready)
 
 
 def walk(desk: Path) -> Walk:
-    """Hold ``j`` on a desk, and after each 30 keys ``k`` for 10."""
+    """Hold ``J`` on a desk, and after each 30 keys ``K`` for 10."""
     screen, costs = Screen(opening(desk)), []
     screen.until(lambda _: " help " in screen.shown.display[-1])
     screen.read(3)
     for at in range(KEYS):
         before = screen.cpu
-        screen.type(b"j" if at % 40 < 30 else b"k")
+        screen.type(b"J" if at % 40 < 30 else b"K")
         screen.read(GAP)
         costs.append(screen.cpu - before)
     memory = screen.memory

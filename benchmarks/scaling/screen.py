@@ -76,7 +76,7 @@ def _keys(folder: Path, desk: Path, count: int, rounds: int) -> Row:
         app.rested(b"case-", READY)
         app.press(b"\x1bOQ")
         for _ in range(rounds):
-            taken = [app.answer(key) for key in [b"j"] * 15 + [b"k"] * 10 + [b"j"] * 15]
+            taken = [app.answer(key) for key in [b"J"] * 15 + [b"K"] * 10 + [b"J"] * 15]
             middles.append(median(taken))
             ends.append(quantile(taken, 0.99))
         memory = app.memory()
