@@ -276,6 +276,8 @@ class AnnotationController:
             self._type_tags(core.review.item(line.key))
         elif not key.isdecimal():
             core.reasons = None
+            # A digit that was meant for the line must not label a moment later.
+            core.guard.interrupt()
         elif int(key) <= len(line.offered):
             self._toggle(line, line.offered[int(key) - 1], core.clock() - late)
 

@@ -81,12 +81,12 @@ async def test_a_blind_comparison_counts_no_decisions_of_other_items(opened: Ope
 @pytest.mark.slow
 async def test_zoom_shows_one_pane_and_keeps_the_place(opened: Opened) -> None:
     async with staged(*opened) as stage:
-        await stage.press("tab", "z")
+        await stage.press("z")
         drawn = stage.drawn()
         assert "RESPONSE" in drawn
         assert "JURORS" not in drawn
         assert "zoomed" in drawn
-        await stage.press("tab")
+        await stage.press("enter")
         assert "JURORS" in stage.drawn()
         await stage.pilot.resize_terminal(*SMALL)
         await stage.settle()
