@@ -30,11 +30,17 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 _TITLE = 160
 """How many characters of each part of a title are kept."""
-_FACTS = (
-    "test", "suite", "tags", "threshold", "decision", "input", "output", "conversation",
-    "alternative", "reference", "generator", "rival", "strategy", "agreement", "escalation",
-    "case_name", "attempt",
-)  # fmt: skip
+_ROLES = {
+    role: role
+    for role in (
+        "test", "suite", "tags", "threshold", "decision", "input", "output", "conversation",
+        "alternative", "reference", "generator", "rival", "strategy", "agreement", "escalation",
+        "case_name", "attempt", "rubric", "human",
+    )
+} | {"failed": "row_error"}  # fmt: skip
+"""The path of each fact of a row."""
+_NO_BALLOTS = frozenset({"nothing", "none"})
+_ANSWERS = frozenset({"pass", "label", "error"})
 _CELLS = {
     one.encode_name: one.encode_name
     for one in fields(BallotRule)
@@ -158,12 +164,20 @@ def _gathered(cells: Mapping[str, Any], stem: str, columns: Sequence[str]) -> An
     return next(iter(filled.values())) if len(filled) == 1 else filled or None
 
 
+def _nothing(_cells: Mapping[str, Any]) -> None:
+    """Read a path that the map does not have."""
+
+
 class _Place(Struct, frozen=True):
     """A rule with its paths read, for one place of a row."""
 
     rule: BallotRule
     conditions: tuple[tuple[Reader, frozenset[str], tuple[Reader, ...]], ...]
     read: Mapping[str, Reader]
+    judge: Reader
+    score: Reader
+    failed: Reader
+    dimension: Reader
     cells: tuple[tuple[str, Reader], ...]
     column: str
     """The column of the score, for error messages."""
@@ -211,7 +225,19 @@ def _place(raw: Mapping[str, Any], columns: Sequence[str], star: str | None = No
     held = {path: _first_of(text, within) for path, text in named.items()}
     asked: dict[str, str] = {path: held[path] for path in ("pass", "label") if path in held}
     column = held.get("score") or next(iter(asked.values()), "score")
-    return _Place(rule, tuple(conditions), read, cells, column, asked, held.get("reason", ""))
+    return _Place(
+        rule,
+        tuple(conditions),
+        read,
+        read.get("judge", _nothing),
+        read.get("score", _nothing),
+        read.get("failed", _nothing),
+        read.get("dimension", _nothing),
+        cells,
+        column,
+        asked,
+        held.get("reason", ""),
+    )
 
 
 def _alternatives(path: str | Mapping[str, Any]) -> list[str]:
@@ -260,11 +286,15 @@ class MapReader:
             if path
         ]
         self._title = [self._reader(one.strip()) for one in made.title.split(" + ") if one]
-        self._row = {
-            path: self._reader(text) if isinstance(text, str) else self._joined(text)
-            for path in (*_FACTS, "row_error", "rubric", "human", "human_by", "human_at")
+        self._facts = [
+            (role, self._reader(text) if isinstance(text, str) else self._joined(text))
+            for role, path in _ROLES.items()
             if (text := getattr(made, path))
-        }
+        ]
+        self._of_human = [
+            self._reader(path) if path else None for path in (made.human_by, made.human_at)
+        ]
+        self._key_facts = [one for one in self._facts if one[0] in {"rubric", "human"}]
         self._origin = {name: self._reader(path) for name, path in made.origin.items()}
         self._skips: list[_Place] = []
         self._groups: dict[str, list[_Place]] = {}
@@ -366,8 +396,12 @@ class MapReader:
         )
         return [star for star in found if star not in left_out]
 
-    def entries(self, row: TableRow, remarks: Remarks) -> list[TableEntry]:
+    def entries(
+        self, row: TableRow, remarks: Remarks, *, only_ballots: bool = False
+    ) -> list[TableEntry]:
         """Return what a row says: an entry for each rubric; none if the row holds no ballots.
+
+        ``only_ballots`` leaves out the facts on the item, for a look that needs none.
 
         Raises:
             CellError: the row cannot be read.
@@ -377,30 +411,20 @@ class MapReader:
             if place.fits(cells):
                 remarks.count(place.rule.note)
                 return []
-        facts = {role: read(cells) for role, read in self._row.items()}
-        rubric = "" if blank(facts.get("rubric")) else (values.text(facts["rubric"]) or "").strip()
-        votes: dict[str, list[Vote]] = {}
-        row_human = self._human(facts)
-        humans: dict[str, Human | None] = {}
-        for places in self._groups.values():
-            for scope, column in self._scopes(cells, places[0].rule.each, remarks):
-                rule = next((one for one in places if one.fits(scope)), None)
-                if rule is None or rule.rule.as_ in {"nothing", "none"}:
-                    continue
-                if rule.rule.as_ == "refused":
-                    raise RefusedTableError(rule.rule.note)
-                if rule.rule.as_ == "person":
-                    dimension = self._dimension(rule, scope)
-                    humans[dimension] = humans.get(dimension) or _person(rule, scope)
-                    votes.setdefault(dimension, [])
-                elif vote := self._vote(rule, scope, column, labelled=row_human is not None):
-                    votes.setdefault(self._dimension(rule, scope), []).append(vote)
+        wanted = self._key_facts if only_ballots else self._facts
+        facts = {role: one for role, read in wanted if not blank(one := read(cells))}
+        rubric = ""
+        if "rubric" in facts:
+            rubric = (values.text(facts.pop("rubric")) or "").strip()
+        row_human = self._human(facts.pop("human"), cells) if "human" in facts else None
+        votes, humans = self._ballots(cells, remarks, labelled=row_human is not None)
         item = self._item(row, remarks)
         apart = f"\0{row.number}" if self._whole else ""
-        title = ": ".join(named[:_TITLE] for read in self._title if (named := name(read(cells))))
-        told = {role: facts[role] for role in _FACTS if role in facts}
-        told["failed"] = facts.get("row_error")
-        told["origin"] = {key: read(cells) for key, read in self._origin.items()}
+        title = ""
+        if self._title:
+            title = ": ".join(filter(None, (name(read(cells))[:_TITLE] for read in self._title)))
+        if self._origin:
+            facts["origin"] = {key: read(cells) for key, read in self._origin.items()}
         alone = len(votes) < 2
         return [
             TableEntry(
@@ -409,15 +433,50 @@ class MapReader:
                 rubric,
                 dimension,
                 title,
-                told,
+                facts,
                 tuple(ballots),
                 humans.get(dimension) or (row_human if alone else None),
             )
             for dimension, ballots in (votes or {"": []}).items()
         ]
 
+    def _ballots(
+        self, cells: Mapping[str, Any], remarks: Remarks, *, labelled: bool
+    ) -> tuple[dict[str, list[Vote]], dict[str, Human | None]]:
+        """Return the ballots and the labels in a row by the question that they answer."""
+        votes: dict[str, list[Vote]] = {}
+        humans: dict[str, Human | None] = {}
+        for places in self._groups.values():
+            for scope, column in self._scopes(cells, places[0].rule.each, remarks):
+                for place in places:
+                    if not place.conditions or place.fits(scope):
+                        break
+                else:
+                    continue
+                kind = place.rule.as_
+                if kind == "refused":
+                    raise RefusedTableError(place.rule.note)
+                if kind == "person":
+                    dimension = self._dimension(place, scope, name(place.judge(scope)))
+                    humans[dimension] = humans.get(dimension) or _person(place, scope)
+                    votes.setdefault(dimension, [])
+                elif kind not in _NO_BALLOTS and (
+                    vote := self._vote(place, scope, column, labelled=labelled)
+                ):
+                    dimension = self._dimension(place, scope, vote.judge)
+                    votes.setdefault(dimension, []).append(vote)
+        return votes, humans
+
+    def _human(self, word: Any, cells: Mapping[str, Any]) -> Human:
+        by, at = (read(cells) if read else None for read in self._of_human)
+        return Human((word,), by, at)
+
     def _item(self, row: TableRow, remarks: Remarks) -> str:
         for parts in self._items:
+            if len(parts) == 1:
+                if joined := name(parts[0](row.cells)):
+                    return joined
+                continue
             ids = [name(value) for read in parts if not blank(value := read(row.cells))]
             if joined := "/".join(filter(None, ids)):
                 return joined
@@ -425,11 +484,6 @@ class MapReader:
             return str(row.number)
         remarks.count("a row without an id is named by its number")
         return f"row {row.number}"
-
-    def _human(self, facts: Mapping[str, Any]) -> Human | None:
-        if blank(word := facts.get("human")):
-            return None
-        return Human((word,), facts.get("human_by"), facts.get("human_at"))
 
     def _scopes(
         self, cells: Mapping[str, Any], each: str, remarks: Remarks
@@ -459,15 +513,14 @@ class MapReader:
         self, place: _Place, scope: Mapping[str, Any], column: str, *, labelled: bool
     ) -> Vote | None:
         """Return the ballot in a row or an element, or None if there is none."""
-        score = place.get("score", scope)
+        score = place.score(scope)
+        failed = place.failed(scope)
         held = {role: one for role, read in place.cells if not blank(one := read(scope))}
-        reason = held.get("reason")
-        answers = (score, held.get("pass"), held.get("label"), held.get("error"))
-        silent = all(map(blank, answers)) and not place.get("failed", scope)
-        judge = name(place.get("judge", scope))
+        silent = not failed and blank(score) and _ANSWERS.isdisjoint(held)
+        judge = name(place.judge(scope))
         listed = bool(place.rule.columns)
         # A tool leaves the cell of a scorer empty that it did not ask; of a question, if it failed.
-        unasked = bool(self._map.name) and "dimension" not in place.read
+        unasked = bool(self._map.name) and place.dimension is _nothing
         if silent and (unasked if listed else labelled and not judge):
             return None
         if not self._map.name:
@@ -477,8 +530,8 @@ class MapReader:
                     held.setdefault(role, None)
         if self._comma:
             score = with_decimal_point(score)
-        failed = place.get("failed", scope)
         if failed and folded(str(failed)) not in {"false", "0", "no"}:
+            reason = held.get("reason")
             held["error"] = reason if isinstance(reason, str) and reason.strip() else True
             score = None
         shown = place.column if not column else f"{column}.{place.column}"
@@ -507,10 +560,9 @@ class MapReader:
         known = self._known[place.rule.each] - {place.why}
         return tuple(unread_keys(element, answering, known))
 
-    def _dimension(self, place: _Place, scope: Mapping[str, Any]) -> str:
+    def _dimension(self, place: _Place, scope: Mapping[str, Any], judge: str) -> str:
         """Return the question that a ballot answers, if the judges answer different ones."""
-        judge = name(place.get("judge", scope))
-        stated = name(place.get("dimension", scope))
+        stated = name(place.dimension(scope))
         if stated or place.rule.as_ == "check" or judge in self._judges:
             return stated
         known = bool(self._map.name) and not self._map.panel and is_criterion(judge)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -18,6 +19,7 @@ from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping.foreign import Remarks
+from reviewdesk.reports.mapping.secrets import is_setting
 from reviewdesk.reports.mcptest import ESCALATE
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
@@ -53,13 +55,16 @@ def open_table(source: Source, layout: Layout, options: ReadOptions, made: Table
     with source.open_raw() if layout.is_binary else source.open() as stream:
         rows = layout.rows(stream, fail, ImportTally(lenient=True))
         try:
-            for _, key, entry in read_rows(rows, reading.entries, Remarks()):
+            look = partial(reading.entries, only_ballots=True)
+            for _, key, entry in read_rows(rows, look, Remarks()):
                 survey.add(key, entry)
         except RefusedTableError as error:
             raise fail("", *str(error).split("; ", 1)) from error
     if not survey.rows:
         raise fail("", "is a table without rows that say anything of a jury", "Write it again.")
-    shape = TableShape(reading.entries, made)
+    shape = TableShape(
+        reading.entries, made, layout.outline is not None or any(map(is_setting, layout.columns))
+    )
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         yield from verdicts(layout.rows(stream, fail, tally), survey, shape, options, tally)

@@ -401,6 +401,8 @@ class TableShape(Struct, frozen=True):
 
     entries: EntriesOf
     made: TableMap
+    holds_secrets: bool = True
+    """Whether a cell may be an API key or hold one, by its column's name."""
 
 
 def read_rows(rows: Iterable[TableRow], entries_of: EntriesOf, remarks: Remarks) -> Iterator[Read]:
@@ -435,7 +437,7 @@ def verdicts(
     waiting = deque(left)
     drafts: dict[Key, Draft] = {}
     for row, key, entry in read_rows(rows, shape.entries, remarks):
-        secrets = named_secrets(row.cells)
+        secrets = named_secrets(row.cells) if shape.holds_secrets else set()
         draft = drafts.get(key)
         if draft is None:
             draft = drafts[key] = Draft(row)
