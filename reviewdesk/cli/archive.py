@@ -55,18 +55,18 @@ def archive(
     from reviewdesk.cli.plain import section_text
     from reviewdesk.desk.archive.archive import put_together, workers_at
     from reviewdesk.views import queue as views
-    from reviewdesk.views.json import archive as shapes
+    from reviewdesk.views.json import review as shapes
 
     options = load_options(given)
     limit = given["max_size"]
     size = invocation.bytes_of(limit) if limit else None
-    bar = ProgressLine(f"archiving {', '.join(patterns)}")
     # The target first: what cannot be written is refused before any worker starts.
-    with _target(output, force=force) as desk, workers_at(scheduler, workers) as crew:
-        try:
-            made = put_together(desk, patterns, options, crew, max_size=size, told=bar)
-        finally:
-            bar.done()
+    with (
+        _target(output, force=force) as desk,
+        workers_at(scheduler, workers) as crew,
+        ProgressLine(f"archiving {', '.join(patterns)}") as bar,
+    ):
+        made = put_together(desk, patterns, options, crew, max_size=size, told=bar)
     for reason in made.bad:
         say(reason)
     if as_json:

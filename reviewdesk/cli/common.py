@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
@@ -164,33 +165,56 @@ def chosen_run(desk: Desk, name: str | None) -> Run:
     return run
 
 
-class ProgressLine:
-    """A progress line on stderr, drawn on a terminal only and at most ten times a second."""
+class TerminalLine:
+    """A line on stderr that is drawn again and again, on a terminal only, until it is ``done``."""
+
+    def __init__(self) -> None:
+        """Start without a drawn line."""
+        self._next = 0.0
+        self._drawn = False
+
+    def __enter__(self) -> Self:
+        """Return the line; it is removed at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the line from the terminal."""
+        self.done()
+
+    def draw(self, text: str, seconds: float) -> None:
+        """Draw the text, at most ten times a second."""
+        if seconds >= self._next and sys.stderr.isatty():
+            self._next = seconds + 0.1
+            self._drawn = True
+            click.echo(f"\r\x1b[2K{text}", nl=False, err=True)
+
+    def note(self, text: str) -> None:
+        """Print a line of its own; the progress is drawn again below it."""
+        self.done()
+        say(text)
+
+    def done(self) -> None:
+        """Remove the line from the terminal."""
+        if self._drawn:
+            click.echo("\r\x1b[2K", nl=False, err=True)
+            self._drawn = False
+
+
+class ProgressLine(TerminalLine):
+    """The progress of some work: its share that is done, and a count of ``unit``."""
 
     def __init__(self, title: str, unit: str = "verdicts") -> None:
         """Store the title and what is counted; nothing is drawn yet."""
-        from time import monotonic
-
         from reviewdesk.domain.safetext import show_line
 
+        super().__init__()
         self._title = show_line(title, 200)
-        self._clock = monotonic
-        self._next = 0.0
-        self._shown = False
         self._unit = unit
 
     def __call__(self, share: float, count: int) -> bool:
         """Draw the line and return True, because only ctrl+c stops the work."""
-        if sys.stderr.isatty() and self._clock() >= self._next:
-            self._next = self._clock() + 0.1
-            self._shown = True
-            click.echo(f"\r{self._title} {share:4.0%}  {count:,} {self._unit}", nl=False, err=True)
+        self.draw(f"{self._title} {share:4.0%}  {count:,} {self._unit}", monotonic())
         return True
-
-    def done(self) -> None:
-        """Remove the progress line from the terminal."""
-        if self._shown:
-            click.echo("\r\x1b[2K", nl=False, err=True)
 
 
 def report_event(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "") -> None:

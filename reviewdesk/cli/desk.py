@@ -101,12 +101,9 @@ def repair(*, output: Path | None, force: bool, as_json: bool) -> None:
     from reviewdesk.views.json.shape import shape
 
     path = desk_path() or default_path()
-    bar = ProgressLine(f"reading {path}")
     target = output or backups.repaired_name(path)
-    try:
+    with ProgressLine(f"reading {path}") as bar:
         found = backups.repair_desk(path, target, now, bar, replaced=force)
-    finally:
-        bar.done()
     if as_json:
         put_json(shape(found, "head events runs lost", path=str(found.path)))
     else:
@@ -155,11 +152,8 @@ def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
     from reviewdesk.desk.core import verify as verified
     from reviewdesk.views.json.shape import shape
 
-    progress = ProgressLine("deciding again")
-    try:
+    with ProgressLine("deciding again") as progress:
         found = verified(desk_path(), expect_head, progress if full else None)
-    finally:
-        progress.done()
     if as_json:
         put_json(shape(found))
     else:

@@ -52,12 +52,9 @@ def report(*, output: Path | None, force: bool, run_name: str | None) -> None:
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        bar = ProgressLine(f"writing {run.name}")
-        try:
+        with ProgressLine(f"writing {run.name}") as bar:
             made = pieces(desk, run, output, progress=bar)
             _put(desk, run, output, made, force=force)
-        finally:
-            bar.done()
 
 
 def _put(
@@ -98,12 +95,9 @@ def html(*, every: bool, output: Path | None, force: bool, run_name: str | None)
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        bar = ProgressLine(f"writing {run.name}")
-        try:
+        with ProgressLine(f"writing {run.name}") as bar:
             made = pieces(desk, run, most=None if every else MOST, progress=bar)
             _put(desk, run, output, made, force=force, suffix=".html")
-        finally:
-            bar.done()
 
 
 @export.command(epilog="Example: reviewdesk export markdown > summary.md")

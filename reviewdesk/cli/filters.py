@@ -38,11 +38,8 @@ def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
     if parse_filter(text).searches:
         from reviewdesk.desk.review.search import index
 
-        bar = ProgressLine(f"indexing {run.name}")
-        try:
+        with ProgressLine(f"indexing {run.name}") as bar:
             index(desk, run, bar)
-        finally:
-            bar.done()
     return text
 
 

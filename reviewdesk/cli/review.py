@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_STRATEGIES = (
+STRATEGIES = (
     "quorum", "majority", "unanimous", "weighted_average", "mean", "median", "highest", "lowest",
     "trimmed_mean", "supermajority",
 )  # fmt: skip
@@ -64,9 +64,9 @@ def reading_options(command: F) -> F:
         click.option("--quorum", metavar="Q", help="Quorum, if the file states none: 0.67 or 2/3."),
         click.option(
             "--strategy",
-            type=click.Choice(_STRATEGIES),
+            type=click.Choice(STRATEGIES),
             metavar="NAME",
-            help=f"Rule, if the file states none: {', '.join(_STRATEGIES)}.",
+            help=f"Rule, if the file states none: {', '.join(STRATEGIES)}.",
         ),
         click.option(
             "--models",
@@ -212,11 +212,8 @@ def size_limit(given: dict[str, Any]) -> int | None:
 def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
     from reviewdesk.desk import files
 
-    bar = ProgressLine(f"loading {file}")
-    try:
+    with ProgressLine(f"loading {file}") as bar:
         return desk.load(files.source(file, size_limit(given)), load_options(given), bar)
-    finally:
-        bar.done()
 
 
 @click.command("open", cls=ShortHelp, epilog="Example: reviewdesk open report.json --blind")

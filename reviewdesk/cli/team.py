@@ -41,7 +41,7 @@ _SHOWN = 20
 def agreement(*, run_name: str | None, as_json: bool) -> None:
     """Show how far reviewers agree, and where they differ."""
     from reviewdesk.desk.team.agreement import disagreements, team_page
-    from reviewdesk.views.json import team as shapes
+    from reviewdesk.views.json import review as shapes
     from reviewdesk.views.team import team
 
     with open_desk() as desk:
@@ -121,15 +121,11 @@ def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
     """
     from reviewdesk.desk.team.sync import SharedFolder, SyncOptions
     from reviewdesk.desk.team.sync import sync as exchange
-    from reviewdesk.views.json import team as shapes
+    from reviewdesk.views.json import review as shapes
 
-    bar = ProgressLine(f"syncing with {where}", "files")
-    with open_desk(new=True) as desk:
-        try:
-            options = SyncOptions(runs=not no_runs, dry=dry_run)
-            found = exchange(desk, SharedFolder(where), options, bar)
-        finally:
-            bar.done()
+    options = SyncOptions(runs=not no_runs, dry=dry_run)
+    with open_desk(new=True) as desk, ProgressLine(f"syncing with {where}", "files") as bar:
+        found = exchange(desk, SharedFolder(where), options, bar)
     if as_json:
         put_json(shapes.synced(found))
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +17,7 @@ from reviewdesk.cli.common import (
     run_option,
     shared_options,
 )
+from reviewdesk.cli.review import STRATEGIES, quorum_of
 from reviewdesk.desk.review.runs import named_verdict
 from reviewdesk.errors import UsageError
 
@@ -24,27 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reviewdesk.domain.whatif.policies import Variant
-
-_STRATEGIES = (
-    "quorum", "majority", "unanimous", "weighted_average", "mean", "median", "highest", "lowest",
-    "trimmed_mean", "supermajority",
-)  # fmt: skip
-
-
-class Word(click.Choice[str]):
-    """A choice whose errors take one line, like those of the other options."""
-
-    def fail(
-        self,
-        message: str,
-        param: click.Parameter | None = None,
-        ctx: click.Context | None = None,
-    ) -> NoReturn:
-        """Raise UsageError with the name of the option."""
-        del ctx
-        name = param.opts[0] if param is not None else "an option"
-        raise UsageError(f"{name}: {message.rstrip('.')}", "Write one of them.")
-
 
 _EPILOG = """\b
 Examples:
@@ -59,15 +39,15 @@ Examples:
 @click.argument("verdict", required=False, shell_complete=completion.verdicts)
 @run_option
 @click.option(
-    "--strategy", "strategies", multiple=True, type=Word(_STRATEGIES), metavar="NAME",
-    help=f"Rule to try: {', '.join(_STRATEGIES)}.",
+    "--strategy", "strategies", multiple=True, type=click.Choice(STRATEGIES), metavar="NAME",
+    help=f"Rule to try: {', '.join(STRATEGIES)}.",
 )  # fmt: skip
 @click.option("--trim", "trims", multiple=True, metavar="F", help="Trim at each end, 0 to 0.49.")
 @click.option(
     "--rounding",
     "roundings",
     multiple=True,
-    type=Word(["down", "nearest", "up"]),
+    type=click.Choice(["down", "nearest", "up"]),
     help="How to round a trim to whole jurors.",
 )
 @click.option("--quorum", "quorums", multiple=True, metavar="Q", help="Quorum, e.g. 0.67 or 2/3.")
@@ -106,7 +86,6 @@ def whatif(
 
 def _variants(given: dict[str, tuple[str, ...]]) -> tuple[Variant, ...] | None:
     """Return the policies that the options select; ``None`` without options."""
-    from reviewdesk.cli.review import quorum_of
     from reviewdesk.domain.verdict import Rounding, Strategy
     from reviewdesk.domain.whatif.policies import combined
 

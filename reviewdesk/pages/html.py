@@ -28,7 +28,7 @@ from reviewdesk.domain.whatif.policies import WhatIfTable
 from reviewdesk.views import verdict
 from reviewdesk.views.calibration import calibration
 from reviewdesk.views.document import Block, Section, Text, Tone, Words, outside, plain, spans
-from reviewdesk.views.jurors import flips, jurors, rates
+from reviewdesk.views.jurors import jurors, rates
 from reviewdesk.views.reliability import reliability
 from reviewdesk.views.run import run, title
 from reviewdesk.views.whatif import what_if
@@ -186,6 +186,6 @@ def parts(found: RunPage) -> tuple[PagePart, ...]:
     return (
         PagePart("run", "Run", run(found.details).every),
         PagePart("calibration", "Calibration", (*figures[:2], *such, *drawn, *figures[2:])),
-        PagePart("jurors", "Jurors", (every[0], *rated, *every[1:], *flips(found.flips))),
+        PagePart("jurors", "Jurors", (every[0], *rated, *every[1:])),
         PagePart("what-if", "What if", what_if(found.what_if).every),
     )

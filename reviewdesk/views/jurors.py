@@ -13,7 +13,6 @@ from reviewdesk.domain.jurors.facts import (
     Windows,
 )
 from reviewdesk.domain.jurors.rates import ENOUGH, Difference
-from reviewdesk.domain.panel.rerun import FlipRate
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.views import words
@@ -285,20 +284,3 @@ def _case(one: VolatileCase) -> tuple[Words, ...]:
 
 def _scores(one: VolatileCase) -> tuple[str | Text, ...]:
     return joined([(outside(run, 40), f" {score:.2f}") for run, score in one.scores[-8:]])
-
-
-def flips(found: Sequence[FlipRate]) -> list[Section]:
-    """Return how often each juror turned its vote over when asked again."""
-    if not found:
-        return []
-    heads = ("juror", "votes given twice", "turned over", "share")
-    rows: list[list[Words]] = [
-        [
-            outside(one.juror, 200, Tone.STRONG),
-            words.count(one.asked),
-            words.count(one.flipped),
-            number(one.rate, 2),
-        ]
-        for one in found
-    ]
-    return [Section("Asked again", (table(heads, rows, "Votes turned over in re-runs"),))]

@@ -44,10 +44,25 @@ def loaded(file: str, made: Loaded) -> Section:
         f"{plural(run.failed_ballots, 'failed ballot')}, "
         f"{f'{unknown} not understood, ' if unknown else ''}{run.skipped} skipped"
     )
-    more = [Paragraph(file_labels(run.human_labels), indent=2)] if run.human_labels else []
-    more += [
-        Paragraph(("note: ", outside(note, 5000)), indent=2) for note in (*run.notes, *made.notes)
-    ]
+    return _loaded(file, made, counts)
+
+
+def archived(made: Archived) -> Section:
+    """Return what an archive holds, with the notes of its readers."""
+    run = made.run
+    counts = (
+        f" ({'new' if made.new else 'known'}), {held(run)}, {run.ballots:,} ballots, "
+        f"{run.flagged:,} flagged, {run.audit:,} in the random check, "
+        f"{plural(run.failed_ballots, 'failed ballot')}, {run.skipped:,} skipped"
+    )
+    return _loaded(run.file, made, counts)
+
+
+def _loaded(file: str, made: Loaded | Archived, counts: str) -> Section:
+    run = made.run
+    labels: list[Words] = [file_labels(run.human_labels)] if run.human_labels else []
+    notes: list[Words] = [("note: ", outside(note, 5000)) for note in (*run.notes, *made.notes)]
+    more = (Paragraph(text, indent=2) for text in (*labels, *notes))
     return Section("", (Paragraph((outside(file), ": ", outside(run.name), counts)), *more))
 
 
@@ -71,20 +86,6 @@ def _answer(juror: CanonicalBallot) -> str:
         return "pass" if vote else "fail"
     found = (juror.get(key) for key in ("score", "raw_score", "label"))
     return str(next((one for one in found if one is not None), NONE))
-
-
-def archived(made: Archived) -> Section:
-    """Return what an archive holds, with the notes of its readers."""
-    run = made.run
-    counts = (
-        f" ({'new' if made.new else 'known'}), {held(run)}, {run.ballots:,} ballots, "
-        f"{run.flagged:,} flagged, {run.audit:,} in the random check, "
-        f"{plural(run.failed_ballots, 'failed ballot')}, {run.skipped:,} skipped"
-    )
-    notes = [
-        Paragraph(("note: ", outside(note, 5000)), indent=2) for note in (*run.notes, *made.notes)
-    ]
-    return Section("", (Paragraph((outside(run.file), ": ", outside(run.name), counts)), *notes))
 
 
 def file_labels(found: int) -> str:

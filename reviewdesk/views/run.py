@@ -69,7 +69,6 @@ def run(found: RunDetails, *, blind: bool = False) -> Document:
         (
             _section("Decisions", _decisions(found)),
             _section("Flags", _flags(found), f"{found.run.flagged:,} verdicts to review"),
-            *_strata(found),
             _notes(found.run),
         ),
     )
@@ -309,14 +308,6 @@ def _flags(found: RunDetails) -> _Pairs:
         (word, f"{carried[flag]:,}") for flag, word in WORDS.items() if carried.get(flag)
     ]
     return flags or [("none", "no verdict carries a flag")]
-
-
-def _strata(found: RunDetails) -> list[Section]:
-    if not found.strata:
-        return []
-    rows = [(one.name, f"{one.size:,}", f"{one.audit or '-'}") for one in found.strata]
-    grid = table(("group", "verdicts", "random check"), rows, "The groups of the draw")
-    return [Section("Groups", (grid,))]
 
 
 def _notes(run: Run) -> Section:

@@ -36,7 +36,6 @@ from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif.table import attacks
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
-from reviewdesk.views import jurors as juror_views
 from reviewdesk.views import run as run_views
 from reviewdesk.views import team as team_views
 from reviewdesk.views import whatif
@@ -124,8 +123,6 @@ def of_verdicts(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
         for record in of_item(desk, item):
             yield f"re-run {number}", Document((rerun.result(item, record.rerun),))
             yield f"comparison {number}", comparison(item, beside(item, record))
-    flips = next(history.here for _, history in listed)
-    yield "re-runs of the run", Document(tuple(juror_views.flips(flips)))
     escalated = [(item, history.reruns) for item, history in listed]
     yield "escalated", Document((run_views.escalated(escalated, run_details(desk, run)),))
 

@@ -30,13 +30,11 @@ from reviewdesk.domain.jurors.rates import (
     quoted_kappa,
     rates,
 )
-from reviewdesk.domain.panel.rerun import FlipRate
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import Voted
-from reviewdesk.views.document import Document
-from reviewdesk.views.jurors import flips, jurors
+from reviewdesk.views.jurors import jurors
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import load, open_desk, report, verdict
 
@@ -121,16 +119,6 @@ def test_the_figures_of_a_juror_are_whole_at_80_columns() -> None:
     shown = "\n".join(line.plain for line in document_lines(jurors(wide), 80))
     rows = [row for row in shown.splitlines() if row.startswith("a-juror-with")]
     assert not any(row.endswith("…") for row in rows)
-
-
-def test_votes_turned_over_in_re_runs() -> None:
-    [section] = flips([FlipRate("a", 8, 2), FlipRate("b", 0, 0)])
-    shown = document_text(Document((section,)))
-    assert [row.split() for row in shown.splitlines()[2:]] == [
-        ["a", "8", "2", "0.25"],
-        ["b", "0", "0", "-"],
-    ]
-    assert flips([]) == []
 
 
 def test_such_items_are_less_sure_than_this_run() -> None:

@@ -59,8 +59,6 @@ def test_everything_about_a_run(tmp_path: Path) -> None:
         "fail 1",
         "no decision 0",
         "escalated 1",
-        "rest/fail 1 1",
-        "flagged/pass 1 -",
     ):
         assert said in drawn, said
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reviewdesk.cli.common import say
+from reviewdesk.cli.common import TerminalLine
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,35 +85,19 @@ def seconds(text: str | None, option: str) -> float | None:
     return float(text)
 
 
-class LiveLine:
-    """A progress line on stderr, drawn on a terminal only and at most ten times a second."""
+class LiveLine(TerminalLine):
+    """The progress of a live run; ``things`` says what is counted."""
 
     def __init__(self, things: str) -> None:
-        """Start without a drawn line; ``things`` says what is counted."""
+        """Start without a drawn line."""
+        super().__init__()
         self._things = things
-        self._next = 0.0
-        self._drawn = False
 
     def __call__(self, progress: LiveProgress) -> None:
         """Draw the progress of the batch."""
-        if progress.seconds >= self._next and sys.stderr.isatty():
-            from reviewdesk.views.progress import live_text
+        from reviewdesk.views.progress import live_text
 
-            self._next = progress.seconds + 0.1
-            self._drawn = True
-            text = f"{self._things} {live_text(progress)}"
-            click.echo(f"\r\x1b[2K{text}", nl=False, err=True)
-
-    def note(self, text: str) -> None:
-        """Print a line of its own; the progress is drawn again below it."""
-        self.done()
-        say(text)
-
-    def done(self) -> None:
-        """Remove the progress line from the terminal."""
-        if self._drawn:
-            click.echo("\r\x1b[2K", nl=False, err=True)
-            self._drawn = False
+        self.draw(f"{self._things} {live_text(progress)}", progress.seconds)
 
 
 def usd(text: str | None) -> float | None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from reviewdesk.desk.team.second_opinions import withheld
-from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.domain.run.details import (
     DecisionCounts,
@@ -17,7 +16,6 @@ from reviewdesk.domain.run.details import (
     RunAlphas,
     RunDetails,
     RunLine,
-    StratumDraw,
 )
 from reviewdesk.errors import AmbiguousError, NotFoundError
 from reviewdesk.store import labels, measures, queue, runs, verdicts
@@ -99,14 +97,8 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
             file_hash=runs.file_hash(desk.conn, run.key),
             filled=runs.options(desk.conn, run.key),
             tally=counted.get(run.key, DecisionCounts({}, {})),
-            strata=tuple(
-                StratumDraw(STRATA[h], size, audit)
-                for h, size, audit in runs.strata(desk.conn, run.key)
-                if size
-            ),
             labels=_label_counts(_truths(desk, run)),
             desk=str(desk.path),
-            head=desk.head(),
             alphas=measures.alphas(desk.conn, run.key).get(run.key, RunAlphas()),
             unlabelled=run.human_labels
             and run.human_labels - labels.count_human_labelled(desk.conn, run.key),

@@ -87,14 +87,6 @@ class RunLine(Struct, frozen=True):
     alphas: RunAlphas = field(default_factory=RunAlphas)
 
 
-class StratumDraw(Struct, frozen=True):
-    """A stratum of a run's draw, with its number of verdicts and the size of its audit."""
-
-    name: str
-    size: int
-    audit: int
-
-
 class LabelCounts(Struct, frozen=True):
     """Counts of a run's labelled verdicts; ``decided`` are those with a pass or a fail."""
 
@@ -117,10 +109,8 @@ class RunDetails(Struct, frozen=True):
     file_hash: str
     filled: Mapping[str, Any]
     tally: DecisionCounts
-    strata: tuple[StratumDraw, ...]
     labels: LabelCounts
     desk: str
-    head: str
     alphas: RunAlphas = field(default_factory=RunAlphas)
     unlabelled: int = 0
     progress: Progress | None = None

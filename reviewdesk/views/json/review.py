@@ -1,20 +1,22 @@
-"""The JSON of what is reviewed: runs, the queue, verdicts with their re-runs, and label events."""
+"""The JSON of what is reviewed: runs, archives, the queue, verdicts, label events, and people."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from reviewdesk.domain.archive.result import Archived
 from reviewdesk.domain.assessment.flag_words import Breach, kinds
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.assessment.history import remarks, trail
 from reviewdesk.domain.assessment.seats import Seat, ballot_counts
 from reviewdesk.domain.canonical import CanonicalBallot
+from reviewdesk.domain.labels.team import Disagreement, TeamPage
 from reviewdesk.domain.panel.rerun import Rerun, changes, flipped
 from reviewdesk.domain.records import SUGGESTION, Event, Item, Loaded, QueueRow, Run
 from reviewdesk.domain.run.details import DecisionCounts, RunLine
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.views.json.shape import shape
+from reviewdesk.views.json.shape import plain, shape
 
 
 def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:
@@ -208,3 +210,32 @@ def rerun(item: Item, made: Rerun) -> dict[str, Any]:
 
 
 _BALLOT = "score pass=vote status reason error"
+
+
+def archived(made: Archived) -> dict[str, Any]:
+    """Return the JSON of ``archive --json``."""
+    return {
+        **shape(
+            made,
+            "file=run.file format=run.format run=run.name new parts bad verdicts=run.whole "
+            "held=run.verdicts ballots=run.ballots flagged=run.flagged audit=run.audit "
+            "failed_ballots=run.failed_ballots unknown_ballots=stats.unknown_ballots "
+            "skipped=run.skipped human_labels=run.human_labels seed=run.seed "
+            "scores=stats.scores bins=stats.bins bin_passes=stats.bin_passes",
+        ),
+        "confusion": shape(made.stats.counts, "tp fn tn fp"),
+        "jurors": [{"id": name, **plain(one)} for name, one in made.stats.jurors.items()],
+        "notes": [*made.run.notes, *made.notes],
+    }
+
+
+def team(run: Run, page: TeamPage, found: Sequence[Disagreement]) -> dict[str, Any]:
+    """Return how the people of a run work and agree, and the verdicts on which they differ."""
+    keys = "id item_hash decision score opinions adjudication"
+    differing = [shape(one, keys) for one in found]
+    return {"run": run.name, **shape(page), "disagreements": differing}
+
+
+def synced(found: Any) -> dict[str, Any]:
+    """Return what was exchanged with a shared place."""
+    return shape(found, "place taken sent head chains runs refused notes")

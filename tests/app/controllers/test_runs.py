@@ -125,7 +125,7 @@ def test_details_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
         second_run(review.desk)
         review.press("screen.runs")
-        review.desk.conn.execute("DROP TABLE strata")
+        review.desk.conn.execute("DROP TABLE measures")
         review.press("up", "down", "up")
         assert "no such table" in review.notice
         assert page(review).details is None

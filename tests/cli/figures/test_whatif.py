@@ -81,7 +81,6 @@ def test_one_verdict(loaded: Cli) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--strategy", "mode"), ("--strategy", "external"), ("--rounding", "sideways"),
         ("--trim", "0.5"), ("--trim", "-0.1"), ("--trim", "nan"), ("--trim", "20%"),
         ("--threshold", "1.1"), ("--threshold", "inf"), ("--threshold", "high"),
         ("--quorum", "0"), ("--quorum", "4/3"), ("--drop", "nobody"), ("nothing",),
