@@ -26,7 +26,6 @@ _MARKUP = {
     "testsuite": "is a JUnit XML report, which has no ballots",
     "promptfoo": "is a promptfoo result in XML, whose lists and numbers cannot be told apart",
 }
-_TABLE_COLUMNS = frozenset({"item", "judge", "score", "id", "juror", "model", "rating", "human"})
 _MOST_KEYS = 12
 
 
@@ -68,17 +67,51 @@ def other_tool(outline: Outline, fail: Fail) -> InputFileError | None:
         return fail("", "is a labels file, not a report", hint)
     if {"id", "output"} <= keys.keys() and _are_of_case(keys.keys()):
         hint = f"Ask a panel: reviewdesk judge {_command_name(fail)} --panel PANEL -o REPORT"
-        return fail("", "is a file of cases that nobody has judged yet", hint)
+        return fail("", "is a labels file", hint)
     for name, fits, program in _TOOLS:
         if fits(outline):
             jq_hint = f"Make a table: jq -c '{program}' {_command_name(fail)} > ratings.jsonl"
             what = f"is {name}, which is not opened by this version"
             return fail("", what, jq_hint if program else _CONVERT)
+    seats = keys.get("jurors")
+    if outline.kind == "object" and isinstance(seats, list) and _are_asked(seats):
+        return own_file(["jurors"], fail)
     if "case" in keys and "jurors" in keys:
         first = '{"schema": "reviewdesk.report/1"}'
         what = "has verdicts with jurors, but no report around them"
         return fail("", what, f"As JSON Lines, add this first line: {first}.")
     return None
+
+
+_COMMENTS = re.compile(r"^(?:#.*|---)?\n", re.MULTILINE)
+_TOP_KEY = re.compile(r"^(?:- |\[\[?)?([A-Za-z_]+)(?:\]|\s*[:=])", re.MULTILINE)
+_OWN_FILES = (
+    ({"jurors"}, "is a panel file", "Ask it: reviewdesk judge CASES --panel {file} -o REPORT"),
+    ({"jury", "calibration"}, "is a suite of gates", "Run it: reviewdesk gate {file}"),
+    ({"columns", "each", "ballots", "judge"}, "is a map of tables",
+     "Open a table by it: reviewdesk open TABLE --map {file}"),
+    ({"truth"}, "is a labels file",
+     "Read it with: reviewdesk labels import {file}"),
+)  # fmt: skip
+"""Files of ours by one of their outermost keys: what they are, and what takes them."""
+
+
+def own_file(keys: Collection[str], fail: Fail) -> InputFileError | None:
+    """Return the error for a file that another command takes, by its outermost keys, or None."""
+    for marks, what, use in _OWN_FILES:
+        if not marks.isdisjoint(keys):
+            hint = use.format(file=shlex.quote(_command_name(fail)))
+            return fail("", f"{what}, not a report", hint)
+    return None
+
+
+def _are_asked(seats: list[Any]) -> bool:
+    """Return True if the jurors of a panel have models to ask, and have not answered."""
+    known = {"model", "provider", "prompt", "name", "id", "weight", "temperature", "base_url"}
+    return bool(seats) and all(
+        isinstance(one, str) or (isinstance(one, dict) and "model" in one and one.keys() <= known)
+        for one in seats
+    )
 
 
 def without_schema(outline: Outline, fail: Fail) -> InputFileError | None:
@@ -131,6 +164,9 @@ def not_json(text: str, fail: Fail) -> InputFileError:
         hint = _PROMPTFOO if _PROMPTFOO_PAGE.search(text) else _CONVERT
         return fail("", f"{what}, not a report", hint)
     line = text.split("\n", 1)[0].rstrip("\r")
+    stated = _COMMENTS.sub("", text)
+    if _TOP_KEY.match(stated) and (own := own_file(_TOP_KEY.findall(stated), fail)):
+        return own
     columns = [column.strip().strip('"').lower() for column in line.split(",")]
     if _PROMPTFOO_COLUMN in columns:
         what = "is a promptfoo table, in which the jurors' votes and reasons are missing"
@@ -141,11 +177,22 @@ def not_json(text: str, fail: Fail) -> InputFileError:
     if {"confidence", "correct"} <= set(columns):
         hint = f"Read it with: reviewdesk calibrate {_command_name(fail)}"
         return fail("", "is a calibration labels file, not a report", hint)
-    if len(columns) > 1 and _TABLE_COLUMNS & set(columns):
-        what = f"is a CSV table with the columns {show_line(', '.join(columns), 80)}"
-        return fail("", what, "A table of ratings has the columns item, judge and score.")
+    if (parts := _columns(text)) is not None:
+        file = shlex.quote(_command_name(fail))
+        what = f"is a table, but no column is known to hold a judge ({show_line(parts, 80)})"
+        hint = f"Name those that do: reviewdesk open {file} --judge-columns NAME,NAME"
+        return fail("", what, hint)
     what = f'is no report: it starts with "{show_line(line, 40)}"'
     return fail("", what, "A report is JSON or JSON Lines in UTF-8.")
+
+
+def _columns(text: str) -> str | None:
+    """Return the columns of a text whose first lines have as many cells each, or None."""
+    lines = [line for line in text.splitlines()[:5] if line.strip()]
+    for mark in (",", ";", "\t", "|"):
+        if len(lines) > 1 and lines[0].count(mark) and len({one.count(mark) for one in lines}) == 1:
+            return lines[0].replace(mark, ", ")
+    return None
 
 
 def _command_name(fail: Fail) -> str:

@@ -22,6 +22,7 @@ _SCHEMA_FAMILY = "reviewdesk.report/"
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _TABLES = (*_ZIP, b"PAR1", b"ARROW1", b"\xd0\xcf\x11\xe0")
+_UTF16_HINT = "Save it as UTF-8. In a shell: iconv -f UTF-16 -t UTF-8 OLD > NEW"
 _MAGIC = (
     (
         b"SQLite format 3\x00",
@@ -33,8 +34,8 @@ _MAGIC = (
     (b"%PDF", "is a PDF document, not a report", ""),
     (b"\xff\xfe\0\0", "is UTF-32 text", "Save it as UTF-8."),
     (b"\0\0\xfe\xff", "is UTF-32 text", "Save it as UTF-8."),
-    (b"\xff\xfe", "is UTF-16 text", "Save it as UTF-8."),
-    (b"\xfe\xff", "is UTF-16 text", "Save it as UTF-8."),
+    (b"\xff\xfe", "is UTF-16 text", _UTF16_HINT),
+    (b"\xfe\xff", "is UTF-16 text", _UTF16_HINT),
 )
 
 
@@ -126,7 +127,7 @@ def _text(head: bytes, fail: Fail, *, whole: bool) -> str:
             raise fail("", "is UTF-32 text", "Save it as UTF-8.")
         # Reports begin with ASCII characters, of which UTF-16 puts a zero before or behind each.
         if re.match(rb"(\0[\t\n\r -~]){1,2}\Z|([\t\n\r -~]\0){1,2}\Z", head[:4]):
-            raise fail("", "is UTF-16 text", "Save it as UTF-8.")
+            raise fail("", "is UTF-16 text", _UTF16_HINT)
         raise fail(_line(head, zero), f"holds a NUL byte (byte {zero}) and is no text", "")
     try:
         return codecs.getincrementaldecoder("utf-8")().decode(head, final=whole)

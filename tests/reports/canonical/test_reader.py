@@ -183,8 +183,8 @@ def test_an_unknown_format_is_a_usage_error() -> None:
         (b"<a\x1b[2J>", "is XML with the root element <a>"),
         (b"item,judge,score\n", "is a table without rows"),
         (
-            b"status,score\n",
-            "is a CSV table with the columns status, score. A table of ratings has",
+            b"status,score\nok,1\n",
+            "is a table, but no column is known to hold a judge (status, score). Name those that",
         ),
         (b"evalId: x\n", "is a promptfoo result without rows"),
         (b'{"confidence": 0.5, "correct": true}\n' * 2, "is a calibration labels file"),

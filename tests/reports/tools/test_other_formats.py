@@ -22,11 +22,17 @@ OPENAI = {"spec": {"completion_fns": ["gpt-5"], "eval_name": "t.dev.v0", "run_id
         ([LM_EVAL], "a samples file of lm-eval", "jq -c '{item: .doc_id, judge: .metrics[0], "),
         ([OPENAI], "a log of OpenAI evals", "jq -c 'select(.type"),
         (b"confidence,correct\n0.9,true\n", "calibration labels file", "reviewdesk calibrate run"),
+        (b"name: p\njurors:\n- model: m\n", "is a panel file", "judge CASES --panel run.json -o"),
+        (b"# ours\n\n[[jurors]]\nmodel = 'm'\n", "is a panel file", "judge CASES --panel run.json"),
+        ({"name": "p", "jurors": [{"model": "m"}]}, "is a panel file", "judge CASES --panel"),
+        (b"jury:\n- report: r\n", "is a suite of gates", "reviewdesk gate run.json"),
+        (b"item = 'a'\neach = 'b'\n", "is a map of tables", "open TABLE --map run.json"),
+        (b"a\tb\n1\t2\n", "is a table, but no column", "open run.json --judge-columns NAME,NAME"),
         (b"item,judge,score\ra,j,1\r", "carriage return alone", "End lines with LF or CRLF."),
         ('{"a": 1}'.encode("utf-32"), "is UTF-32 text", "Save it as UTF-8."),
         ('{"a": 1}'.encode("utf-32-le"), "is UTF-32 text", "Save it as UTF-8."),
         ('{"a": 1}'.encode("utf-32-be"), "is UTF-32 text", "Save it as UTF-8."),
-        ('{"a": 1}'.encode("utf-16-le"), "is UTF-16 text", "Save it as UTF-8."),
+        ('{"a": 1}'.encode("utf-16-le"), "is UTF-16 text", "iconv -f UTF-16 -t UTF-8 OLD > NEW"),
     ],
 )
 def test_what_is_not_read_names_the_way_out(document: Any, what: str, hint: str) -> None:
