@@ -19,7 +19,7 @@ from reviewdesk.domain.labels.marks import AUDIT, COPY, FLAGGED, TRUTH, TRUTHS, 
 from reviewdesk.domain.labels.repeats import NOTHING, Withheld
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.query.places import members
-from reviewdesk.domain.query.words import CODES, TYPES
+from reviewdesk.domain.query.words import CODES, TYPES, UNANIMOUS
 from reviewdesk.domain.records import Progress, QueueRow, Run, Truth
 from reviewdesk.domain.verdict import Band
 from reviewdesk.store import runs
@@ -366,9 +366,9 @@ _COLUMNS: Mapping[str, str] = {
                          ELSE score END AS said
                   FROM runs r WHERE r.key = :run))"""
     ),
-    **{name: code(name) for name in ("decision", "band", "ours_band")},
+    **{name: code(name) for name in ("decision", "band")},
     "flags": "flags",
-    **{name: f"ifnull({sql}, 0)" for name, sql in runs.UNANIMOUS.items()},
+    **{name: f"ifnull({sql}, 0)" for name, sql in runs.UNANIMOUS.items() if name in UNANIMOUS},
 }
 """SQL for the facts of one verdict."""
 FACTS = frozenset(_COLUMNS)

@@ -92,3 +92,8 @@ def test_every_command_that_prints_json_has_its_shape_on_the_page() -> None:
     # Archive starts workers: the page says what it prints.
     assert printing - shown == {"desk archive"}
     assert {"judge", "rerun", "desk verify", "labels import", "label undo"} <= printing
+
+
+def test_a_person_can_learn_the_words_of_a_filter() -> None:
+    tables = (words.FLAGS, words.STATES, words.PANEL, words.CHOICES, words.NAMED, words.NUMBERS)
+    assert len({name for table in (*tables, words.TEXTS) for name in table}) <= 40

@@ -49,10 +49,8 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         ("failed", "error label late raw"),
         # A number that waits for its scale is no abstention.
         ("abstained", "late quiet"),
-        ("unknown", "odd"),
         ("unanimous_votes", "same votes"),
-        ("unanimous-scores", "same"),
-        ("!failed abstained|unknown", "odd quiet"),
+        ("!failed abstained", "quiet"),
     ],
 )
 def test_what_a_word_keeps(desk: Desk, text: str, ids: str) -> None:
@@ -61,9 +59,7 @@ def test_what_a_word_keeps(desk: Desk, text: str, ids: str) -> None:
     assert sorted(row.id for row in rows) == ids.split()
 
 
-@pytest.mark.parametrize(
-    "word", ["failed", "abstained", "unknown", "unanimous_scores", "unanimous_votes"]
-)
+@pytest.mark.parametrize("word", ["failed", "abstained", "unanimous_votes"])
 def test_it_is_hidden_under_blind_and_can_be_completed(word: str) -> None:
     assert parse_filter(word).hidden
     offered = complete(word[:4], 4, Vocabulary()).options

@@ -316,6 +316,8 @@ def _term(part: str, column: int) -> Term:
 def _word(body: str, column: int, *, negated: bool) -> Term:
     # The queue writes trim! for a dissent that was left out; it may be typed as it is read.
     name = body.lower().rstrip("!").replace("-", "_")
+    if name in words.RETIRED:
+        raise FilterError(f"{name!r} is retired", column, words.RETIRED[name])
     if name in words.PANEL:
         return Term("panel", name, ":", "", negated, column)
     if name in words.STATES:

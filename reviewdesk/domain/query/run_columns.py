@@ -198,14 +198,14 @@ _CONDITIONS: Mapping[str, Callable[[QueueFacts, Term], Mask]] = {
     "number": _number,
     "warn": _warn,
     "untagged": _untagged,
-    **dict.fromkeys(("label", "decision", "band", "ours.band"), _coded),
+    **dict.fromkeys(("label", "decision", "band"), _coded),
     **dict.fromkeys(WRONG, _wrong),
     **dict.fromkeys(UNANIMOUS, _held),
 }
 """The conditions that columns can tell, by the name of the term; all others ask the desk."""
 
 
-_FIXED = frozenset({"text", "juror", "failed", "abstained", "unknown", "run", "flip"})
+_FIXED = frozenset({"text", "juror", "failed", "abstained", "run", "flip"})
 """Terms that hold of the same verdicts for as long as the same runs are loaded."""
 _MOST_MASKS = 16
 _TRUTHS = np.array([CODES["truth"].index(one) if one else -1 for one in TRUTHS], np.int8)

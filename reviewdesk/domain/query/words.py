@@ -35,14 +35,12 @@ STATES = {
 BALLOTS = {
     "failed": "a juror's call failed",
     "abstained": "a juror abstained",
-    "unknown": "a juror's answer was not understood",
 }
 """Words that hold if at least one ballot has this status."""
 UNANIMOUS = {
-    "unanimous_scores": "all scores are equal",
     "unanimous_votes": "all votes are the same",
 }
-"""Words for a panel whose scores or votes, two or more of them, are all the same."""
+"""The word for a panel whose votes, two or more of them, are all the same."""
 WRONG = {
     "wrong": "labelled against the panel",
 }
@@ -61,12 +59,6 @@ CHOICES = {
         "medium": "middling agreement",
         "low": "little agreement",
         "none": "no band: no agreement, or a measure without bands",
-    },
-    "ours.band": {
-        "high": "close agreement by our r_WG",
-        "medium": "middling agreement by our r_WG",
-        "low": "little agreement by our r_WG",
-        "none": "fewer than two answers to compare",
     },
     "decision": {
         "pass": "the panel passed it",
@@ -113,7 +105,6 @@ TEXTS = {
 HEADINGS = {
     "label": "by label",
     "band": "by the band beside the agreement",
-    "ours.band": "by the band of our own r_WG",
     "decision": "by the panel's decision",
     "wrong": "labelled against the panel's pass, or against its fail",
     "rerun": "by what its newest re-run decided",
@@ -128,6 +119,9 @@ ORDERS = {
     "id": "by id",
 }
 RETIRED = {
+    "ours.band": "Write low, or agreement<.67.",
+    "unanimous_scores": "Write range=0.",
+    "unknown": "Write failed|abstained, or juror:NAME.",
     "breach": "Write mism: it keeps every verdict that differs from its rule.",
     "share": "Write agreement<.5, or order by agreement.",
 }
@@ -152,7 +146,6 @@ NOT_TOLD = "not told"
 CODES: Mapping[str, tuple[str, ...]] = {
     "decision": ("fail", "pass", "inconclusive", "error"),
     "band": ("high", "medium", "low"),
-    "ours_band": ("high", "medium", "low"),
     "truth": ("pass", "fail", "unsure", "disputed", NOT_TOLD),
 }
 """The words of the coded columns; a code is the index of its word, and -1 is none."""

@@ -147,13 +147,12 @@ def test_filters_and_orders_read_the_pair(desk: Desk) -> None:
     assert kept("band:high") == ["alpha", "word"]
     assert kept("band:low") == ["against", "unnamed", "ours"]
     assert kept("band:none") == ["pairwise", "null", "lone"]
-    assert kept("ours.band:low") == [name for name in kept("") if name != "lone"]
-    assert kept("ours.band:none") == ["lone"]
+    assert kept("low") == [name for name in kept("") if name != "lone"]
     assert kept("agreement>=.9") == ["pairwise", "alpha", "against", "unnamed"]
     assert kept("agreement<0") == ["ours"]
     assert kept("", "agreement")[0] == "ours"
-    # The flag is named ours; filters that were saved have its first name.
-    assert kept("low") == kept("derived_low") == kept("ours.band:low")
+    # Filters that were saved have its first name.
+    assert kept("low") == kept("derived_low")
 
 
 def test_no_band_of_a_sample_contradicts_its_value(desk: Desk) -> None:
@@ -178,5 +177,5 @@ def test_a_pairwise_share_is_no_band_of_ours(desk: Desk) -> None:
     assert {(line["band"], line["agreement_source"]) for line in lines} == {(None, "reported")}
     # Most state that every pair of votes is alike, where our r_WG of the scores is low.
     low = [line for line in lines if line["agreement"] == 1 and "derived_low" in line["flags"]]
-    assert len(low) == len(desk.queue(run, "ours.band:low agreement=1")) == 74
+    assert len(low) == len(desk.queue(run, "low agreement=1")) == 74
     assert len(desk.queue(run, "band:low")) == 0

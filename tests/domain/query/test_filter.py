@@ -250,7 +250,7 @@ def test_errors_point_at_their_column(text: str, column: int, words: str) -> Non
         ("(label:none)|pass", "Flags: bias, "),
         (
             "colour:red",
-            "Facts: label, band, ours.band, decision, wrong, rerun, warn, tag, juror, ",
+            "Facts: label, band, decision, wrong, rerun, warn, tag, juror, ",
         ),
     ],
 )

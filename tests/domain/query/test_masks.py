@@ -33,7 +33,6 @@ ROW = st.fixed_dictionaries(
     | {name: word(name) for name in CODES}
     | {
         "flags": st.sets(st.sampled_from(list(Flag))).map(lambda flags: int(sum(flags))),
-        "unanimous_scores": st.booleans(),
         "unanimous_votes": st.booleans(),
         "marked": st.booleans(),
     }
@@ -52,13 +51,11 @@ COMPARED = st.builds(
 CHOSEN = st.sampled_from(
     [
         f"{name}:{value}"
-        for name in ("label", "band", "ours.band", "decision", "wrong", "warn")
+        for name in ("label", "band", "decision", "wrong", "warn")
         for value in CHOICES[name]
     ]
 )
-WORDS = st.sampled_from(
-    ["esc", "pivotal", "split", "wrong", "unanimous_scores", "unanimous_votes", "mark"]
-)
+WORDS = st.sampled_from(["esc", "pivotal", "split", "wrong", "unanimous_votes", "mark"])
 LEAF = st.builds("{}{}".format, st.sampled_from(["", "!"]), COMPARED | CHOSEN | WORDS)
 FILTERS = st.recursive(
     LEAF,
@@ -121,7 +118,7 @@ def holds(row: Row, term: Term) -> bool:
         return bool(row["marked"])
     if term.name.startswith("unanimous"):
         return bool(row[term.name])
-    name = {"label": "truth", "ours.band": "ours_band"}.get(term.name, term.name)
+    name = "truth" if term.name == "label" else term.name
     return bool(row[name] == (None if term.value == "none" else term.value))
 
 
