@@ -142,6 +142,7 @@ class VerdictMaker:
         self._words = DecidingWords(options)
         self._errors = set(map(folded, made.words.get("error", ())))
         self._quiet = set(made.words.get("quiet", ()))
+        self._unsure = set(map(folded, made.words.get("unsure", ())))
         self._ballots = BallotMaker(self._words, options, notes, seen.off_scale, seen.is_scored)
         self._names = VerdictNames()
 
@@ -292,6 +293,8 @@ class VerdictMaker:
 
     def _add_human(self, draft: Draft, human: Human) -> None:
         label = next(filter(None, map(self._words.human, human.words)), None)
+        if label is None and any(folded(str(word)) in self._unsure for word in human.words):
+            label = "unsure"
         if label is None:
             self._notes.count(
                 "a human label in other words than pass, fail and unsure is left out; say what it"
