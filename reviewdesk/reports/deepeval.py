@@ -16,6 +16,7 @@ from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.ballots import failure, measured, understood, unread_keys
+from reviewdesk.reports.mapping.conversation import conversation
 from reviewdesk.reports.mapping.foreign import Remarks, Scales, fitted, without_score
 from reviewdesk.reports.mapping.records import Record, mapped
 from reviewdesk.reports.options import ReadOptions
@@ -119,21 +120,12 @@ def _texts(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _conversation(case: dict[str, Any]) -> dict[str, Any]:
-    """Return a conversation's last answer as the output, and all turns before it as the input.
-
-    Turns after the last answer are appended to the output.
-    """
-    turns = [turn for turn in values.listed(case.get("turns")) if isinstance(turn, dict)]
-    answers = [at for at, turn in enumerate(turns) if turn.get("role") == "assistant"]
-    last = answers[-1] if answers else len(turns)
+    """Return a conversation's last answer as the output, and all turns before it as the input."""
+    said = conversation([one for one in values.listed(case["turns"]) if isinstance(one, dict)])
     scenario = values.filled(case.get("scenario"))
-    before = values.dialogue(turns[:last])
-    answer = values.text(turns[last].get("content")) if answers else None
-    output = [answer, *values.dialogue(turns[last + 1 :])] if answer is not None else []
-    return {
-        "input": "\n".join([*([f"scenario: {scenario}"] if scenario else []), *before]) or None,
-        "output": "\n".join(output) if answer is not None else None,
-    }
+    before = [f"scenario: {scenario}"] if scenario else []
+    before += [said.input] if said and said.input else []
+    return {"input": "\n\n".join(before) or None, "output": said.output if said else None}
 
 
 _KIND = re.compile(r"\s*\[[^\[\]]{1,40}\]\s*\Z")

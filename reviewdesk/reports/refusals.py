@@ -67,7 +67,7 @@ def other_tool(outline: Outline, fail: Fail) -> InputFileError | None:
         return fail("", "is a labels file, not a report", hint)
     if {"id", "output"} <= keys.keys() and _are_of_case(keys.keys()):
         hint = f"Ask a panel: reviewdesk judge {_command_name(fail)} --panel PANEL -o REPORT"
-        return fail("", "is a labels file", hint)
+        return fail("", "is a file of cases that nobody has judged yet", hint)
     for name, fits, program in _TOOLS:
         if fits(outline):
             jq_hint = f"Make a table: jq -c '{program}' {_command_name(fail)} > ratings.jsonl"

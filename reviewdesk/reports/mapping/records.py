@@ -15,7 +15,7 @@ from reviewdesk.reports.dialect import FirstLook
 from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
-from reviewdesk.reports.wording import FieldProblem, Path, must_be, spell_path
+from reviewdesk.reports.wording import FieldProblem, Path, spell_path
 
 
 class Record(Struct, frozen=True):
@@ -46,26 +46,6 @@ class Record(Struct, frozen=True):
     @property
     def _where(self) -> str:
         return f"line {self.line}" if self.line else ""
-
-
-def list_problem(
-    value: Any, name: str, what: str = "a list", *, required: bool = False
-) -> FieldProblem | None:
-    """Return why a value is not an object whose field ``name`` is a list of objects, or None.
-
-    The field may be absent unless it is ``required``.
-    """
-    if not isinstance(value, dict):
-        return FieldProblem((), must_be("an object", value))
-    listed = value.get(name)
-    if listed is None and not required:
-        return None
-    if not isinstance(listed, list):
-        return FieldProblem((name,), must_be(what, listed))
-    for index, one in enumerate(listed):
-        if not isinstance(one, dict):
-            return FieldProblem((name, index), must_be("an object", one))
-    return None
 
 
 class Mapper(Protocol):

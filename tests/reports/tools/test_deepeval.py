@@ -238,12 +238,14 @@ def test_a_conversation_is_read_as_text() -> None:
     conversation = {"name": "talk", "metricsData": [metric()], **said}
     document = {"testCases": [], "conversationalTestCases": [conversation], "metricsScores": []}
     body = only(document)
-    assert body["input"] == ("scenario: a greeting\nuser: hello?\nassistant: yes\nuser: and now?")
-    assert body["output"] == "bye\nuser: oh"
+    assert body["input"] == (
+        "scenario: a greeting\n\nuser: hello?\n\nassistant: yes\n\nuser: and now?"
+    )
+    assert body["output"] == "bye\n\nuser: oh"
     assert body["reference"] == "said goodbye"
     conversation["turns"] = turns[:1]
     body = only(document)
-    assert (body["input"], "output" in body) == ("scenario: a greeting\nuser: hello?", False)
+    assert (body["input"], "output" in body) == ("scenario: a greeting\n\nhello?", False)
 
 
 def test_contexts_stand_beside_the_expected_answer() -> None:
