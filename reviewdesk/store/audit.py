@@ -116,7 +116,12 @@ def verify(
         checks.append(partial(_decided_again, full, older))
         checks.append(partial(search.problems, told=full))
     if expected is not None:
-        checks.append(partial(_head_problems, _parsed_head(expected)))
+        seq, _, digest = expected.partition(":")
+        if not seq.isdecimal() or not digest:
+            raise UsageError(
+                f"{expected!r} is not a head", "A head reads SEQ:HASH, as printed on exit."
+            )
+        checks.append(partial(_head_problems, (int(seq), expected)))
     for check in checks:
         with _reading_damage(problems):
             problems.extend(check(conn))
@@ -406,15 +411,6 @@ def _rerun_problems(conn: sqlite3.Connection) -> Iterator[str]:
                 yield f"{place}: its {name} was changed"
     for plan, lost in covers.items():
         yield f"re-run {plan} of verdict {lost.verdict}: is in the log and not in the desk"
-
-
-def _parsed_head(expected: str) -> tuple[int, str]:
-    seq, _, digest = expected.partition(":")
-    if not seq.isdecimal() or not digest:
-        raise UsageError(
-            f"{expected!r} is not a head", "A head reads SEQ:HASH, as printed on exit."
-        )
-    return int(seq), expected
 
 
 def _head_problems(expected: tuple[int, str], conn: sqlite3.Connection) -> list[str]:

@@ -370,17 +370,13 @@ def _bucket_contents(
             )
             for at, side in enumerate(summary.sides)
         ]
-        for bucket, rows in bucket_rows(part, drawn, _strata(summary, stated=stated), seed):
+        # Recomputed escalations count unless the report states any.
+        table = bytearray(range(256))
+        for side in range(2 * FIRST_REST):
+            for alone in (0, OUTPUTLESS):
+                table[side | alone] = side
+                table[side | alone | ESCALATED] = side if stated else side % FIRST_REST
+        for bucket, rows in bucket_rows(part, drawn, summary.sides.translate(bytes(table)), seed):
             scratch.put_rows(bucket, rows)
         counts[part] = len(ids)
     return counts
-
-
-def _strata(summary: PartSummary, *, stated: bool) -> bytes:
-    """Return the stratum of each verdict of a part; recomputed escalations count unless stated."""
-    table = bytearray(range(256))
-    for side in range(2 * FIRST_REST):
-        for alone in (0, OUTPUTLESS):
-            table[side | alone] = side
-            table[side | alone | ESCALATED] = side if stated else side % FIRST_REST
-    return summary.sides.translate(bytes(table))

@@ -74,20 +74,15 @@ async def carry_out(
     of = resumes.of if resumes else len(ready.keys)
     with held(word), closing(DeskJournal(desk, word, of)) as journal:
         plans = write_plans(journal, ready)
-        budget = Budget(ready.order.max_cost, _spent(desk, ready))
+        spent = reruns.spent(desk.conn, [one.plan for one in ready.plans.values()])
+        for key, one in ready.plans.items() if ready.order.max_cost is not None else ():
+            if rows := reruns.unbooked(desk.conn, one.plan):
+                calls = {call.key: call for call in ready.prepared(desk, key).calls}
+                known = ((calls[row["call"]], row) for row in rows if row["call"] in calls)
+                spent += sum(booked(call, Exchange(**row)) or 0.0 for call, row in known)
+        budget = Budget(ready.order.max_cost, spent)
         run = _Run(ready, listener, journal, budget, plans, RerunSummary(len(ready.keys)))
         return await run.ask(world or World.real())
-
-
-def _spent(desk: Desk, ready: ReadyRerun) -> float:
-    """Return what the replies that are stored for a continued re-run cost."""
-    spent = reruns.spent(desk.conn, [one.plan for one in ready.plans.values()])
-    for key, one in ready.plans.items() if ready.order.max_cost is not None else ():
-        if rows := reruns.unbooked(desk.conn, one.plan):
-            calls = {call.key: call for call in ready.prepared(desk, key).calls}
-            known = ((calls[row["call"]], row) for row in rows if row["call"] in calls)
-            spent += sum(booked(call, Exchange(**row)) or 0.0 for call, row in known)
-    return spent
 
 
 def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:

@@ -92,26 +92,21 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
     """Read the contents of one run and the progress of its labels."""
     with reading(desk.conn, desk.path):
         counted = runs.tallies(desk.conn, run.key)
+        truths = Counter(runs.truths(desk.conn, run.key))
+        keys = verdicts.keys_of_items(desk.conn, run.key, withheld(desk).waiting)
+        for item, mark in queue.marks(desk.conn, list(keys)).items():
+            truths[mark.truth] -= len(keys[item]) if run.by_verdict else 1
         return RunDetails(
             run=run,
             file_hash=runs.file_hash(desk.conn, run.key),
             filled=runs.options(desk.conn, run.key),
             tally=counted.get(run.key, DecisionCounts({}, {})),
-            labels=_label_counts(_truths(desk, run)),
+            labels=_label_counts(truths),
             desk=str(desk.path),
             alphas=measures.alphas(desk.conn, run.key).get(run.key, RunAlphas()),
             unlabelled=run.human_labels
             and run.human_labels - labels.count_human_labelled(desk.conn, run.key),
         )
-
-
-def _truths(desk: Desk, run: Run) -> Mapping[Truth, int]:
-    """Count the labelled contents of a run without those that wait for a second opinion."""
-    found = Counter(runs.truths(desk.conn, run.key))
-    keys = verdicts.keys_of_items(desk.conn, run.key, withheld(desk).waiting)
-    for item, mark in queue.marks(desk.conn, list(keys)).items():
-        found[mark.truth] -= len(keys[item]) if run.by_verdict else 1
-    return found
 
 
 def _label_counts(found: Mapping[Truth, int]) -> LabelCounts:

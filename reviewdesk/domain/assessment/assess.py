@@ -104,18 +104,13 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
     if not any(seat.ballot.usable for seat in found.seats):
         waiting = sum(seat.ballot.unscaled for seat in found.seats)
         return unscaled(waiting) if waiting else "no juror answered"
-    if (word := _undecided_word(verdict)) is not None:
-        return f"the report's consensus is {word}, which is neither pass nor fail"
+    stated = verdict.text("label")
+    meant = (verdict.policy.counting or LabelRules()).decision(stated)
+    if folded(stated) and meant is None:
+        return f"the report's consensus is {stated}, which is neither pass nor fail"
     if found.label_vote:
         return f"the labels come to {found.label_vote.label}, which is neither pass nor fail"
     return "no decision reported, and no rule known to decide by (see --threshold and --quorum)"
-
-
-def _undecided_word(verdict: Verdict) -> str | None:
-    """Return the consensus label of a report without a decision, if it is neither pass nor fail."""
-    stated = verdict.text("label")
-    meant = (verdict.policy.counting or LabelRules()).decision(stated)
-    return stated if folded(stated) and meant is None else None
 
 
 def _suspicious_text(verdict: Verdict) -> str | None:

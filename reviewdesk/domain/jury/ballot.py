@@ -45,7 +45,9 @@ def ballot(
     }  # fmt: skip
     if found is not None:
         cast["status"] = found
-    if _has_vote(place, passed, withheld=withheld):
+    if not isinstance(passed, bool | None) or (withheld and passed is not None):
+        raise UsageError(f"{place}: passed is {passed!r}", "Give True or False, or withhold it")
+    if withheld or passed is not None:
         cast["pass"] = passed
     return read_ballot(0, cast, Policy())
 
@@ -68,12 +70,6 @@ def as_juror(cast: Ballot) -> CanonicalBallot:
     if cast.withheld or cast.stated_pass is not None:
         known["pass"] = cast.stated_pass
     return known
-
-
-def _has_vote(place: str, passed: bool | None, *, withheld: bool) -> bool:
-    if not isinstance(passed, bool | None) or (withheld and passed is not None):
-        raise UsageError(f"{place}: passed is {passed!r}", "Give True or False, or withhold it")
-    return withheld or passed is not None
 
 
 def _unit(place: str, value: float | None) -> float | None:

@@ -93,22 +93,18 @@ def _of_rows(windows: Sequence[VerdictWindow]) -> dict[str, Any]:
     split = np.array([value for one in windows for value in one.flags]) & int(Flag.SPLIT) != 0
     alike = ((passes == 0) | (passes == answered)) & ~split
     passed = np.array([one == Decision.PASS for one in decisions], np.bool_)
+    found: Counter[int] = Counter()
+    for value, count in Counter(marks).items():
+        found.update({int(kind): count for kind in Breach if value & kind})
     return {
         "decisions": {word or NO_DECISION: n for word, n in Counter(decisions).items()},
-        "breaches": _breaches(marks),
+        "breaches": dict(found),
         "unanimous_scores": int((~np.isnan(mass) & (spread == 0)).sum()),
         "unanimous_votes": int(((answered > 1) & alike).sum()),
         "scores": _moments(scores),
         "bins": _bins(scores),
         "bin_passes": _bins(scores[passed]),
     }
-
-
-def _breaches(marks: Sequence[int]) -> dict[int, int]:
-    found: Counter[int] = Counter()
-    for value, count in Counter(marks).items():
-        found.update({int(kind): count for kind in Breach if value & kind})
-    return dict(found)
 
 
 def _moments(values: Floats) -> ScoreSums:

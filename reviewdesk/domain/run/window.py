@@ -22,7 +22,7 @@ from reviewdesk.domain.jury.panels import ERROR, INCONCLUSIVE
 from reviewdesk.domain.jury.sheet import Policies, read_sheet
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.panel.samples import position_flip
-from reviewdesk.domain.run.columns import NOTHING, Bools, Floats
+from reviewdesk.domain.run.columns import NOTHING, Floats
 from reviewdesk.domain.run.packing import COLUMNS, DECISIONS, STRATEGIES, Bar, Names, failed_ballots
 from reviewdesk.domain.run.tally import DERIVED, DERIVED_ESCALATION, RunTally, SettledVerdicts
 from reviewdesk.domain.stats.dense import counted
@@ -141,11 +141,18 @@ class WindowReader:
         warned = np.array([bool(body.get("bias_warning")) for body in bodies], np.bool_)
         thresholds = found.sheet.columns.threshold
         flags = found.flags
+        position_flips = np.zeros(len(bodies), np.bool_)
+        for at, body in enumerate(bodies):
+            asked = [juror for juror in body["jurors"] if "samples" in juror]
+            if not asked:
+                continue
+            line = None if np.isnan(thresholds[at]) else float(thresholds[at])
+            position_flips[at] = any(position_flip(juror, line) for juror in asked)
         for flag, where in (
             (Flag.BIAS_WARNING, warned),
             (Flag.MISMATCH, marks & ~int(Breach.ROUNDING) != 0),
             (Flag.SUSPICIOUS_TEXT, np.array(suspects(bodies), np.bool_)),
-            (Flag.POSITION_FLIP, _position_flips(bodies, thresholds)),
+            (Flag.POSITION_FLIP, position_flips),
             (DERIVED_ESCALATION, found.escalated),
         ):
             flags = np.where(where, flags | int(flag), flags)
@@ -218,18 +225,6 @@ _DECIDED = (*[one.value for one in DECISIONS], None)
 def _known(values: Floats) -> list[float | None]:
     """Return numbers as a list, with None for NaN."""
     return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
-
-
-def _position_flips(bodies: Sequence[CanonicalVerdict], thresholds: Floats) -> Bools:
-    """Return in which verdicts a juror votes the other way when a pair is shown turned round."""
-    found = np.zeros(len(bodies), np.bool_)
-    for at, body in enumerate(bodies):
-        asked = [juror for juror in body["jurors"] if "samples" in juror]
-        if not asked:
-            continue
-        line = None if np.isnan(thresholds[at]) else float(thresholds[at])
-        found[at] = any(position_flip(juror, line) for juror in asked)
-    return found
 
 
 def _json(body: CanonicalVerdict) -> str:

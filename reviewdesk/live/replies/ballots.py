@@ -448,9 +448,13 @@ def _reply_ballot(
     strict = place.shape is JsonMode.SCHEMA and STRUCTURE not in left_out(exchange)
     answer = parse(text, exchange.nonce, strict=strict, labels=call.labels)
     if isinstance(answer, ParsedReply):
+        if label := answer.ballot.get("label"):
+            answer.ballot["label"] = redactor.text(label)
+        if reason := answer.ballot.get("reason"):
+            answer.ballot["reason"] = redactor.text(reason)
         made: CanonicalBallot = {
             **seat_body(call.juror),
-            **_redacted(answer.ballot, redactor),
+            **answer.ballot,
             "raw": text,
             "at": exchange.at,
         }
@@ -473,14 +477,6 @@ def _unreadable_fault(call: Call, answer: UnreadableReply, status: Status, *, cu
     message = f"{answer.message}: it was cut off at {call.juror.max_tokens} tokens"
     message += "; give the juror a larger max_tokens"
     return Fault(Status.PARSE_FAIL, ReplyProblem.TRUNCATED.value, message)
-
-
-def _redacted(answer: CanonicalAnswer, redactor: Redactor) -> CanonicalAnswer:
-    if label := answer.get("label"):
-        answer["label"] = redactor.text(label)
-    if reason := answer.get("reason"):
-        answer["reason"] = redactor.text(reason)
-    return answer
 
 
 def _with_latency(ballot: CanonicalBallot, exchange: Exchange) -> CanonicalBallot:
