@@ -29,6 +29,8 @@ class Outline:
     streamed: bool = False
     """Whether to stop at a list that its reader checks; ``stopped`` says that there was one."""
     stopped: bool = False
+    by_row: bool = False
+    """Whether there are more keys than are kept, and each holds an object."""
 
     def forget(self) -> None:
         """Clear the outline, so that it can be filled again."""
@@ -36,7 +38,7 @@ class Outline:
         self.lengths.clear()
         self.length = 0
         self.goes_on = False
-        self.stopped = False
+        self.stopped = self.by_row = False
 
     def first(self, key: str) -> dict[str, Any]:
         """Return the object under a key, or the first of a list of objects; else an empty dict."""
@@ -65,7 +67,12 @@ def outline_object(
             text = f'has the key "{show_line(key, 60)}" twice'
             raise fail("$", text, "Keep one of them.")
         if len(outline.keys) >= _MAX_KEYS:
-            raise fail("$", f"has more than {_MAX_KEYS} keys", "")
+            # A table may have a key for each row, of which the first show what it is.
+            if not outline.by_row and not all(isinstance(v, dict) for v in outline.keys.values()):
+                raise fail("$", f"has more than {_MAX_KEYS} keys", "")
+            outline.by_row = True
+            window.skim(spell_path((key,)), allowed=steps_in)
+            continue
         outline.keys[key] = None
         path = spell_path((key,))
         if window.peek() == "[":

@@ -18,6 +18,7 @@ from reviewdesk.reports.wording import must_be
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "judge": (
         "judge", "juror", "critic", "rater", "annotator", "evaluator", "judge_name", "judge_id",
+        "grader", "scorer",
         "model_judge", "judge_model",
     ),
     "score": ("score", "rating", "value", "grade"),

@@ -87,9 +87,15 @@ class Layout(Struct, frozen=True):
             for line, cells, problem in _csv_records(stream, self.columns, self.delimiter, fail):
                 yield TableRow(f"line {line}", cells, problem)
         elif self.orient:
-            document = Window(stream, fail, tally).value("$")
-            for name, cells in _oriented(document, self.orient):
-                yield TableRow(f"row {show_line(name, 60)}", cells)
+            window = Window(stream, fail, tally)
+            rows: Iterator[tuple[str, Any]]
+            if self.orient == "index":
+                rows = ((name, window.value(spell_path((name,)))) for name in window.members())
+            else:
+                rows = _oriented(window.value("$"), self.orient)
+            for name, cells in rows:
+                problem = "" if isinstance(cells, dict) else must_be("an object", cells)
+                yield TableRow(f"row {show_line(name, 60)}", {} if problem else cells, problem)
         else:
             first, *inner = self.key.split(".")
             lists = (first,) if first else ()
@@ -163,8 +169,7 @@ def _oriented(document: Mapping[str, Any], orient: str) -> Iterator[tuple[str, d
             values: Sequence[Any] = cells if isinstance(cells, list) else ()
             yield str(number), dict(zip_longest(columns, values[: len(columns)]))
     elif orient == "index":
-        for name, cells in document.items():
-            yield name, cells if isinstance(cells, dict) else {}
+        yield from document.items()
     else:
         rows = dict.fromkeys(
             name for cells in document.values() if isinstance(cells, dict) for name in cells

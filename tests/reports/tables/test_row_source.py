@@ -54,6 +54,17 @@ def test_every_shape_says_the_same(shape: str) -> None:
     assert bodies[0]["jurors"][0]["reason"] == "gpt says"
 
 
+def test_a_key_for_each_of_many_rows() -> None:
+    rows: dict[str, Any] = {
+        str(n): {"item": f"q{n}", "grader": "g", "score": 0.5} for n in range(1500)
+    }
+    assert len(verdicts(json.dumps(rows))) == 1500
+    rows["1200"] = 5
+    assert "row 1200: must be an object, found 5" in refusal(json.dumps(rows))
+    rows["7"] = 5
+    assert "has more than 1000 keys" in refusal(json.dumps(rows))
+
+
 @pytest.mark.parametrize("kind", ["parquet", "feather", "xlsx"])
 def test_binary_tables_say_the_same(kind: str) -> None:
     file = io.BytesIO()
