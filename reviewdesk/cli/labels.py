@@ -200,6 +200,7 @@ def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) ->
     from reviewdesk.desk import files
     from reviewdesk.desk.labels import transfer
     from reviewdesk.views.json.shape import shape
+    from reviewdesk.views.words import DESIGNS
 
     rows = files.labels(file)
     with open_desk() as desk:
@@ -212,7 +213,7 @@ def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) ->
         would = "nothing recorded; it would be: " if dry_run else ""
         put(
             f"{would}{done.rows} rows, {done.labelled} labelled, {done.new} of them new, "
-            f"{done.unknown} unknown, {done.conflicts} conflicts; design {done.design}"
+            f"{done.unknown} unknown, {done.conflicts} conflicts; {DESIGNS[done.design]}"
         )
     for text in _import_remarks(done, file, run.name, every=dry_run):
         say(text)

@@ -21,6 +21,7 @@ from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, labels, verdicts
 from reviewdesk.views.progress import waits
+from reviewdesk.views.words import DESIGNS
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -141,7 +142,7 @@ def _omission_warnings(made: LabelledRows, kept: Sequence[int]) -> list[str]:
             "a label key confirms them"
         )
     if kept and not made.weighing.design.stands:
-        warnings.append(f"design: {made.weighing.design}")
+        warnings.append(f"labels: {DESIGNS[made.weighing.design]}")
     return warnings
 
 

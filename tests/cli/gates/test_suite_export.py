@@ -205,7 +205,7 @@ def test_no_labels_are_no_suite(cli: Cli, write: Write, tmp_path: Path) -> None:
     cli("ingest", write("report.json", numbered(3)))
     done = cli(*SUITE, tmp_path / "judge")
     assert (done.code, (tmp_path / "judge").exists()) == (2, False)
-    assert "no label makes a row yet" in done.err
+    assert "no pass or fail labels yet" in done.err
 
 
 def test_a_name_from_outside_stays_a_name(cli: Cli, write: Write, tmp_path: Path) -> None:
