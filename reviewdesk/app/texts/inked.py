@@ -73,7 +73,7 @@ def rows(inked: InkedText) -> Iterator[InkedLine]:
         mine = []
         while at < len(spans) and spans[at][0] < end:
             first, last, ink = spans[at]
-            if last > start:
+            if min(last, end) > max(first, start):
                 mine.append((max(first, start) - start, min(last, end) - start, ink))
             if last > end:
                 break

@@ -142,7 +142,7 @@ async def test_a_note_draft_is_kept_by_escape_and_by_resizing(opened: tuple[Desk
 async def test_resizing_keeps_selection_and_scroll(tmp_path: Path) -> None:
     long = [verdict(i, output="word " * 3000) for i in range(1, 31)]
     async with staged(*open_run(tmp_path / "d.db", report(long))) as stage:
-        await stage.press("J", "J", "J", "tab", "ctrl+d", "ctrl+d")
+        await stage.press("J", "J", "J", "ctrl+d", "ctrl+d")
         pane, place = stage.review.query_one("#item", Pane), stage.session.index
         top = pane.scroll_offset.y
         assert top > 0
