@@ -188,7 +188,7 @@ def test_same_family_where_the_models_say_otherwise() -> None:
     value = body(juror("a", 0.5, model="claude-4"), same_family=False, generator={"model": "gpt-4"})
     assert _mismatches(value) == ()
     value["generator"] = {"model": "claude-3"}
-    assert _mismatches(value) == ("same family: reported no, but the models say yes",)
+    assert _mismatches(value) == ("same model family: reported no, but the models say yes",)
     # What the models leave unknown is not held against the report.
     value["generator"] = {"model": "house-model"}
     assert _mismatches(value | {"same_family": True}) == ()

@@ -116,7 +116,7 @@ def test_an_agreement_that_the_report_calls_undefined_is_skipped() -> None:
     assert (found.value, found.origin, found.metric) == (None, STATED, "krippendorff_alpha")
     assert found.skip == "the report states it as undefined"
     # Two ballots are there, so that band and escalation are what they give.
-    note = "the report states no agreement, ours is r_WG 1"
+    note = "the report states no agreement, computed as r_WG 1"
     assert reading(said, JuryTarget.CONFIDENCE) == TargetValue("high", OURS, note=note)
     assert reading(said, JuryTarget.ESCALATE) == TargetValue(False, OURS, note=note)
 
@@ -139,7 +139,7 @@ def test_a_stated_agreement_gives_the_band_whatever_the_ballots_give(
 def test_beside_a_measure_without_bands_the_band_is_ours_and_says_so(metric: str) -> None:
     # .9 .1: r_WG -2.84, low; a share of 1 is no high agreement of r_WG.
     said = panel(0.9, 0.1, agreement={"value": 1.0, "metric": metric})
-    note = f"the stated {metric} 1 has no band, ours is r_WG -2.84"
+    note = f"the stated {metric} 1 has no band, computed as r_WG -2.84"
     assert reading(said, JuryTarget.AGREEMENT) == TargetValue(1.0, STATED, metric)
     assert reading(said, JuryTarget.CONFIDENCE) == TargetValue("low", OURS, note=note)
     assert reading(said, JuryTarget.ESCALATE) == TargetValue(True, OURS, note=note)
