@@ -76,11 +76,12 @@ class _Label(click.Group):
     shell_complete=completion.tags,
     help="Tag to add to the item; repeatable.",
 )
+@click.option("--force", is_flag=True, help="Label it although it has no response.")
 @run_option
 @json_option
 @shared_options
 def label(
-    *, verdict: str, truth: str, note: str | None, tags: tuple[str, ...],
+    *, verdict: str, truth: str, note: str | None, tags: tuple[str, ...], force: bool,
     run_name: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Label VERDICT: what its response deserved.
@@ -89,9 +90,13 @@ def label(
     is RUN:undo.
     """
     from reviewdesk.domain.records import Truth
+    from reviewdesk.domain.safetext import show_line
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
+        if not force and not desk.item(key).verdict.has_response:
+            hint = "Open its report with --texts FILE, or label it all the same with --force."
+            raise UsageError(f"{show_line(verdict, 80)}: there is no response to judge", hint)
         made = desk.label(key, Truth(truth), note=note, tags=tags)
         report_event(desk, made, as_json=as_json)
 

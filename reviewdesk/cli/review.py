@@ -99,6 +99,7 @@ def reading_options(command: F) -> F:
             "--reason-suffix", metavar="TEXT", help="What a judge's column of reasons ends in."
         ),
         click.option("--map", metavar="NAME|FILE", help="Read a table by this map; see `map -h`."),
+        click.option("--texts", metavar="FILE", help="A table with the texts the report lacks."),
         click.option("--max-size", metavar="BYTES", help="Largest file to read, e.g. 500M or 4G."),
     )
     for option in reversed(options):
@@ -200,6 +201,7 @@ def load_options(given: dict[str, Any]) -> LoadOptions:
         output_column=given["output_column"],
         reason_suffix=given["reason_suffix"],
         map=given["map"],
+        texts=given["texts"],
         audit_share=current_settings().audit_share,
     )
 

@@ -66,6 +66,7 @@ class LoadOptions(Struct, frozen=True):
     output_column: str | None = None
     reason_suffix: str | None = None
     map: str | None = None
+    texts: str | None = None
 
     def __post_init__(self) -> None:
         """Raise UsageError unless ``audit_share`` lies between 0 and 1."""

@@ -221,6 +221,11 @@ class Verdict(Struct, frozen=True):
         value = self.body.get(key)
         return value if isinstance(value, str) else None
 
+    @property
+    def has_response(self) -> bool:
+        """Whether there is a response that a person could judge."""
+        return bool(self.text("output") or self.text("alternative"))
+
 
 def verdict_from_body(
     body: CanonicalVerdict, defaults: Policy, generator: Generator, filled: Policy | None = None

@@ -68,6 +68,10 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
                 "Leave it out.",
             )
     report = dialect.open(source, look, options)
+    if options.texts is not None:
+        from reviewdesk.reports.texts import Texts
+
+        report.fill_from(Texts(options.texts))
     return report if dialect in OWN else report.guard()
 
 

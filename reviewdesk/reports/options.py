@@ -39,6 +39,8 @@ class ReadOptions(Struct, frozen=True):
     """What the columns of reasons have behind the names of their judges."""
     map: str | None = None
     """The name of a map, or the path of its file."""
+    texts: str | None = None
+    """The path of a table with the texts that the report lacks, by id."""
 
     def __post_init__(self) -> None:
         """Raise UsageError if the scale is not ascending or a word means both pass and fail."""
@@ -64,6 +66,7 @@ class ReadOptions(Struct, frozen=True):
             "output_column": self.output_column,
             "reason_suffix": self.reason_suffix,
             "map": self._map_hash(),
+            "texts": self._texts_hash(),
         }
         return {name: value for name, value in options.items() if value is not None}
 
@@ -87,3 +90,10 @@ class ReadOptions(Struct, frozen=True):
         from reviewdesk.reports.maps import map_text
 
         return hashlib.sha256(map_text(self.map).encode()).hexdigest()
+
+    def _texts_hash(self) -> str | None:
+        if self.texts is None:
+            return None
+        from reviewdesk.reports.texts import text_hash
+
+        return text_hash(self.texts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from reviewdesk.domain.canonical import CanonicalVerdict, Written
 from reviewdesk.domain.run.ids import IdSet
@@ -44,6 +44,16 @@ Checked: TypeAlias = tuple[ReportVerdict, FieldProblem | None]
 Items: TypeAlias = Callable[[BinaryIO, ImportTally], Iterable[ReportVerdict]]
 
 
+class FilledTexts(Protocol):
+    """Texts of another file, by id."""
+
+    def filled(self, item: ReportVerdict) -> ReportVerdict:
+        """Return a verdict with the texts that it lacks."""
+
+    def note(self) -> str:
+        """Return how many verdicts got texts."""
+
+
 class Report:
     """A recognised file; each iteration of ``verdicts`` reads it once from start to end."""
 
@@ -81,6 +91,12 @@ class Report:
         self._left_out: list[str] = []
         self._made_unique = 0
         self._unread = UnreadBallots()
+        self._texts: FilledTexts | None = None
+        self._responses = 0
+
+    def fill_from(self, texts: FilledTexts) -> None:
+        """Take the texts that verdicts lack from another file."""
+        self._texts = texts
 
     def guard(self) -> Report:
         """Remove what looks like an API key from the header and the verdicts; return the report."""
@@ -100,7 +116,7 @@ class Report:
         """
         self._ids = IdSet()
         self._left_out.clear()
-        self.skipped = self._made_unique = 0
+        self.skipped = self._made_unique = self._responses = 0
         self._unread = UnreadBallots()
         self._tally = ImportTally(notes=list(self._first_notes), lenient=self._tally.lenient)
         with self._open() as stream:
@@ -126,6 +142,8 @@ class Report:
 
     def _checked(self, items: list[ReportVerdict]) -> list[Checked]:
         """Return verdicts with their problems; ids are looked up together, which is faster."""
+        if self._texts is not None:
+            items = [self._texts.filled(item) for item in items]
         found = [(item, item.problem or verdict_problem(item.value)) for item in items]
         ids = [item.value["id"] for item, problem in found if problem is None]
         if len(set(ids)) == len(ids) and self._ids.isdisjoint(ids):
@@ -151,6 +169,7 @@ class Report:
             body = verdict_body(guarded(body) if self._foreign else body)
             text = None
         self._unread.add(body["jurors"])
+        self._responses += bool(body.get("output"))
         return body, text if text and _is_compact(text) else None
 
     def _has_counter(self, name: str) -> bool:
@@ -190,6 +209,10 @@ class Report:
         self.notes[:] = self._tally.notes
         if not self.total and not self._ids:
             self.notes.append("holds no verdicts")
+        if self._texts is not None:
+            self.notes.append(self._texts.note())
+        elif self._ids and not self._responses:
+            self.notes.append("no responses: add --texts FILE, a table with id and output")
         if count := self._unread.count:
             unknown = f"{count} of {self._unread.ballots} ballots say nothing that was understood"
             keys = f": {self._unread.keys}" if self._unread.keys else ""

@@ -35,6 +35,7 @@ MOST = 1000
 """The most verdicts that are labelled together, so that the desk is locked for a moment only."""
 BECAUSE = "label.because"
 """The action that labels fail and asks for the reasons."""
+NO_RESPONSE = "The item has no response to judge"
 WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
 
 
@@ -52,6 +53,8 @@ class LabelController:
         self._read: set[int] = set()
         """Those of the selected whose response had been on screen."""
         self._last = 0
+        self._without_response = ""
+        """The item whose missing response was told of last: the next press labels it."""
         self.verbs: dict[str, Callable[[], None]] = {
             **{f"label.{truth}": partial(self._press, truth) for truth in WORDS},
             BECAUSE: partial(self._press, Truth.FAIL, because=True),
@@ -128,6 +131,9 @@ class LabelController:
             core.seen.turn_to(unseen.passage)
             core.guard.hide()
             core.say_here(f"{_unseen_text(unseen)}. {again}", Tone.WARN)
+        elif not item.verdict.has_response and self._without_response != item.item_hash:
+            self._without_response = item.item_hash
+            core.say_here(f"{NO_RESPONSE}. {again}", Tone.WARN)
         else:
             return True
         return False

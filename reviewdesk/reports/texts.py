@@ -1,0 +1,93 @@
+"""Texts from another file, for verdicts whose report has none: joined by id."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import ImportTally, failing
+from reviewdesk.reports.mapping.conversation import answer, conversation, question
+from reviewdesk.reports.mapping.values import label
+from reviewdesk.reports.report import ReportVerdict
+from reviewdesk.reports.sniff import recognise
+from reviewdesk.reports.tables import table
+from reviewdesk.reports.tables.cells import blank, roles_of
+from reviewdesk.reports.tables.rows import layout_of
+
+_KEPT = ("input", "output", "reference")
+_HINT = "Name its columns as in id, input, output; a column of messages will do, too."
+_PLACES = ("observation", "span", "run", "record", "task", "result", "trace", "session")
+"""The ids of a tool that a row of texts may name, the most specific first."""
+
+
+def text_hash(path: str) -> str:
+    """Return the SHA-256 of a file of texts, because other texts make another run."""
+    with Source.from_path(path).open() as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+class Texts:
+    """The texts of a table by id; ``used`` counts the verdicts that got some."""
+
+    def __init__(self, path: str) -> None:
+        """Read a table in any shape that reports may have.
+
+        Raises:
+            ReportError: the file is no table, or has no column of ids or of texts.
+        """
+        source = Source.from_path(path)
+        fail = failing(source)
+        self.name = source.shown_name
+        self.used = 0
+        look = recognise(source, table.DIALECT)[1]
+        layout = layout_of(look)
+        roles = {} if layout is None else roles_of(layout.columns)
+        if layout is None or "item" not in roles or not {*_KEPT, "conversation"} & roles.keys():
+            raise fail("", "has no columns of ids and of texts", _HINT)
+        opener = source.open_raw if layout.is_binary else source.open
+        with opener() as stream:
+            self._texts = {
+                name: found
+                for row in layout.rows(stream, fail, ImportTally(lenient=True))
+                if (name := label(row.cells.get(roles["item"])))
+                and (found := _texts(row.cells, roles))
+            }
+
+    def filled(self, item: ReportVerdict) -> ReportVerdict:
+        """Return a verdict with the texts that it lacks."""
+        if not isinstance(item.value, dict):
+            return item
+        found = next((self._texts[name] for name in _names(item.value) if name in self._texts), {})
+        lacking = {key: text for key, text in found.items() if not item.value.get(key)}
+        if not lacking:
+            return item
+        self.used += 1
+        return item._replace(value={**item.value, **lacking}, text=None)
+
+    def note(self) -> str:
+        """Return how many verdicts got texts."""
+        return f"{self.used:,} verdicts got texts from {self.name}, which has {len(self._texts):,}"
+
+
+def _texts(cells: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, str]:
+    given = {role: cells.get(roles[role]) for role in (*_KEPT, "conversation") if role in roles}
+    said = conversation(given.get("conversation"))
+    readers = {"input": question, "output": answer, "reference": question}
+    found = {
+        role: read(given[role]) for role, read in readers.items() if not blank(given.get(role))
+    }
+    if said is not None:
+        found = {"input": said.input, "output": said.output, **found}
+    return {role: text for role, text in found.items() if text}
+
+
+def _names(body: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the ids by which a row of texts may mean a verdict, the most specific first."""
+    if isinstance(name := body.get("id"), str):
+        yield name
+    origin = (body.get("meta") or {}).get("origin") or {}
+    yield from (origin[place] for place in _PLACES if place in origin)
+    if isinstance(test := (body.get("case") or {}).get("test"), str):
+        yield test
