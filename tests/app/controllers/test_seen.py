@@ -165,7 +165,7 @@ def test_no_response_is_seen_when_its_line_was_on_screen(tmp_path: Path, output:
         assert review.pane.layout.responses[0].end == 1
         review.press("label.fail")
         assert review.labels.count(Truth.FAIL) == 0
-        assert "The item has no response to judge. Press f to label it fail." in review.said
+        assert review.notice == "The item has no response to judge. Press f to label it fail."
         review.press("label.fail")
         assert review.labels.count(Truth.FAIL) == 1
 
