@@ -76,7 +76,7 @@ class _Label(click.Group):
     shell_complete=completion.tags,
     help="Tag to add to the item; repeatable.",
 )
-@click.option("--force", is_flag=True, help="Label it although it has no response.")
+@click.option("--force", is_flag=True, help="Label an item without a response.")
 @run_option
 @json_option
 @shared_options

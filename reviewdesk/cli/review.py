@@ -99,7 +99,7 @@ def reading_options(command: F) -> F:
             "--reason-suffix", metavar="TEXT", help="What a judge's column of reasons ends in."
         ),
         click.option("--map", metavar="NAME|FILE", help="Read a table by this map; see `map -h`."),
-        click.option("--texts", metavar="FILE", help="A table with the texts the report lacks."),
+        click.option("--texts", metavar="FILE", help="A table with the responses, by id."),
         click.option("--max-size", metavar="BYTES", help="Largest file to read, e.g. 500M or 4G."),
     )
     for option in reversed(options):

@@ -151,6 +151,8 @@ def _load(
             lambda: (list(report.notes), report.skipped),
         )
         notes.extend(_duplicate_notes(desk, new.file_hash))
+        if not report.responses and options.texts is None:
+            notes.append("no responses: add --texts FILE, a table with id and output")
         return made
 
     made = canonical_json([__version__, new.seed, new.audit_share]).decode()

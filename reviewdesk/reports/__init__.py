@@ -69,9 +69,9 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
             )
     report = dialect.open(source, look, options)
     if options.texts is not None:
-        from reviewdesk.reports.texts import Texts
+        from reviewdesk.reports.texts import JoinedTexts
 
-        report.fill_from(Texts(options.texts))
+        report.fill_from(JoinedTexts(options.texts))
     return report if dialect in OWN else report.guard()
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from reviewdesk.domain import arguments
 from reviewdesk.errors import UsageError
+from reviewdesk.reports.bytes.source import Source
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -92,8 +93,8 @@ class ReadOptions(Struct, frozen=True):
         return hashlib.sha256(map_text(self.map).encode()).hexdigest()
 
     def _texts_hash(self) -> str | None:
+        """Return the SHA-256 of the file of texts, because other texts make another run."""
         if self.texts is None:
             return None
-        from reviewdesk.reports.texts import text_hash
-
-        return text_hash(self.texts)
+        with Source.from_path(self.texts).open() as stream:
+            return hashlib.sha256(stream.read()).hexdigest()

@@ -79,6 +79,8 @@ class Report:
         self.notes: list[str] = []
         self._first_notes = notes
         self.skipped = 0
+        self.responses = 0
+        """How many of the verdicts so far have a response."""
         self.position = 0
         self.total = total
         self._items = items
@@ -92,7 +94,6 @@ class Report:
         self._made_unique = 0
         self._unread = UnreadBallots()
         self._texts: FilledTexts | None = None
-        self._responses = 0
 
     def fill_from(self, texts: FilledTexts) -> None:
         """Take the texts that verdicts lack from another file."""
@@ -116,7 +117,7 @@ class Report:
         """
         self._ids = IdSet()
         self._left_out.clear()
-        self.skipped = self._made_unique = self._responses = 0
+        self.skipped = self._made_unique = self.responses = 0
         self._unread = UnreadBallots()
         self._tally = ImportTally(notes=list(self._first_notes), lenient=self._tally.lenient)
         with self._open() as stream:
@@ -169,7 +170,7 @@ class Report:
             body = verdict_body(guarded(body) if self._foreign else body)
             text = None
         self._unread.add(body["jurors"])
-        self._responses += bool(body.get("output"))
+        self.responses += bool(body.get("output"))
         return body, text if text and _is_compact(text) else None
 
     def _has_counter(self, name: str) -> bool:
@@ -211,8 +212,6 @@ class Report:
             self.notes.append("holds no verdicts")
         if self._texts is not None:
             self.notes.append(self._texts.note())
-        elif self._ids and not self._responses:
-            self.notes.append("no responses: add --texts FILE, a table with id and output")
         if count := self._unread.count:
             unknown = f"{count} of {self._unread.ballots} ballots say nothing that was understood"
             keys = f": {self._unread.keys}" if self._unread.keys else ""

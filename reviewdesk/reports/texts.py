@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,13 +21,7 @@ _PLACES = ("observation", "span", "run", "record", "task", "result", "trace", "s
 """The ids of a tool that a row of texts may name, the most specific first."""
 
 
-def text_hash(path: str) -> str:
-    """Return the SHA-256 of a file of texts, because other texts make another run."""
-    with Source.from_path(path).open() as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
-
-
-class Texts:
+class JoinedTexts:
     """The texts of a table by id; ``used`` counts the verdicts that got some."""
 
     def __init__(self, path: str) -> None:

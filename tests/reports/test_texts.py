@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import ReadOptions, Source, read
 from tests.reports.tablekit import lines
@@ -28,11 +30,12 @@ def told(body: dict[str, Any]) -> tuple[Any, ...]:
     return body["id"], body.get("input"), body.get("output")
 
 
-def test_without_responses_the_report_says_what_to_add() -> None:
-    _, notes = opened(SCORES, None)
-    assert "no responses: add --texts FILE, a table with id and output" in notes
-    _, notes = opened("item,judge,score,output\na,x,1,\nb,x,1,yes\n", None)
-    assert not any("responses" in note for note in notes)
+def test_without_responses_the_desk_says_what_to_add(tmp_path: Path) -> None:
+    told = "no responses: add --texts FILE, a table with id and output"
+    with closing(Desk.open(tmp_path / "desk.db", reviewer="ann")) as desk:
+        for text, said in ((SCORES, True), ("item,judge,score,output\na,x,1,\nb,x,1,yes\n", False)):
+            loaded = desk.load(Source.from_bytes("scores.csv", text.encode()), LoadOptions())
+            assert (told in loaded.notes) is said
 
 
 def test_texts_are_joined_by_id(tmp_path: Path) -> None:

@@ -68,18 +68,6 @@ async def test_label_keys_do_nothing_on_other_screens(
         assert not any(row.deferred for row in desk.rows(desk.queue(run)))
 
 
-async def test_details_that_cannot_be_read_are_one_line(opened: Opened) -> None:
-    another(opened[0])
-    async with staged(*opened) as stage:
-        await stage.press("f5")
-        stage.desk.conn.execute("DROP TABLE strata")
-        await stage.press("k", "j", "k")
-        assert "no such table" in stage.drawn()
-        await stage.pilot.resize_terminal(*SMALL)
-        await stage.settle()
-        assert stage.app.top.where == "runs"
-
-
 @pytest.mark.slow
 async def test_a_report_is_loaded_in_the_background_and_chosen(
     opened: Opened, tmp_path: Path

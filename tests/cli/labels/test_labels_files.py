@@ -303,3 +303,16 @@ def test_an_import_of_which_no_row_is_known_exits_1(cli: Cli, write: Write) -> N
     cli("ingest", write("report.json", numbered(12)))
     done = cli("labels", "import", write("sheet.tsv", b"id\ttruth\nx\tpass\n"))
     assert (done.code, "no verdict of run fits line 2" in done.err) == (1, True)
+
+
+def test_an_item_without_a_response_is_labelled_by_force_or_with_its_text(
+    cli: Cli, write: Write
+) -> None:
+    scores = write("scores.csv", b"item,judge,score\na,x,1\n")
+    assert "no responses: add --texts FILE" in cli("ingest", scores).out
+    done = cli("label", "a", "pass")
+    assert (done.code, "a: there is no response to judge" in done.err) == (2, True)
+    assert cli("label", "a", "pass", "--force").code == 0
+    texts = write("texts.csv", b"id,answer\na,Yes.\n")
+    assert "1 verdicts got texts" in cli("ingest", scores, "--texts", texts).out
+    assert cli("label", "scores#2:a", "fail").code == 0
