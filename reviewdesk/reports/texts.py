@@ -61,7 +61,10 @@ class JoinedTexts:
 
     def note(self) -> str:
         """Return how many verdicts got texts."""
-        return f"{self.used:,} verdicts got texts from {self.name}, which has {len(self._texts):,}"
+        verdicts = "verdict" if self.used == 1 else "verdicts"
+        return (
+            f"{self.used:,} {verdicts} got texts from {self.name}, which has {len(self._texts):,}"
+        )
 
 
 def _texts(cells: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, str]:

@@ -43,7 +43,7 @@ def test_texts_are_joined_by_id(tmp_path: Path) -> None:
     path.write_text("id,question,answer\na,q,one\nc,q,three\n", encoding="utf-8")
     bodies, notes = opened(SCORES, path)
     assert [*map(told, bodies)] == [("a", "q", "one"), ("b", None, None)]
-    assert any(note.startswith("1 verdicts got texts from ") for note in notes)
+    assert any(note.startswith("1 verdict got texts from ") for note in notes)
 
 
 def test_messages_are_texts_and_a_tool_has_ids_of_its_own(tmp_path: Path) -> None:

@@ -314,5 +314,5 @@ def test_an_item_without_a_response_is_labelled_by_force_or_with_its_text(
     assert (done.code, "a: there is no response to judge" in done.err) == (2, True)
     assert cli("label", "a", "pass", "--force").code == 0
     texts = write("texts.csv", b"id,answer\na,Yes.\n")
-    assert "1 verdicts got texts" in cli("ingest", scores, "--texts", texts).out
+    assert "1 verdict got texts" in cli("ingest", scores, "--texts", texts).out
     assert cli("label", "scores#2:a", "fail").code == 0
