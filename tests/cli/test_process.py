@@ -40,7 +40,7 @@ def test_a_whole_sitting(desk: Path, tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_bytes(numbered(5))
     code, out, err = start(desk, "open", str(path))
-    assert (code, len(out.splitlines()), err) == (0, 5, "")
+    assert (code, len(out.splitlines()), err) == (0, 6, "")
     assert start(desk, "label", "v1", "pass")[0] == 0
     code, out, _ = start(desk, "undo", "--json")
     assert (code, json.loads(out)["was"]) == (0, "label pass")
@@ -54,7 +54,7 @@ def test_a_whole_sitting(desk: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_report_from_a_pipe(desk: Path) -> None:
     code, out, _ = start(desk, "open", "-", stdin=numbered(5))
-    assert (code, len(out.splitlines())) == (0, 5)
+    assert (code, len(out.splitlines())) == (0, 6)
     code, out, _ = start(desk, "ingest", "-", "--json", stdin=numbered(5))
     assert (code, json.loads(out)[0]["new"]) == (0, False)
     code, out, err = start(desk, "ingest", "-")
