@@ -6,6 +6,7 @@ ReviewDeskError
 │   └── AmbiguousError    a name fits several things
 ├── InputFileError        an input file is wrong: file, place, what was found, what to do
 │   ├── ReportError       a report
+│   │   └── UnclearTableError   a person must say what the columns of a table are
 │   ├── LabelsFileError   a labels file
 │   ├── PanelError        a panel, prompt or cases file
 │   └── SuiteError        a suite of gates; names file and line
@@ -152,6 +153,18 @@ class ReportError(InputFileError):
     """A report cannot be opened. ``details`` are lines that help, such as a map of a table."""
 
     details: str = ""
+
+
+class UnclearTableError(ReportError):
+    """A person must say what the columns of a table are.
+
+    ``item`` and ``judges`` are guesses. If ``nested``, the answers are inside one column.
+    """
+
+    columns: tuple[str, ...] = ()
+    item: str = ""
+    judges: tuple[str, ...] = ()
+    nested: bool = False
 
 
 class LabelsFileError(InputFileError):

@@ -29,12 +29,12 @@ from reviewdesk.cli.common import (
     shared_options,
 )
 from reviewdesk.cli.invocation import current_settings
-from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
+from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UnclearTableError, UsageError
 from reviewdesk.system.terminal import is_dumb
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk, LoadOptions
-    from reviewdesk.domain.records import Loaded, QueueRow, Run, View
+    from reviewdesk.domain.records import Loaded, ProposedMap, QueueRow, Run, View
     from reviewdesk.settings import Settings, Share
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -218,6 +218,27 @@ def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
         return desk.load(files.source(file, size_limit(given)), load_options(given), bar)
 
 
+def _load_asking(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
+    """Load a report; on a terminal ask about a table whose columns are not understood."""
+    from reviewdesk.cli.terminal import can_ask
+
+    try:
+        return _load(desk, file, given)
+    except UnclearTableError as error:
+        if file == "-" or not can_ask():
+            raise
+        from reviewdesk.cli.table_questions import answers
+        from reviewdesk.desk import files
+
+        def propose(made: dict[str, Any]) -> ProposedMap:
+            return files.proposed_map(file, load_options(made), size_limit(made))
+
+        answered = answers(file, given, error, propose)
+        if answered is None:
+            raise
+        return _load(desk, file, answered)
+
+
 @click.command("open", cls=ShortHelp, epilog="Example: reviewdesk open report.json --blind")
 @click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=completion.files)
 @click.option(
@@ -254,7 +275,7 @@ def open_(
     second = invocation.share_of("double", double)
     on_screen = is_on_screen()
     with open_desk(on_screen=on_screen, new=True) as desk:
-        loaded = [_load(desk, file, given) for file in files]
+        loaded = [_load_asking(desk, file, given) for file in files]
         for made in loaded:
             _say_loaded(made, labels=not on_screen and not given["import_labels"])
         run = desk.run(run_name) if run_name or not loaded else loaded[0].run

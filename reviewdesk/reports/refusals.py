@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import InputFileError, ReportError
+from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.strict_json import Fail
 
@@ -127,7 +127,7 @@ def no_jury(outline: Outline, fail: Fail) -> InputFileError:
     from reviewdesk.reports.dialect import FirstLook
     from reviewdesk.reports.options import ReadOptions
     from reviewdesk.reports.tables.guess import guess
-    from reviewdesk.reports.tables.map_file import toml_of
+    from reviewdesk.reports.tables.map_file import unclear_table
     from reviewdesk.reports.tables.rows import TableRow, layout_of
 
     layout = layout_of(FirstLook("json", outline=outline))
@@ -136,10 +136,7 @@ def no_jury(outline: Outline, fail: Fail) -> InputFileError:
         sample = [TableRow("", first)]
         found = guess(layout, sample, ReadOptions(), shlex.quote(_command_name(fail)))
         if found.judges:
-            error = fail("", found.problem, found.hint)
-            if isinstance(error, ReportError):
-                error.details = toml_of(found.made)
-            return error
+            return unclear_table(fail, layout.columns, found)
     names = [f'"{show_line(key, 40)}"' for key in outline.keys]
     more = f" and {len(names) - _MOST_KEYS} more" if len(names) > _MOST_KEYS else ""
     listed = f" (its keys: {', '.join(names[:_MOST_KEYS])}{more})" if names else ""
@@ -156,6 +153,12 @@ def archive(fail: Fail) -> InputFileError:
 
 def not_json(text: str, fail: Fail) -> InputFileError:
     """Return the error for a text that is not JSON; it names the kind of markup or table."""
+    from reviewdesk.reports.dialect import FirstLook
+    from reviewdesk.reports.tables.guess import Guess
+    from reviewdesk.reports.tables.map_file import unclear_table
+    from reviewdesk.reports.tables.rows import layout_of
+    from reviewdesk.reports.tables.table_map import TableMap
+
     text = text.lstrip(" \t\r\n")
     if text.startswith("<"):
         root = _ROOT.search(text.replace("<!DOCTYPE ", "<").replace("<!doctype ", "<"))
@@ -181,7 +184,9 @@ def not_json(text: str, fail: Fail) -> InputFileError:
         file = shlex.quote(_command_name(fail))
         what = f"is a table, but no column is known to hold a judge ({show_line(parts, 80)})"
         hint = f"Name those that do: reviewdesk open {file} --judge-columns NAME,NAME"
-        return fail("", what, hint)
+        layout = layout_of(FirstLook("text", text))
+        names = () if layout is None else layout.columns
+        return unclear_table(fail, names, Guess(TableMap(), problem=what, hint=hint))
     what = f'is no report: it starts with "{show_line(line, 40)}"'
     return fail("", what, "A report is JSON or JSON Lines in UTF-8.")
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import convert
 from msgspec.structs import fields
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import UsageError
+from reviewdesk.errors import UnclearTableError, UsageError
+from reviewdesk.reports.bytes.strict_json import Fail
 from reviewdesk.reports.maps import map_text, packaged
+from reviewdesk.reports.tables.guess import Guess
 from reviewdesk.reports.tables.table_map import BallotRule, TableMap
 from reviewdesk.reports.wording import FieldError, spell_path
 
@@ -33,6 +36,19 @@ def toml_of(made: TableMap) -> str:
     for rule in made.ballots:
         lines += ["", "[[ballots]]", *(f"{key} = {_toml(value)}" for key, value in rule.items())]
     return "\n".join([*lines, ""])
+
+
+def unclear_table(fail: Fail, columns: Sequence[str], found: Guess) -> UnclearTableError:
+    """Return the error for a table about whose columns a person must be asked."""
+    said = fail("", found.problem, found.hint)
+    error = UnclearTableError(said.file, said.where, said.problem, said.hint)
+    error.columns = tuple(name for name in columns if name)
+    error.item = found.made.item if isinstance(found.made.item, str) else ""
+    error.judges = found.judges
+    error.nested = bool(found.made.each) or any("each" in rule for rule in found.made.ballots)
+    if found.judges:
+        error.details = toml_of(found.made)
+    return error
 
 
 def _toml(value: Any) -> str:

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.records import ProposedMap
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import ReportError
 from reviewdesk.reports import maps
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
@@ -26,7 +25,7 @@ from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.tables.cells import FACTS, doubled, roles_of
 from reviewdesk.reports.tables.entries import MapReader, RefusedTableError
 from reviewdesk.reports.tables.guess import Guess, guess, listed
-from reviewdesk.reports.tables.map_file import packaged_map, read_map, toml_of
+from reviewdesk.reports.tables.map_file import packaged_map, read_map, toml_of, unclear_table
 from reviewdesk.reports.tables.rows import Layout, TableRow, all_columns, layout_of
 from reviewdesk.reports.tables.table_map import TableMap
 from reviewdesk.reports.tables.verdict import TableShape, TableSurvey, read_rows, verdicts
@@ -177,10 +176,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions, tool: str | Non
     fail = failing(source)
     layout, found = _read_by(source, look, options, tool, fail)
     if not found.sure:
-        error = fail("", found.problem, found.hint)
-        if found.judges and isinstance(error, ReportError):
-            error.details = toml_of(found.made)
-        raise error
+        raise unclear_table(fail, layout.columns, found)
     return open_table(source, layout, options, found.made)
 
 

@@ -1,0 +1,63 @@
+"""On a terminal, open asks what the columns of an unknown table are, and keeps the answer."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reviewdesk.cli import cli as program
+from reviewdesk.errors import UnclearTableError
+
+SHEET = "Frage,Antwort,alba,bruno\nq1,a1,0.9,0.2\nq2,a2,0.8,0.9\n"
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr("reviewdesk.cli.terminal.can_ask", lambda: True)
+    monkeypatch.chdir(tmp_path)
+    Path("sheet.csv").write_text(SHEET, encoding="utf-8")
+    env = {"REVIEWDESK_DESK": str(tmp_path / "desk.db"), "REVIEWDESK_CONFIG": os.devnull}
+
+    def run(*words: str, answers: str = "") -> Result:
+        return CliRunner().invoke(program, [*words], env=env, input=answers)
+
+    return run
+
+
+def test_four_answers_open_the_table_and_are_kept(asked: Any) -> None:
+    # The item is the first column, the judges are the third and the fourth.
+    done = asked("open", "sheet.csv", answers="1\n3,4\njudges\n0.5\nmajority\ny\n")
+    assert done.exit_code == 0, done.output
+    assert "q1:  alba 0.9   bruno 0.2" in done.output
+    assert Path("sheet.csv.map.toml").is_file()
+    shown = asked("show", "q2", "--json").output
+    assert '"decision": "pass"' in shown
+    # The map reads the table without a question.
+    again = asked("ingest", "sheet.csv", "--map", "sheet.csv.map.toml")
+    assert (again.exit_code, "2 verdicts" in again.output) == (0, True)
+
+
+def test_columns_may_be_named_and_a_wrong_one_is_asked_for_again(asked: Any) -> None:
+    done = asked("open", "sheet.csv", answers="9\nFrage\nalba,bruno\ncriteria\n\ny\n")
+    assert done.exit_code == 0, done.output
+    assert "there is no column 9" in done.output
+    assert "criteria" in done.output
+    assert len(asked("queue").output.splitlines()) == 6  # two heads, and two questions of two
+
+
+def test_whoever_says_no_is_told_what_the_file_is(asked: Any) -> None:
+    done = asked("open", "sheet.csv", answers="1\n3\n\nn\n")
+    assert isinstance(done.exception, UnclearTableError)
+    assert "no column is known to hold a judge" in done.output
+    assert not Path("sheet.csv.map.toml").exists()
+
+
+def test_off_a_terminal_nothing_is_asked(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reviewdesk.cli.terminal.can_ask", lambda: False)
+    done = asked("open", "sheet.csv")
+    assert isinstance(done.exception, UnclearTableError)
+    assert "Which column" not in done.output
