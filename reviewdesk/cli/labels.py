@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from reviewdesk.cli import completion, team
 from reviewdesk.cli.common import (
@@ -161,6 +162,9 @@ def export(
     run_name: str | None,
 ) -> None:  # fmt: skip
     """Export a run's labels for a gate, a desk or a tool."""
+    chosen = click.get_current_context().get_parameter_source("kind")
+    if tool is not None and chosen is ParameterSource.COMMANDLINE:
+        raise UsageError("--for and --format exclude each other", "Leave one of them out.")
     kind = tool or kind
     if kind == "suite" and output is None:
         raise UsageError("--format suite: writes two files into a folder", "Name it with -o.")

@@ -8,6 +8,7 @@ from typing import Any
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import ImportTally, failing
 from reviewdesk.reports.mapping.conversation import answer, conversation, question
+from reviewdesk.reports.mapping.secrets import without_likely
 from reviewdesk.reports.mapping.values import label
 from reviewdesk.reports.report import ReportVerdict
 from reviewdesk.reports.sniff import recognise
@@ -76,7 +77,7 @@ def _texts(cells: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, str]
     }
     if said is not None:
         found = {"input": said.input, "output": said.output, **found}
-    return {role: text for role, text in found.items() if text}
+    return {role: without_likely(text) for role, text in found.items() if text}
 
 
 def _names(body: Mapping[str, Any]) -> Iterator[str]:

@@ -12,6 +12,7 @@ import pytest
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import ReadOptions, Source, read
+from tests.helpers import report, verdict
 from tests.reports.tablekit import lines
 
 SCORES = "item,judge,score\na,x,1\na,y,0\nb,x,1\n"
@@ -22,8 +23,8 @@ FEEDBACK = lines(
 
 def opened(text: str, texts: Path | None) -> tuple[list[dict[str, Any]], list[str]]:
     options = ReadOptions(texts=None if texts is None else str(texts))
-    report = read(Source.from_bytes("scores.csv", text.encode()), options)
-    return [dict(body) for body in report.verdicts()], report.notes
+    found = read(Source.from_bytes("scores.csv", text.encode()), options)
+    return [dict(body) for body in found.verdicts()], found.notes
 
 
 def told(body: dict[str, Any]) -> tuple[Any, ...]:
@@ -52,6 +53,17 @@ def test_messages_are_texts_and_a_tool_has_ids_of_its_own(tmp_path: Path) -> Non
     path.write_text(json.dumps([{"trace_id": "t1", "messages": talk}]), encoding="utf-8")
     (body,), _ = opened(FEEDBACK, path)
     assert told(body) == ("r1", "q", "one")
+
+
+def test_keys_in_texts_do_not_come_along(tmp_path: Path) -> None:
+    path = tmp_path / "texts.csv"
+    key = "sk-proj-" + "a1B2" * 12
+    path.write_text(f"id,answer\na,the key is {key}\n", encoding="utf-8")
+    (body, _), _ = opened(SCORES, path)
+    assert key not in str(body["output"])
+    canonical = Source.from_bytes("report.json", report(verdict("a", output=None)))
+    (body_of_ours,) = read(canonical, ReadOptions(texts=str(path))).verdicts()
+    assert key not in str(body_of_ours)
 
 
 def test_what_a_report_says_stays(tmp_path: Path) -> None:

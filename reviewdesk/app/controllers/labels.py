@@ -251,7 +251,8 @@ class LabelController:
         if item is None:
             return
         key = self._last = item.row.key
-        if key not in chosen and core.panes.readable and core.seen.unseen(item) is None:
+        readable = core.panes.readable and item.verdict.has_response
+        if key not in chosen and readable and core.seen.unseen(item) is None:
             self._read.add(key)
         self._choose(chosen ^ {key})
         if core.review.step(1):

@@ -83,7 +83,7 @@ def guess(
     if "judge" in roles or "dimension" in roles:
         if not item and "input" in roles:
             item = roles["input"]
-        return _long(columns, roles, paths, item, options, sample)
+        return _long(columns, roles, paths, item, options)
     if inner := _inner(sample):
         problem = f"has the answers of judges inside {show_line(inner['each'], 60)}"
         hint = f"See how they would be read: reviewdesk map {command}"
@@ -122,7 +122,6 @@ def _long(
     paths: dict[str, Any],
     item: str,
     options: ReadOptions,
-    sample: Sequence[TableRow],
 ) -> Guess:
     made = dict(paths)
     problem = hint = ""
@@ -139,7 +138,6 @@ def _long(
         made["model"] = roles.get("judge", "")
     if "dimension" in roles:
         made["dimension"] = roles["dimension"]
-    del sample
     if "decision" in made and made.get("pass") == made["decision"]:
         del made["decision"]
     return Guess(_map(made), sure=not problem, problem=problem, hint=hint)

@@ -316,3 +316,10 @@ def test_an_item_without_a_response_is_labelled_by_force_or_with_its_text(
     texts = write("texts.csv", b"id,answer\na,Yes.\n")
     assert "1 verdict got texts" in cli("ingest", scores, "--texts", texts).out
     assert cli("label", "scores#2:a", "fail").code == 0
+
+
+def test_a_format_and_a_tool_exclude_each_other(rich: Cli) -> None:
+    done = rich("labels", "export", "--for", "langfuse", "--format", "csv")
+    assert (done.code, "--for and --format exclude each other" in done.err) == (2, True)
+    done = rich("labels", "export", "--for", "langfuse")
+    assert (done.code, done.out, "hold no id of langfuse" in done.err) == (0, "", True)
