@@ -15,18 +15,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.jurors.rates import rates
+from reviewdesk.domain.jurors.facts import rates
 from reviewdesk.domain.jurors.strata import Labels, compare, voted
-from reviewdesk.domain.labels.coverage import of_strata
 from reviewdesk.domain.labels.draw import draw
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict, stratum
-from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
+from reviewdesk.domain.labels.summary import LabelledRows, make_rows, panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
+from reviewdesk.domain.stats.calibration_page import of_strata
 from reviewdesk.domain.stats.correction import Cells, lang_reiczigel, wald
 from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, Interval, Target
-from reviewdesk.domain.stats.panel_intervals import panel_intervals
 from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import Decision
 

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     )
     from reviewdesk.domain.stats.correction import lang_reiczigel, rogan_gladen, wald
     from reviewdesk.domain.stats.figures import Fit, Part
-    from reviewdesk.domain.stats.fit import fit
     from reviewdesk.domain.stats.rates import cohen_kappa, rate_difference, wilson
+    from reviewdesk.domain.stats.reliability import fit
     from reviewdesk.domain.stats.stratified import stratified_rate
     from reviewdesk.domain.verdict import (
         Ballot,
@@ -90,7 +90,7 @@ _WHERE = {
     "domain.panel.case": "Case Check",
     "domain.stats.correction": "lang_reiczigel rogan_gladen wald",
     "domain.stats.figures": "Fit Part",
-    "domain.stats.fit": "fit",
+    "domain.stats.reliability": "fit",
     "domain.jury.label_rules": "label_vote",
     "domain.jury.records": "LabelVote",
     "domain.jury.label_words": "LabelRules label_decision",

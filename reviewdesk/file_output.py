@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from reviewdesk.system.disk import sync, sync_folder
+from reviewdesk.system.locks import sync, sync_folder
 
 _PRIVATE = 0o600
 _PUBLIC = 0o666

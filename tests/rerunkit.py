@@ -10,8 +10,7 @@ from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder, survey
 from reviewdesk.desk.live.rerun_batch import RerunListener, carry_out
 from reviewdesk.domain.canonical import CanonicalBallot
-from reviewdesk.domain.panel.rerun import RerunRequest
-from reviewdesk.domain.panel.rerun_result import RerunSummary
+from reviewdesk.domain.panel.rerun import RerunRequest, RerunSummary
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.live.batch import World

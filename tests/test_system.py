@@ -16,8 +16,7 @@ import pytest
 
 from reviewdesk.errors import Ended, ExitCode
 from reviewdesk.system import locks
-from reviewdesk.system.disk import sync, sync_folder
-from reviewdesk.system.locks import WriterPlace, lock
+from reviewdesk.system.locks import WriterPlace, lock, sync, sync_folder
 from reviewdesk.system.signals import ENDING, ending, held_back
 from tests.helpers import POSIX, ROOT
 
@@ -28,7 +27,6 @@ PLACES = {
     "desk/access.py",  # groups of users
     "file_output.py",  # names and modes of files
     "desk/team/sync.py",  # modes of a shared folder
-    "system/disk.py",
     "system/locks.py",
     "system/signals.py",
     "system/terminal.py",

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import fields
 
 from reviewdesk.desk.labels.batches import import_human
-from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run
 from reviewdesk.errors import Cancelled, DeskError, ReportError, UsageError

@@ -7,9 +7,11 @@ withholds the vote, and ``value`` of the agreement and ``pass`` of a check are u
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, NotRequired, Required, TypeAlias, TypedDict, TypeVar, cast
 
 Free: TypeAlias = Mapping[str, Any]
@@ -192,3 +194,66 @@ def own_facts(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return ``meta.reviewdesk``: what our reports state beyond the format's fields; or {}."""
     own = (body.get("meta") or {}).get("reviewdesk")
     return own if isinstance(own, Mapping) else {}
+
+
+def canonical_json(value: object) -> bytes:
+    """Return compact UTF-8 JSON with sorted keys, the form that all hashes are taken over."""
+    return json.dumps(
+        value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False
+    ).encode()
+
+
+def canonical_texts(*texts: str | None) -> bytes:
+    """Return ``canonical_json`` of a list of texts, many times faster."""
+    return _encoder()(texts)
+
+
+@cache
+def _encoder() -> Callable[[object], bytes]:
+    # Imported here because most commands hash no texts.
+    from msgspec.json import Encoder
+
+    return Encoder().encode
+
+
+def content_digest(body: CanonicalVerdict) -> bytes:
+    """Return the sha256 of what was judged: its texts, and the dimension if the case sets one."""
+    return hashlib.sha256(_content(body)).digest()
+
+
+def item_digest(body: CanonicalVerdict, content: bytes, run_hash: str) -> bytes:
+    """Return ``item_hash`` as bytes, given the digest of the content."""
+    if body.get("output"):
+        return content
+    return hashlib.sha256(_content(body, run_hash, body["id"])).digest()
+
+
+def drawn_name(content: bytes, verdict_id: str | None) -> str:
+    """Return the name under which a content is drawn: its item hash, the same for every panel.
+
+    Without an output the item hash depends on the run. The name then depends on the verdict's id
+    instead, so that two panels over the same cases draw alike.
+    """
+    if verdict_id is None:
+        return content.hex()
+    return hashlib.sha256(canonical_texts(content.hex(), verdict_id)).hexdigest()
+
+
+def item_hash(body: CanonicalVerdict, run_hash: str) -> str:
+    """Return the hash that a label is stored under: of the content, so that it serves every panel.
+
+    If the verdict has no output to identify the content, run hash and verdict id are added, and the
+    label applies to no other run.
+    """
+    return item_digest(body, content_digest(body), run_hash).hex()
+
+
+def _content(body: CanonicalVerdict, *more: str) -> bytes:
+    get = body.get
+    content = [
+        get("input"), get("output"), get("alternative"), get("reference"), get("rubric"),
+    ]  # fmt: skip
+    # One response may be judged on several dimensions.
+    dimension = body["case"].get("dimension")
+    content += [*([] if dimension is None else [dimension]), *more]
+    return _encoder()(content)

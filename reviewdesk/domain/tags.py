@@ -76,3 +76,24 @@ def usable_tags(texts: Iterable[str]) -> tuple[str, ...]:
         except UsageError:
             continue
     return tuple(usable)
+
+
+_LONGEST_NAME = 60
+
+
+def reviewer_name(typed: str) -> str:
+    """Return the name that a person typed, without the spaces around it.
+
+    Raises:
+        UsageError: nothing was typed, or what was typed cannot be a reviewer's name.
+    """
+    name = " ".join(typed.split())
+    if not name:
+        raise UsageError("no name was typed", "It stands with every label that you give.")
+    if name.startswith("@"):
+        raise UsageError(
+            f"{show_line(name, 80)}: no reviewer's name begins with @", "Leave it out."
+        )
+    if len(name) > _LONGEST_NAME or show_line(name, _LONGEST_NAME + 1) != name:
+        raise UsageError(f"a name has up to {_LONGEST_NAME} plain characters", "Type it anew.")
+    return name

@@ -19,8 +19,7 @@ from threading import Lock
 from typing import Final
 
 from reviewdesk.domain.masked_keys import MaskedKeys
-from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.vendors import VENDORS
+from reviewdesk.domain.panel.juror import VENDORS, Juror
 from reviewdesk.live.wires.vendors import Endpoint
 
 HIDDEN: Final = "[key]"

@@ -18,9 +18,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.juror import Juror, Wire
 from reviewdesk.domain.panel.turnout import ModelPause
-from reviewdesk.domain.panel.vendors import Wire
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.live.records import Call, Clock, Exchange, ReplyStore
 from reviewdesk.live.replies.ballots import price_of

@@ -16,13 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.jurors.facts import JurorsPage
-from reviewdesk.domain.panel.rerun import FlipRate
-from reviewdesk.domain.panel.rerun_result import RerunHistory
+from reviewdesk.domain.panel.rerun import FlipRate, RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.run.details import RunDetails
 from reviewdesk.domain.safetext import show
-from reviewdesk.domain.stats.calibration_page import CalibrationPage
-from reviewdesk.domain.stats.diagram import band, edges, place
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, band, edges, place
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.whatif.policies import WhatIfTable
 from reviewdesk.views import verdict

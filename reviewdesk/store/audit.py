@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING, ChainEvent, event_hash
 from reviewdesk.domain.records import Event, Truth
 from reviewdesk.store import label_state

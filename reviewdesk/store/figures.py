@@ -8,8 +8,7 @@ from array import array
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from reviewdesk.domain.canonical import stored_body
-from reviewdesk.domain.content import content_digest
+from reviewdesk.domain.canonical import content_digest, stored_body
 from reviewdesk.domain.gates.join import ReportContent
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict

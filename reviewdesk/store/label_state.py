@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from reviewdesk.domain.labels.chain import COUNTED, DESK, Covered, covered
-from reviewdesk.domain.labels.marks import AUDIT, COPY, FLAGGED, TENTATIVE, UNSEEN
+from reviewdesk.domain.labels.rows import AUDIT, COPY, FLAGGED, TENTATIVE, UNSEEN
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.store.connect import ExplainedConnection
 from reviewdesk.store.rows import in_pages, value

@@ -17,8 +17,8 @@ from reviewdesk.domain.run.packing import COLUMNS, UNKNOWN, PackedRun
 
 if TYPE_CHECKING:
     from reviewdesk.domain.run.window import VerdictWindow, WindowReader
+    from reviewdesk.domain.stats.alpha import RankTable, RankTables
     from reviewdesk.domain.stats.dense import Floats
-    from reviewdesk.domain.stats.ranks import RankTable, RankTables
 
 SHOWN = "run IN (SELECT key FROM runs)"
 """SQL condition on rows of verdicts and packed columns: theirs is no run that is being loaded."""

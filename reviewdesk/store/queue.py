@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.enums import AgreementSource
-from reviewdesk.domain.labels.marks import AUDIT, COPY, FLAGGED, TRUTH, TRUTHS, UNSEEN
 from reviewdesk.domain.labels.repeats import NOTHING, Withheld
+from reviewdesk.domain.labels.rows import AUDIT, COPY, FLAGGED, TRUTH, TRUTHS, UNSEEN
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.query.places import members
 from reviewdesk.domain.query.words import CODES, TYPES, UNANIMOUS

@@ -11,8 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.canonical import stored_body
-from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.canonical import canonical_json, stored_body
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.panel.rerun import flipped
 from reviewdesk.domain.records import Event

@@ -7,12 +7,18 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.gates.limits import GateStatus, LimitCheck
+from reviewdesk.domain.gates.expect import GateStatus, LimitCheck
 from reviewdesk.domain.jurors.facts import JurorCounts
-from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
 from reviewdesk.domain.records import Calibration, Design, Metrics, TagCount
-from reviewdesk.domain.stats.calibration_page import BlindSplit, CalibrationPage, FilePage
+from reviewdesk.domain.stats.calibration_page import (
+    BlindSplit,
+    CalibrationPage,
+    FilePage,
+    LabelsNeeded,
+    RateMethod,
+    RunRate,
+)
 from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, LogLoss, NullEce, Target, ZTest
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.views import words

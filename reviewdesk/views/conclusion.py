@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from reviewdesk.domain.gates.limits import (
+from reviewdesk.domain.gates.expect import (
     FEWEST,
     SPECIFICITY_LIMIT,
     UNUSUAL,

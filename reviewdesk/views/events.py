@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reviewdesk.domain.panel.rerun_result import RerunResult
+from reviewdesk.domain.panel.rerun import RerunResult
 from reviewdesk.domain.records import SUGGESTION, Event
 from reviewdesk.views.document import Text, joined, outside
 from reviewdesk.views.words import moment

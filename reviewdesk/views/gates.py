@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reviewdesk.domain.gates.expect import EntryKind, EntryResult, Finding, SuiteResult
-from reviewdesk.domain.gates.limits import GateStatus
+from reviewdesk.domain.gates.expect import EntryKind, EntryResult, Finding, GateStatus, SuiteResult
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.views.document import (
     Block,

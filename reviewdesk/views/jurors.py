@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reviewdesk.domain.jurors.facts import (
+    ENOUGH,
+    Difference,
     JurorFacts,
     JurorsPage,
     Quoted,
@@ -12,7 +14,6 @@ from reviewdesk.domain.jurors.facts import (
     VolatileCase,
     Windows,
 )
-from reviewdesk.domain.jurors.rates import ENOUGH, Difference
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.views import words

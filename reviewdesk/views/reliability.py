@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reviewdesk.domain.records import Design
-from reviewdesk.domain.stats.calibration_page import CalibrationPage
-from reviewdesk.domain.stats.diagram import BinPosition, band, edges, place
+from reviewdesk.domain.stats.calibration_page import (
+    BinPosition,
+    CalibrationPage,
+    band,
+    edges,
+    place,
+)
 from reviewdesk.domain.stats.figures import Bin, Fit
 from reviewdesk.views import words
 from reviewdesk.views.document import (

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reviewdesk.domain.labels.chain import AGENT, DESK
-from reviewdesk.domain.labels.team import Disagreement, TeamMember, TeamPage
+from reviewdesk.domain.labels.team import Disagreement, PairAgreement, TeamMember, TeamPage
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.stats.raters import PairAgreement
 from reviewdesk.views.document import (
     Block,
     Column,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from reviewdesk.domain.canonical import CanonicalCheck, CanonicalHuman
-from reviewdesk.domain.panel.rerun_result import RerunHistory
+from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.safetext import hidden_count
 from reviewdesk.views import jury as juries

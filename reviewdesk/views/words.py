@@ -7,7 +7,7 @@ from typing import Any
 
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.canonical import number as known_number
-from reviewdesk.domain.gates.limits import Op
+from reviewdesk.domain.gates.expect import Op
 from reviewdesk.domain.panel import samples
 from reviewdesk.domain.records import Design, Run
 from reviewdesk.domain.verdict import Decision

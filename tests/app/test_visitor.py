@@ -16,7 +16,7 @@ from reviewdesk.desk.review.edits import Turn
 from reviewdesk.desk.review.runs import Opening
 from reviewdesk.desk.samples import share
 from reviewdesk.domain.records import Run, View
-from reviewdesk.domain.reviewer import reviewer_name
+from reviewdesk.domain.tags import reviewer_name
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.settings import Settings
 from tests.app.appkit import QuickPilot, Stage

@@ -18,8 +18,8 @@ from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review.items import flips
 from reviewdesk.domain.assessment.flag_words import Breach
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.content import item_hash
-from reviewdesk.domain.gates.limits import GateStatus
+from reviewdesk.domain.canonical import item_hash
+from reviewdesk.domain.gates.expect import GateStatus
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports import Source

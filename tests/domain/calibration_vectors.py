@@ -6,10 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reviewdesk.domain.stats.calibration import Rows
-from reviewdesk.domain.stats.chance_ece import null_ece
 from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.domain.stats.figures import Part
-from reviewdesk.domain.stats.reliability import auroc, log_loss, reliability_bins, spiegelhalter
+from reviewdesk.domain.stats.reliability import (
+    auroc,
+    log_loss,
+    null_ece,
+    reliability_bins,
+    spiegelhalter,
+)
 from reviewdesk.domain.stats.stratified import stratified_rate
 
 Input = Mapping[str, Any]

@@ -14,7 +14,7 @@ import pytest
 from reviewdesk.desk.backups import repair_desk
 from reviewdesk.desk.core import verify
 from reviewdesk.desk.review.search import find, index, indexed
-from reviewdesk.domain.stats.ranks import RankTable
+from reviewdesk.domain.stats.alpha import RankTable
 from reviewdesk.store import schema
 from reviewdesk.store import search as stored
 from reviewdesk.store.connect import writing

@@ -14,7 +14,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.core import verify
-from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.digest import RULES

@@ -25,13 +25,19 @@ from reviewdesk.desk.live.panel_new import check_panel
 from reviewdesk.desk.live.rerun_history import beside, of_item
 from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.labels.repeats import LabelPair, self_agreement
-from reviewdesk.domain.labels.team import Disagreement, Opinion, TeamMember, TeamPage
-from reviewdesk.domain.panel.rerun import flip_rates
-from reviewdesk.domain.panel.rerun_result import RerunHistory
+from reviewdesk.domain.labels.team import (
+    Disagreement,
+    Labels,
+    Opinion,
+    RatedStratum,
+    TeamMember,
+    TeamPage,
+    rater_agreement,
+)
+from reviewdesk.domain.panel.rerun import RerunHistory, flip_rates
 from reviewdesk.domain.panel.turnout import ConsentPlan, Turnout, Turnouts
 from reviewdesk.domain.records import Item, Pace, Run, Truth
 from reviewdesk.domain.stats.figures import Target
-from reviewdesk.domain.stats.raters import Labels, RatedStratum, rater_agreement
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif.table import attacks
 from reviewdesk.reports import Source

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import section_lines
 from reviewdesk.cli.plain import section_text
-from reviewdesk.domain.gates.limits import Op
-from reviewdesk.domain.labels.coverage import LabelsNeeded
+from reviewdesk.domain.gates.expect import Op
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.calibration import Rows
+from reviewdesk.domain.stats.calibration_page import LabelsNeeded
 from reviewdesk.domain.stats.figures import Interval, LogLoss, NullEce, ZTest
-from reviewdesk.domain.stats.fit import fit
+from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.views.calibration import between, confidence, labels_needed, null_text
 from reviewdesk.views.document import Section
 from reviewdesk.views.words import chance

@@ -13,19 +13,17 @@ from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.domain.jurors.facts import (
     Basis,
+    Contest,
+    Difference,
     Drift,
     JurorCounts,
     JurorFacts,
+    JurorRates,
     JurorsPage,
     Offset,
     Seats,
     VolatileCase,
     Windows,
-)
-from reviewdesk.domain.jurors.rates import (
-    Contest,
-    Difference,
-    JurorRates,
     design,
     quoted_kappa,
     rates,

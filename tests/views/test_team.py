@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 
 from reviewdesk.cli.plain import document_text, section_text
-from reviewdesk.domain.labels.team import Disagreement, Opinion, TeamPage
+from reviewdesk.domain.labels.team import (
+    Disagreement,
+    Opinion,
+    RatedStratum,
+    TeamPage,
+    rater_agreement,
+)
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.stats.raters import RatedStratum, rater_agreement
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views.team import chain_name, team
 

@@ -27,8 +27,7 @@ from reviewdesk.app.keys import commands
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.review import edits, filters, history, items, kept
 from reviewdesk.desk.review.edits import Edit
-from reviewdesk.domain.panel import rerun_result
-from reviewdesk.domain.panel.rerun_result import RerunResult
+from reviewdesk.domain.panel.rerun import RerunResult, outcome
 from reviewdesk.domain.query import completion
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.safetext import show_line
@@ -389,7 +388,7 @@ class ItemController:
             note = f"{place + 1} of {count}{runs}"
             if place < len(records):
                 made = records[place].rerun
-                halt = rerun_result.outcome(item, made).halt if made.stopped else ""
+                halt = outcome(item, made).halt if made.stopped else ""
                 other = rerun_history.beside(item, records[place])
                 return _comparison(item, other, note, "the same item, asked again", halt)
             one = found[place - len(records)]

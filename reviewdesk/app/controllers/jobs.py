@@ -17,10 +17,10 @@ from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.domain.canonical import CanonicalBallot
-from reviewdesk.domain.panel import rerun, rerun_result, turnout
-from reviewdesk.domain.panel.rerun import FlipRate
-from reviewdesk.domain.panel.rerun_result import (
+from reviewdesk.domain.panel import rerun, turnout
+from reviewdesk.domain.panel.rerun import (
     Arrival,
+    FlipRate,
     OpenRerun,
     RerunHistory,
     RerunResult,
@@ -248,12 +248,12 @@ class Jobs:
         places = (RERUN if place == 1 else f"{RERUN} {place}" for place in count(1))
         name = next(one for one in places if one not in self.reruns)
         asked = tuple(call.juror.name for call in ready.first.calls)
-        self.reruns[name] = rerun_result.OpenRerun(keys, ready.name, asked)
+        self.reruns[name] = rerun.OpenRerun(keys, ready.name, asked)
         stop = self._stops[name] = TaskStop()
 
         def arrived(news: object) -> None:
             now = self.reruns[name]
-            if isinstance(news, rerun_result.Arrival):
+            if isinstance(news, rerun.Arrival):
                 self.reruns[name] = replace(now, came=(*now.came, news))
             elif isinstance(news, turnout.LiveProgress):
                 self.reruns[name] = replace(now, progress=news)

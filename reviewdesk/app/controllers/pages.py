@@ -31,8 +31,7 @@ from reviewdesk.domain.jurors.panels import PanelComparison, panel_drills
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown, drill
-from reviewdesk.domain.stats.diagram import bin_drills
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown, bin_drills, drill
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.views.comparison import two_panels

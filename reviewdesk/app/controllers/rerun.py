@@ -14,9 +14,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.live.rerun_history import UnfinishedRerun
 from reviewdesk.domain.panel import rerun as panels
-from reviewdesk.domain.panel import rerun_result
-from reviewdesk.domain.panel.rerun import RerunRequest
-from reviewdesk.domain.panel.rerun_result import OpenRerun, RerunSummary
+from reviewdesk.domain.panel.rerun import OpenRerun, RerunRequest, RerunSummary
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.views import words
@@ -132,7 +130,7 @@ class RerunController:
         if error is not None:
             core.complain(error)
         else:
-            summary = found if isinstance(found, rerun_result.RerunSummary) else None
+            summary = found if isinstance(found, panels.RerunSummary) else None
             # A blind reviewer must not know the new decision before labelling the item.
             notice = _result_notice if open_.alone else _summary_notice
             core.say(notice(open_, summary, blind=core.session.view.blind), Tone.NOTE)
@@ -179,10 +177,10 @@ def _result_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool)
     asked = len(open_.asked)
     failed = sum(one.failed for one in open_.came)
     came = len(open_.came)
-    count = rerun_result.counted(came - failed, failed)
+    count = panels.counted(came - failed, failed)
     if open_.stopping and came < asked:
         kept = f": {count}; kept" if came else ""
-        return f"{name}: {rerun_result.stopped_after(came, asked)}{kept}"
+        return f"{name}: {panels.stopped_after(came, asked)}{kept}"
     done = next(iter(found.done.values()), None) if found else None
     if blind or done is None:
         return f"{name}: asked again: {count}"

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.texts.layout import ItemScroll, ReadingOptions
-from reviewdesk.domain.panel.rerun_result import OpenRerun, RerunHistory
+from reviewdesk.domain.panel.rerun import OpenRerun, RerunHistory
 from reviewdesk.domain.query.filter import MIXED, hidden_order, parse_filter
 from reviewdesk.domain.query.places import places_of
 from reviewdesk.domain.records import Blocker, Calibration, Item, Metrics, Pace, Progress, Run, View

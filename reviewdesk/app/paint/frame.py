@@ -25,7 +25,7 @@ from reviewdesk.app.paint.styled import (
     paragraph,
 )
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.panel.rerun_result import OpenRerun
+from reviewdesk.domain.panel.rerun import OpenRerun
 from reviewdesk.domain.records import Blocker, Calibration, Design, Metrics, Pace
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words

@@ -32,7 +32,7 @@ from reviewdesk.app.texts.layout import (
 )
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.assessment.seats import Seat
-from reviewdesk.domain.panel.rerun_result import RerunHistory
+from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.views import jury as juries
 from reviewdesk.views import verdict, words

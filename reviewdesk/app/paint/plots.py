@@ -10,7 +10,7 @@ from textual.content import Content
 from reviewdesk.app.paint.styled import Lines, Piece, cut, flow, line, pad
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.assessment.seats import Seat, State
-from reviewdesk.domain.stats.diagram import BinPosition, band, place
+from reviewdesk.domain.stats.calibration_page import BinPosition, band, place
 from reviewdesk.domain.stats.figures import Bin, Fit
 
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder
     from reviewdesk.domain.canonical import CanonicalBallot
-    from reviewdesk.domain.panel.rerun import RerunRequest
-    from reviewdesk.domain.panel.rerun_result import RerunSummary
+    from reviewdesk.domain.panel.rerun import RerunRequest, RerunSummary
 
 _EPILOG = """\b
 Examples:

@@ -153,7 +153,7 @@ def _opened(typed: str, run_name: str | None, settings: Settings) -> Opening:
     from reviewdesk.desk import Desk
     from reviewdesk.desk.review.runs import Opening
     from reviewdesk.domain.records import View
-    from reviewdesk.domain.reviewer import reviewer_name
+    from reviewdesk.domain.tags import reviewer_name
 
     desk = Desk.open(desk_path(), reviewer=reviewer_name(typed))
     try:

@@ -41,7 +41,7 @@ from reviewdesk.desk.archive.parts import (
 from reviewdesk.desk.labels.batches import import_human
 from reviewdesk.desk.loading import LoadOptions, write_new
 from reviewdesk.domain.archive.result import Archived
-from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.errors import ReportError, ReviewDeskError, UsageError
 from reviewdesk.scale.addresses import expand, refuse_keys

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from reviewdesk.desk.loading import LoadOptions, garbage_waits
-from reviewdesk.domain.content import drawn_name
+from reviewdesk.domain.canonical import drawn_name
 from reviewdesk.domain.labels.sampling import FIRST_REST, audit_shares
 from reviewdesk.domain.run.packing import Bar, PackedRun
 from reviewdesk.errors import ReportError, ReviewDeskError

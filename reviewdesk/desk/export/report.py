@@ -14,8 +14,7 @@ from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.live.rerun_history import flips_of_run, of_item
 from reviewdesk.desk.review.runs import run_details
-from reviewdesk.domain.panel.rerun import flip_rates
-from reviewdesk.domain.panel.rerun_result import RerunHistory
+from reviewdesk.domain.panel.rerun import RerunHistory, flip_rates
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled

@@ -12,13 +12,12 @@ from msgspec.structs import replace
 from reviewdesk.desk.review.filters import tag_counts
 from reviewdesk.desk.team.second_opinions import told_marks, withheld
 from reviewdesk.domain.canonical import stored_body
-from reviewdesk.domain.gates.limits import default_checks
+from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
-from reviewdesk.domain.labels.coverage import more, of_strata
 from reviewdesk.domain.labels.repeats import NOTHING
 from reviewdesk.domain.labels.sampling import audit, strata
 from reviewdesk.domain.records import Blocker, DrawGap, Run, Truth
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts, more, of_strata
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.store import figures, jurors, queue, runs
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.domain.labels.rows import LabelledRow
-    from reviewdesk.domain.labels.weighed_rows import LabelledRows
+    from reviewdesk.domain.labels.summary import LabelledRows
     from reviewdesk.domain.records import Run
     from reviewdesk.domain.run.columns import Bools, Columns
     from reviewdesk.domain.stats.figures import ConfidenceSums
@@ -51,11 +50,11 @@ def panels(desk: Desk, run: Run) -> Columns:
 
 def labelled_ballots(desk: Desk, run: Run) -> tuple[Columns, Bools]:
     """Return the verdicts of a run that people labelled pass or fail, and whether it was a pass."""
-    from reviewdesk.domain.jurors import bulk
+    from reviewdesk.domain.jurors import strata
 
     of = queue.span(desk.conn, run.key)
     marks = told_marks(desk, of, desk.apart.now if desk.double else NOTHING)
-    return bulk.labelled(panels(desk, run), marks)
+    return strata.labelled_columns(panels(desk, run), marks)
 
 
 def juror_counts(desk: Desk, run: Run) -> tuple[JurorCounts, ...]:
@@ -63,16 +62,16 @@ def juror_counts(desk: Desk, run: Run) -> tuple[JurorCounts, ...]:
 
     The desk may hold no columns of an archive, whose labelled verdicts are read one by one.
     """
-    from reviewdesk.domain.jurors import bulk
+    from reviewdesk.domain.jurors import strata
 
     if run.whole == run.verdicts:
         found, deserved = labelled_ballots(desk, run)
-        return bulk.juror_counts(found, deserved, stated_trims(desk, found.key.tolist()))
+        return strata.juror_counts(found, deserved, stated_trims(desk, found.key.tolist()))
     filled = Policy.from_body(runs.options(desk.conn, run.key))
     policy = Policy.from_body(run.header.get("defaults")).over(filled)
     waiting = desk.apart.waiting(run)
-    return bulk.count(
-        bulk.LabelledPanel(stored_body(body), policy, decision, deserved=truth is Truth.PASS)
+    return strata.count(
+        strata.LabelledPanel(stored_body(body), policy, decision, deserved=truth is Truth.PASS)
         for key, body, decision, truth in jurors.labelled_bodies(desk.conn, run.key)
         if key not in waiting
     )
@@ -138,7 +137,7 @@ def calibration_page(
     """Compute a run's calibration page; ``jurors`` reads ballots, ``fits`` selects intervals."""
     from reviewdesk.domain.labels import summary
     from reviewdesk.domain.labels.rows import chosen_source
-    from reviewdesk.domain.labels.weighed_rows import make_rows
+    from reviewdesk.domain.labels.summary import make_rows
     from reviewdesk.store import figures
 
     with reading(desk.conn, desk.path):
@@ -185,8 +184,8 @@ def _with_fit(
     page: CalibrationPage, made: LabelledRows, sums: Mapping[int, ConfidenceSums]
 ) -> CalibrationPage:
     """Return the page with the intervals and the simulated figures of the headline's rows."""
-    from reviewdesk.domain.stats.fit import fit
-    from reviewdesk.domain.stats.panel_intervals import panel_intervals
+    from reviewdesk.domain.labels.summary import panel_intervals
+    from reviewdesk.domain.stats.reliability import fit
 
     fitted = fit(made.headline)
     run = panel_intervals(made, Target.RUN, sums)

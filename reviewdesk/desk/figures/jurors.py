@@ -13,8 +13,10 @@ from msgspec.structs import replace
 from reviewdesk.desk.figures.calibration import labelled, labelled_ballots, panels, stated_trims
 from reviewdesk.domain.jurors.facts import (
     Basis,
+    Contest,
     JurorCounts,
     JurorFacts,
+    JurorRates,
     JurorsPage,
     Offset,
     Seats,
@@ -23,7 +25,6 @@ from reviewdesk.domain.jurors.facts import (
     volatile,
 )
 from reviewdesk.domain.jurors.panels import PanelComparison
-from reviewdesk.domain.jurors.rates import Contest, JurorRates
 from reviewdesk.domain.records import Design, Run
 from reviewdesk.errors import UsageError
 from reviewdesk.store import jurors, verdicts
@@ -167,7 +168,7 @@ class _LabelFigures(Struct, frozen=True):
 
 
 def _label_figures(desk: Desk, run: Run, now: Columns) -> _LabelFigures:
-    from reviewdesk.domain.jurors import bulk, strata
+    from reviewdesk.domain.jurors import strata
 
     rows = labelled(desk, run)
     labels = strata.Labels.of(
@@ -177,7 +178,7 @@ def _label_figures(desk: Desk, run: Run, now: Columns) -> _LabelFigures:
         {one.key: one.test for one in rows},
     )
     voted, deserved = labelled_ballots(desk, run)
-    counts = bulk.juror_counts(voted, deserved, stated_trims(desk, voted.key.tolist()))
+    counts = strata.juror_counts(voted, deserved, stated_trims(desk, voted.key.tolist()))
     drawn, contest = strata.juror_rates(
         now, labels, strata.lone_dissents(now, _stated_trims(desk, now))
     )

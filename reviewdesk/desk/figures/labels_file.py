@@ -7,23 +7,28 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from reviewdesk.domain.gates.limits import default_checks
+from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.gates.such_items import UnansweredRow, as_run, as_wrong_and_right
-from reviewdesk.domain.labels.coverage import OF_ITSELF, RateMethod, RunRate, of_trusted
 from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
+from reviewdesk.domain.labels.summary import panel_intervals
 from reviewdesk.domain.records import Calibration, Design, Metrics, Run
 from reviewdesk.domain.stats.calibration import Rows, measure
-from reviewdesk.domain.stats.calibration_page import FilePage
+from reviewdesk.domain.stats.calibration_page import (
+    OF_ITSELF,
+    FilePage,
+    RateMethod,
+    RunRate,
+    of_trusted,
+)
 from reviewdesk.domain.stats.figures import Target
-from reviewdesk.domain.stats.fit import fit
-from reviewdesk.domain.stats.panel_intervals import panel_intervals
+from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.store import figures
 from reviewdesk.store.explain import explained
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.labels.weighed_rows import LabelledRows
+    from reviewdesk.domain.labels.summary import LabelledRows
     from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.labels.reader import ScoreFile, ScoreRow
 

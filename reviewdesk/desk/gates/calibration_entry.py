@@ -22,12 +22,12 @@ from reviewdesk.domain.gates.expect import (
     Expectation,
     Finding,
     FindingTally,
+    GateStatus,
     hold,
 )
-from reviewdesk.domain.gates.limits import GateStatus
-from reviewdesk.domain.labels.coverage import of_trusted
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.stats.calibration_page import of_trusted
 from reviewdesk.domain.stats.correction import Corrected, CorrectionStatus
 from reviewdesk.domain.stats.figures import Fit, Ranged, Target
 from reviewdesk.domain.verdict import SLACK
@@ -35,9 +35,8 @@ from reviewdesk.errors import ReviewDeskError, SuiteError
 from reviewdesk.views.words import DESIGNS
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.gates.jury_entry import OpenDesk
-    from reviewdesk.desk.gates.new_report import JoinedReport, NewReport
-    from reviewdesk.domain.labels.weighed_rows import LabelledRows
+    from reviewdesk.desk.gates.new_report import JoinedReport, NewReport, OpenDesk
+    from reviewdesk.domain.labels.summary import LabelledRows
     from reviewdesk.domain.stats.calibration import Rows
     from reviewdesk.domain.stats.figures import PanelIntervals
     from reviewdesk.reports.suites.suite import CalibrationGate
@@ -151,7 +150,7 @@ def _short(found: _Labels | None, tally: FindingTally) -> tuple[str, ...]:
 def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
     from reviewdesk.desk.figures.labels_file import file_page, file_rows
     from reviewdesk.domain.gates.such_items import pass_rate
-    from reviewdesk.domain.stats.panel_intervals import panel_intervals
+    from reviewdesk.domain.labels.summary import panel_intervals
     from reviewdesk.reports.bytes.source import Source
 
     file = file_rows(Source.from_path(folder / named(gate.labels or "")))
@@ -174,7 +173,7 @@ def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
 
 def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     """Measure the labels of a run under the design that they support."""
-    from reviewdesk.domain.labels.weighed_rows import make_rows
+    from reviewdesk.domain.labels.summary import make_rows
     from reviewdesk.store import figures
     from reviewdesk.store.connect import reading
 
@@ -214,9 +213,13 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
     in the suite replaces the run's.
     """
     from reviewdesk.domain.gates.such_items import pass_rate
-    from reviewdesk.domain.labels.summary import as_wrong_and_right, both_lines, described
-    from reviewdesk.domain.stats.fit import fit
-    from reviewdesk.domain.stats.panel_intervals import panel_intervals
+    from reviewdesk.domain.labels.summary import (
+        as_wrong_and_right,
+        both_lines,
+        described,
+        panel_intervals,
+    )
+    from reviewdesk.domain.stats.reliability import fit
     from reviewdesk.reports.suites.suite import default_expectations
 
     found = both_lines(made)
@@ -303,7 +306,7 @@ def _interval_figures(gate: CalibrationGate, found: _Labels) -> dict[str, Ranged
     """Return the figures with an interval; confusion figures may come from the suite's block."""
     from reviewdesk.domain.gates.such_items import of_counts, such_items, widest
     from reviewdesk.domain.stats.calibration import measure
-    from reviewdesk.domain.stats.fit import fit
+    from reviewdesk.domain.stats.reliability import fit
 
     made = such_items(found.rows, found.line, found.fit, found.intervals)
     others = [such_items(one, measure(one, None), fit(one), None) for one in found.others]

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from reviewdesk.desk.loading import LoadOptions
     from reviewdesk.domain.gates.join import DrawnLabel, Joined, ReportContent
     from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-    from reviewdesk.domain.labels.weighed_rows import LabelledRows
+    from reviewdesk.domain.labels.summary import LabelledRows
     from reviewdesk.domain.records import Run
     from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.suites.suite import CalibrationGate
+
+OpenDesk: TypeAlias = Callable[[], "Desk"]
 
 
 class NewReport:
@@ -83,7 +85,7 @@ def joined_report(
     suite: str,
     gate: CalibrationGate,
     folder: Path,
-    open_desk: Callable[[], Desk],
+    open_desk: OpenDesk,
     report: NewReport,
 ) -> JoinedReport:
     """Join the labels of an entry to the new report.
@@ -91,7 +93,7 @@ def joined_report(
     Raises:
         SuiteError: no label is of an answer in the report, or the panel decided none of them.
     """
-    from reviewdesk.domain.labels.weighed_rows import make_rows
+    from reviewdesk.domain.labels.summary import make_rows
     from reviewdesk.store import figures
 
     labels = _labels(gate, folder, open_desk)
@@ -137,7 +139,7 @@ def joined_report(
     )
 
 
-def _labels(gate: CalibrationGate, folder: Path, open_desk: Callable[[], Desk]) -> SuiteLabels:
+def _labels(gate: CalibrationGate, folder: Path, open_desk: OpenDesk) -> SuiteLabels:
     """Return the labels and the frame of an entry, from its files or from the run that it names."""
     from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.suites.draw import read_suite_labels

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from xml.etree import ElementTree as ET
 
-from reviewdesk.domain.gates.expect import EntryResult, SuiteResult
-from reviewdesk.domain.gates.limits import GateStatus
+from reviewdesk.domain.gates.expect import EntryResult, GateStatus, SuiteResult
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.errors import UsageError
 from reviewdesk.file_output import is_stream, whole_file

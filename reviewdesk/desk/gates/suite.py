@@ -2,18 +2,194 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.files import named
 from reviewdesk.desk.gates.calibration_entry import entry_result
-from reviewdesk.desk.gates.jury_entry import JuryEntry, OpenDesk, hold_juries
-from reviewdesk.desk.gates.new_report import loaded_report
-from reviewdesk.domain.gates.expect import FindingTally, SuiteResult
+from reviewdesk.desk.gates.new_report import OpenDesk, loaded_report
+from reviewdesk.domain.canonical import stored_body
+from reviewdesk.domain.gates.expect import (
+    EntryKind,
+    EntryResult,
+    FindingTally,
+    GateStatus,
+    SuiteResult,
+    hold,
+)
+from reviewdesk.domain.gates.jury_targets import JuryReadings, JuryTarget
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.verdict import Verdict, verdict_reader
+from reviewdesk.errors import ReviewDeskError, SuiteError
+from reviewdesk.store import runs, verdicts
 
 if TYPE_CHECKING:
+    from reviewdesk.desk.gates.new_report import NewReport
     from reviewdesk.desk.loading import LoadOptions
     from reviewdesk.reports.bytes.source import Source
+    from reviewdesk.reports.suites.suite import JuryGate
+
+
+_MOST_NAMED = 5
+_MOST_REMEMBERED = 500
+"""The most verdict names that are kept, for a suggestion if a case matches no verdict."""
+
+
+def hold_juries(
+    entries: Collection[JuryEntry], folder: Path, open_desk: OpenDesk, new: NewReport | None = None
+) -> None:
+    """Check every entry, and read a report or run that several entries name only once.
+
+    A ``new`` report is checked in place of what they name.
+    """
+    if new is not None:
+        _check_verdicts([*entries], lambda: _of_run(lambda: new.desk, new.run.name))
+        return
+    together: dict[tuple[str | None, str | None], list[JuryEntry]] = {}
+    for entry in entries:
+        together.setdefault((entry.gate.report, entry.gate.run), []).append(entry)
+    for (report, run), same in together.items():
+        if report is not None:
+            _check_verdicts(same, partial(_of_report, folder, report))
+        else:
+            _check_verdicts(same, partial(_of_run, open_desk, run))
+
+
+def _of_report(folder: Path, report: str) -> Iterator[Verdict]:
+    """Yield the verdicts of a report file, without the desk."""
+    from reviewdesk.reports import Source, read
+
+    found = read(Source.from_path(folder / named(report)))
+    return map(verdict_reader(found.header, {}), found.verdicts())
+
+
+def _of_run(open_desk: OpenDesk, name: str | None) -> Iterator[Verdict]:
+    """Yield the verdicts of a loaded run."""
+    desk = open_desk()
+    run = desk.run(name)
+    read = verdict_reader(run.header, runs.options(desk.conn, run.key))
+    for body in verdicts.bodies(desk.conn, run):
+        yield read(stored_body(body.text))
+
+
+def _check_verdicts(entries: list[JuryEntry], verdicts: Callable[[], Iterator[Verdict]]) -> None:
+    try:
+        for verdict in verdicts():
+            jury = JuryReadings(verdict)
+            for entry in entries:
+                entry.take(verdict, jury)
+    except ReviewDeskError as error:
+        for entry in entries:
+            entry.spoil(error)
+        return
+    for entry in entries:
+        entry.settle()
+
+
+@dataclass
+class JuryEntry:
+    """The state of one entry while its verdicts are read one by one."""
+
+    suite: str
+    gate: JuryGate
+    tally: FindingTally
+    report: str | None = None
+    """The name of the new report that is checked in place of what the entry names."""
+    error: str = ""
+    named: list[str] = field(default_factory=list)
+    """The ids of the first few verdicts that match the case."""
+    matches: int = 0
+    seen: dict[str, None] = field(default_factory=dict)
+    """The first distinct ids and tests; many verdicts may share a test."""
+    verdicts: int = 0
+
+    def take(self, verdict: Verdict, jury: JuryReadings) -> None:
+        """Check one verdict against the entry's expectations, if the entry's case matches it."""
+        self.verdicts += 1
+        if self.gate.case is not None:
+            self._remember(verdict)
+            if self.gate.case not in (verdict.id, verdict.test):
+                return
+            self.matches += 1
+            if len(self.named) < _MOST_NAMED:
+                self.named.append(verdict.id)
+            if self.matches > 1:
+                return
+        self.tally.add(
+            hold(one, jury.read(JuryTarget(one.target)), verdict.id, verdict.test)
+            for one in self.gate.expect
+        )
+
+    @property
+    def source(self) -> str:
+        """What is checked: the new report, else the report or run that the entry names."""
+        return self.report or self.gate.source
+
+    def _remember(self, verdict: Verdict) -> None:
+        if len(self.seen) < _MOST_REMEMBERED:
+            self.seen |= dict.fromkeys((verdict.id, verdict.test))
+
+    def spoil(self, error: ReviewDeskError) -> None:
+        """Set the entry's error, because its report or run cannot be used."""
+        what = "report" if self.gate.report is not None else "run"
+        problem = f"{what}: {error.message}"
+        self.error = str(SuiteError(self.suite, self.gate.source_line, problem, error.hint))
+
+    def settle(self) -> None:
+        """Set the entry's error unless its case matched exactly one of all verdicts."""
+        if self.gate.case is None or self.matches == 1:
+            return
+        case = show_line(self.gate.case, 120)
+        source = show_line(self.source, 120)
+        if self.matches:
+            problem = f'case: "{case}" names {self.matches} verdicts of {source}'
+            problem += f": {_names_text(self.named, self.matches)}"
+            hint = "Give the id of one that is no other's test."
+        else:
+            problem = f'case: no verdict of {source} has the id or test "{case}"'
+            problem += f"; it has {_names_text(self._candidates(), self.verdicts)}"
+            hint = "Give an id or a test as the report has it."
+        self.error = str(SuiteError(self.suite, self.gate.line_of("case"), problem, hint))
+
+    def _candidates(self) -> list[str]:
+        """Return the names that are most like the case, else the first ones."""
+        names = {name[:120]: name for name in self.seen}
+        close = get_close_matches((self.gate.case or "")[:120], names, 3)
+        return [names[name] for name in close] or list(self.seen)[:_MOST_NAMED]
+
+    def result(self) -> EntryResult:
+        """Return the result of the entry."""
+        held = FindingTally() if self.error else self.tally
+        replaced = (
+            () if self.report is None else (f"in place of {show_line(self.gate.source, 120)}",)
+        )
+        nothing = () if sum(held.counts.values()) or self.error else ("there are no verdicts",)
+        return EntryResult(
+            name=self.gate.name,
+            kind=EntryKind.JURY,
+            source=self.source,
+            case=self.gate.case,
+            status=GateStatus.FAIL if self.error else held.status,
+            counts=held.counts,
+            units=held.units,
+            origins=held.origins,
+            findings=tuple(held.findings),
+            notes=(*replaced, *nothing),
+            error=self.error,
+        )
+
+
+def _names_text(names: list[str], count: int) -> str:
+    if not count:
+        return "none"
+    some = ", ".join(f'"{show_line(name, 80)}"' for name in names[:_MOST_NAMED])
+    more = count - min(len(names), _MOST_NAMED)
+    return f"{some} and {more} more" if more > 0 else some
 
 
 def run_suite(

@@ -13,7 +13,7 @@ from reviewdesk.domain.gates.calibration_targets import Reliability
 from reviewdesk.domain.gates.join import FrameContent, frame_of
 from reviewdesk.domain.labels.rows import LabelledRow, confidence
 from reviewdesk.domain.labels.sampling import STRATA
-from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
+from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration import counters_of

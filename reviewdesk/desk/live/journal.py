@@ -20,8 +20,7 @@ from msgspec import Struct
 
 from reviewdesk.desk.core import Clock, Desk
 from reviewdesk.desk.live.rerun_history import held, is_held
-from reviewdesk.domain.canonical import CanonicalVerdict, without_nulls
-from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.canonical import CanonicalVerdict, canonical_json, without_nulls
 from reviewdesk.domain.jury.quorum import own_share
 from reviewdesk.domain.jury.stopping import can_turn
 from reviewdesk.domain.panel.case import Case, CheckResult

@@ -15,18 +15,19 @@ from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.jury.quorum import least_answered
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.composition import PanelCheck, composition
-from reviewdesk.domain.panel.juror import Juror, low_effort
-from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, rule_of
-from reviewdesk.domain.panel.turnout import ConsentPlan
-from reviewdesk.domain.panel.vendors import (
+from reviewdesk.domain.panel.juror import (
     ADDRESSED,
     OTHER_NAMES,
     ROUTED_AS,
     SUGGESTED,
     VENDORS,
+    Juror,
     Vendor,
     likely_vendor,
+    low_effort,
 )
+from reviewdesk.domain.panel.spec import PanelRule, PanelSpec, rule_of
+from reviewdesk.domain.panel.turnout import ConsentPlan
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import (
     Ballot,

@@ -17,8 +17,9 @@ from reviewdesk.desk.live.journal import DeskJournal
 from reviewdesk.desk.live.rerun_history import UnfinishedRerun
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, own_facts
 from reviewdesk.domain.panel.case import Case, case_of
-from reviewdesk.domain.panel.juror import seat_body
+from reviewdesk.domain.panel.juror import VENDORS, seat_body
 from reviewdesk.domain.panel.rerun import (
+    RerunExtent,
     RerunRequest,
     RerunScope,
     RerunSeats,
@@ -26,10 +27,8 @@ from reviewdesk.domain.panel.rerun import (
     missing,
     seating,
 )
-from reviewdesk.domain.panel.rerun_result import RerunExtent
 from reviewdesk.domain.panel.spec import PanelSpec, panel_of
 from reviewdesk.domain.panel.turnout import ConsentPlan
-from reviewdesk.domain.panel.vendors import VENDORS
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Item
 from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError

@@ -19,8 +19,7 @@ from reviewdesk.desk.live.rerun_history import UnfinishedRerun, held
 from reviewdesk.desk.review import items
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict
 from reviewdesk.domain.panel.juror import seat_body
-from reviewdesk.domain.panel.rerun import rerun_facts
-from reviewdesk.domain.panel.rerun_result import RerunDecision, RerunSummary
+from reviewdesk.domain.panel.rerun import RerunDecision, RerunSummary, rerun_facts
 from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.records import Event
 from reviewdesk.domain.verdict import Decision

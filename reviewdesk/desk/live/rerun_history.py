@@ -19,12 +19,12 @@ from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
 from reviewdesk.domain.panel.rerun import (
     FlipRate,
     Rerun,
+    RerunExtent,
     RerunRequest,
     RerunScope,
     correct,
     flip_rates,
 )
-from reviewdesk.domain.panel.rerun_result import RerunExtent
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.errors import DeskError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from reviewdesk.domain.labels.pace import PaceEvent, Pacing
+from reviewdesk.domain.labels.repeats import PaceEvent, Pacing
 from reviewdesk.domain.records import Event, Pace, Run
 from reviewdesk.store import events
 from reviewdesk.store.reviewer import done

@@ -13,9 +13,16 @@ from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.review.repeats import WorkLog
 from reviewdesk.domain.labels.repeats import self_agreement
 from reviewdesk.domain.labels.sampling import decided_strata, weigh
-from reviewdesk.domain.labels.team import Disagreement, Opinion, TeamMember, TeamPage
+from reviewdesk.domain.labels.team import (
+    Disagreement,
+    Labels,
+    Opinion,
+    RatedStratum,
+    TeamMember,
+    TeamPage,
+    rater_agreement,
+)
 from reviewdesk.domain.records import Run, Truth
-from reviewdesk.domain.stats.raters import Labels, RatedStratum, rater_agreement
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, labels, team, verdicts

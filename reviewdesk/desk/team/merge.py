@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from reviewdesk.desk.loading import ProgressCall, write_new
 from reviewdesk.desk.review import filters
-from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.labels.chain import (
     COUNTED,
     DESK,

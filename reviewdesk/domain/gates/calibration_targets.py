@@ -7,11 +7,9 @@ from enum import StrEnum
 
 from msgspec.structs import astuple
 
-from reviewdesk.domain.gates.expect import Span, TargetValue, is_number
-from reviewdesk.domain.gates.limits import ece_note
+from reviewdesk.domain.gates.expect import Span, TargetValue, ece_note, is_number
 from reviewdesk.domain.records import Metrics
-from reviewdesk.domain.stats.correction import Cells, Corrected, CorrectionStatus
-from reviewdesk.domain.stats.counters import whole
+from reviewdesk.domain.stats.correction import Cells, Corrected, CorrectionStatus, whole
 from reviewdesk.domain.stats.figures import Fit, Ranged
 from reviewdesk.domain.verdict import SLACK
 

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, stratum, weigh
-from reviewdesk.domain.labels.summary import as_fail_and_pass
-from reviewdesk.domain.labels.weighed_rows import LabelledRows
+from reviewdesk.domain.labels.summary import LabelledRows, as_fail_and_pass
 from reviewdesk.domain.records import Metrics, Truth
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.correction import Cells, Z, rate_or_zero
@@ -30,9 +29,9 @@ from reviewdesk.domain.stats.figures import (
     Ranged,
     Target,
 )
-from reviewdesk.domain.stats.fit import share_ends
 from reviewdesk.domain.stats.intervals import kappa_interval
 from reviewdesk.domain.stats.rates import wilson
+from reviewdesk.domain.stats.reliability import share_ends
 from reviewdesk.domain.stats.stratified import drawn_rate, pass_part
 from reviewdesk.domain.verdict import SLACK, Decision
 

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.jurors.facts import Drift, Offset, Seats, Windows
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.stats.dense import Floats, Ints, counted, parts
-from reviewdesk.domain.stats.rates import benjamini_hochberg
-from reviewdesk.domain.stats.student import t_two_sided
+from reviewdesk.domain.stats.rates import benjamini_hochberg, t_two_sided
 from reviewdesk.domain.verdict import SLACK
 
 STEP = 0.5

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from msgspec import Struct
 
-from reviewdesk.domain.jurors.rates import Difference, design, rates
+from reviewdesk.domain.jurors.facts import Difference, design, rates
 from reviewdesk.domain.jurors.strata import Labels, clusters, compare, voted
 from reviewdesk.domain.query.completion import condition
 from reviewdesk.domain.records import Design, Truth

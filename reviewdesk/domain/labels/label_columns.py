@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from reviewdesk.domain.labels.marks import COPY, TRUTH, TRUTHS, UNSEEN
-from reviewdesk.domain.labels.rows import RunFigures, chosen_source
+from reviewdesk.domain.labels.rows import COPY, TRUTH, TRUTHS, UNSEEN, RunFigures, chosen_source
 from reviewdesk.domain.labels.sampling import (
     FIRST_REST,
     STRATA,
@@ -24,8 +23,7 @@ from reviewdesk.domain.labels.sampling import (
 from reviewdesk.domain.query.words import CODES
 from reviewdesk.domain.records import Calibration, Design, DrawGap, Metrics, Truth
 from reviewdesk.domain.stats.calibration import Ints, Rows, counters_of
-from reviewdesk.domain.stats.correction import CorrectionStatus
-from reviewdesk.domain.stats.counters import Counters
+from reviewdesk.domain.stats.correction import CorrectionStatus, Counters
 from reviewdesk.domain.stats.dense import Bools, Floats
 
 ESCALATED_ONLY = "describes escalated verdicts only"

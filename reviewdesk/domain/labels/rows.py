@@ -107,3 +107,15 @@ def chosen_source(figures: RunFigures, source: str | None) -> str:
     if source not in SOURCES:
         raise UsageError(f"no confidence source {source!r}", f"One of {', '.join(SOURCES)}.")
     return source
+
+
+TRUTHS = (None, Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.DISPUTED)
+"""The truth of a verdict's item, by the three lowest bits of its byte."""
+TRUTH = 7
+TENTATIVE = 8
+UNSEEN = 16
+FLAGGED = 32
+AUDIT = 64
+COPY = 128
+"""The bits of a byte; a verdict without a label has 0. Another verdict on the same content stands
+for a copy, so that the content is counted once."""

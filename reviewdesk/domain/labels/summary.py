@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from reviewdesk.domain.gates.limits import default_checks
+import numpy as np
+from msgspec.structs import replace
+
+from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.labels.label_columns import (
     RunCounts,
     calibration_of,
@@ -13,14 +19,172 @@ from reviewdesk.domain.labels.label_columns import (
     left_out_warnings,
     one_class_warnings,
 )
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, by_content
-from reviewdesk.domain.labels.sampling import decided_strata
-from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
+from reviewdesk.domain.labels.rows import (
+    LabelledRow,
+    RunFigures,
+    by_content,
+    chosen_source,
+    confidence,
+)
+from reviewdesk.domain.labels.sampling import Weighing, decided_strata, decided_verdicts, weigh
 from reviewdesk.domain.records import Calibration, Design, Truth
-from reviewdesk.domain.stats.calibration import bin_index, counters_of, measure
+from reviewdesk.domain.stats.calibration import Rows, bin_index, counters_of, measure
 from reviewdesk.domain.stats.calibration_page import BlindFigures, BlindSplit
-from reviewdesk.domain.stats.fit import fit
+from reviewdesk.domain.stats.clusters import Clusters
+from reviewdesk.domain.stats.correction import CELLS, RIGHT, WRONG, Cells
+from reviewdesk.domain.stats.figures import (
+    ALONE,
+    ConfidenceSums,
+    Effect,
+    Interval,
+    LabelSpread,
+    PanelIntervals,
+    Part,
+    Target,
+)
+from reviewdesk.domain.stats.intervals import (
+    brier_interval,
+    gap_interval,
+    kappa_interval,
+    loss_strata,
+)
+from reviewdesk.domain.stats.reliability import fit
+from reviewdesk.domain.stats.stratified import Voted, pass_part, right_part, stratified_rates
 from reviewdesk.domain.verdict import Decision
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """The labelled verdicts of a run with their draw, and the rows that they give.
+
+    ``verdicts``, ``rows`` and ``weights`` are of those that give a row.
+    """
+
+    labelled: Sequence[LabelledRow]
+    figures: RunFigures
+    verdicts: list[LabelledRow]
+    rows: Rows
+    weights: list[float]
+    weighing: Weighing
+    source: str
+    again: Callable[[Mapping[int, Truth]], LabelledRows] | None = None
+    """Builds the rows anew with the truths of some verdicts, where ``make_rows`` cannot."""
+
+    def with_truths(self, truths: Mapping[int, Truth]) -> LabelledRows:
+        """Return the rows as they are if some verdicts, by key, had these truths."""
+        if self.again is not None:
+            return self.again(truths)
+        labelled = [
+            replace(one, place=replace(one.place, truth=truths.get(one.key, one.place.truth)))
+            for one in self.labelled
+        ]
+        return make_rows(labelled, self.figures, self.source)
+
+    @cached_property
+    def left_out(self) -> int:
+        """The number of verdicts that would give a row, but have no confidence from the source."""
+        return sum(verdict.decided for verdict in self.labelled) - len(self.verdicts)
+
+    @cached_property
+    def drawn(self) -> dict[int, bool]:
+        """Whether each label lies in its stratum's labelled prefix, by verdict key."""
+        return {v.key: at for v, at in zip(self.labelled, self.weighing.drawn, strict=True)}
+
+    @cached_property
+    def inclusion(self) -> dict[int, float]:
+        """The chance with which each label counts, by verdict key."""
+        return {v.key: pi for v, pi in zip(self.labelled, self.weighing.inclusion, strict=True)}
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """The labels that count by content and case; ``None`` if each is of a case of its own."""
+        rows = [
+            (verdict, weight)
+            for verdict, weight in zip(self.labelled, self.weighing.weights, strict=True)
+            if weight and verdict.place.usable
+        ]
+        contents = [one.place.content or one.place.unit for one, _ in rows]
+        tests = [one.test or content for (one, _), content in zip(rows, contents, strict=True)]
+        return Clusters.gathered(
+            [one.place.stratum for one, _ in rows],
+            contents,
+            tests,
+            [weight for _, weight in rows],
+            [CELLS.index(one.cell) for one, _ in rows],
+        )
+
+    @cached_property
+    def voted(self) -> tuple[Voted, ...]:
+        """The panel's decisions per decided stratum, with the labels that count."""
+        sizes = self.figures.sizes
+        decided = self.figures.decided
+        clusters = self.clusters
+        cells = Counter(
+            (verdict.place.stratum, verdict.cell)
+            for verdict, inside in zip(self.labelled, self.weighing.drawn, strict=True)
+            if inside and verdict.place.usable
+        )
+        made = []
+        for h in sorted(decided_strata(sizes, decided)):
+            found = Cells(**{name: cells[h, name] for name in CELLS})
+            spread = None
+            if clusters is not None and clusters.repeated:
+                found, spread = clusters.of_stratum(h)
+            passes, fails = decided_verdicts(h, sizes[h], decided)
+            if not found.n and passes + fails != sizes[h]:
+                spread = LabelSpread(sizes[h], 0, 0, passes + fails)
+            made.append(Voted(h, passes, fails, found, found, spread))
+        return tuple(made)
+
+    @cached_property
+    def pass_parts(self) -> tuple[Part, ...]:
+        """Per decided stratum, how many of the labels that count say pass, for this run."""
+        deff = self.pass_effect(Target.RUN).deff
+        return tuple(pass_part(one, deff) for one in self.voted)
+
+    @cached_property
+    def right_parts(self) -> tuple[Part, ...]:
+        """Per decided stratum, how many of the labels that count agree with the panel."""
+        deff = ALONE if self.clusters is None else self.clusters.effect(RIGHT, WRONG, Target.RUN)
+        return tuple(right_part(one, deff.deff) for one in self.voted)
+
+    def pass_effect(self, target: Target) -> Effect:
+        """Return the design effect of the share of verdicts that should pass."""
+        found = self.clusters
+        return ALONE if found is None else found.effect((0, 1), (2, 3), target)
+
+    @cached_property
+    def headline(self) -> Rows:
+        """The rows behind the headline, weighted if the labels stand for the run."""
+        return self.rows.weighted(self.weights) if self.weighing.design.stands else self.rows
+
+
+def make_rows(
+    labelled: Sequence[LabelledRow], figures: RunFigures, source: str | None = None
+) -> LabelledRows:
+    """Build the rows behind every figure; ``source`` replaces the run's own confidence mapping."""
+    source = chosen_source(figures, source)
+    weighing = weigh([verdict.place for verdict in labelled], figures.sizes, figures.decided)
+    sure = [
+        confidence(one, source, scores_stated=figures.scores_stated) if one.decided else None
+        for one in labelled
+    ]
+    kept = [place for place, value in enumerate(sure) if value is not None]
+    verdicts = [labelled[place] for place in kept]
+    return LabelledRows(
+        labelled=labelled,
+        figures=figures,
+        verdicts=verdicts,
+        rows=Rows.of(
+            [value for value in sure if value is not None],
+            [one.correct for one in verdicts],
+            passed=[one.decision is Decision.PASS for one in verdicts],
+            content=[one.place.content or one.place.unit for one in verdicts],
+        ),
+        weights=[weighing.weights[place] for place in kept],
+        weighing=weighing,
+        source=source,
+    )
 
 
 def as_wrong_and_right(made: LabelledRows) -> tuple[LabelledRows, ...]:
@@ -170,3 +334,131 @@ def audited(made: LabelledRows) -> list[bool]:
         if inside and verdict.decided and rank < audits.get(h, 0):
             found[unit] = found.get(unit, True) and verdict.correct
     return list(found.values())
+
+
+def panel_intervals(
+    made: LabelledRows,
+    target: Target = Target.RUN,
+    sums: Mapping[int, ConfidenceSums] | None = None,
+) -> PanelIntervals:
+    """Compute the panel's intervals through the draw.
+
+    Those for such items, which gates use, cover what the items without an answer could have been.
+    ``sums`` holds the confidences of all verdicts by stratum. Without it, Brier and gap also carry
+    the doubt about the confidences of the verdicts without a label; so do those of such items,
+    which are the same for a run, a file of its labels and a new report.
+    """
+    found = _of_answers(made, target, sums)
+    if target is Target.RUN:
+        return found
+    ends = [_of_answers(one, target, sums) for one in as_wrong_and_right(made)]
+    return replace(
+        found,
+        accuracy=_widest(found.accuracy, [one.accuracy for one in ends]),
+        sensitivity=_widest(found.sensitivity, [one.sensitivity for one in ends]),
+        specificity=_widest(found.specificity, [one.specificity for one in ends]),
+        brier=_widest(found.brier, [one.brier for one in ends]),
+        gap=_widest(found.gap, [one.gap for one in ends]),
+        kappa=_widest(found.kappa, [one.kappa for one in ends]),
+    )
+
+
+def _widest(found: Any, others: Sequence[Any]) -> Any:
+    """Return an interval with the outermost ends of the others, or with its own without any."""
+    known = [one for one in others if one is not None]
+    if found is None or not known:
+        return found
+    return replace(found, low=min(one.low for one in known), high=max(one.high for one in known))
+
+
+def _of_answers(
+    made: LabelledRows, target: Target, sums: Mapping[int, ConfidenceSums] | None
+) -> PanelIntervals:
+    """Compute the intervals by the labels that say pass or fail alone."""
+    found = stratified_rates(made.voted, target, made.clusters)
+    effect = ALONE if made.clusters is None else made.clusters.effect(RIGHT, WRONG, target)
+    brier, gap = _losses(made, target, effect, sums)
+    counted = round(sum(one.labels for one in made.voted))
+    return PanelIntervals(
+        target=target,
+        counted=counted,
+        tests=counted if made.clusters is None else made.clusters.tests,
+        accuracy=found.accuracy,
+        sensitivity=found.sensitivity,
+        specificity=found.specificity,
+        brier=brier,
+        gap=gap,
+        kappa=_kappa(made, target, effect),
+    )
+
+
+def _losses(
+    made: LabelledRows,
+    target: Target,
+    effect: Effect,
+    sums: Mapping[int, ConfidenceSums] | None,
+) -> tuple[Interval | None, Interval | None]:
+    """Return the intervals of Brier and gap over the decided verdicts that have a confidence."""
+    rows = made.rows.weighted(made.weights)
+    if not len(rows.weight):
+        return None, None
+    stratum = np.array(
+        [
+            verdict.place.stratum
+            for verdict, weight in zip(made.verdicts, made.weights, strict=True)
+            if weight > 0
+        ]
+    )
+    parts = {}
+    for one in made.voted:
+        mine = stratum == one.stratum
+        known = one.size if sums is None else sums[one.stratum].n if one.stratum in sums else 0
+        if known:
+            weight = rows.weight[mine]
+            right = float(np.average(rows.correct[mine], weights=weight)) if len(weight) else 0.0
+            part = right_part(one, effect.deff)
+            share = known / one.size
+            rated = len(weight) / one.counted.n if one.counted.n else 0.0
+            labelled = min(part.labelled * rated, part.size * share)
+            hits = min(right, 1.0) * labelled
+            parts[one.stratum] = Part(part.size * share, labelled, hits, part.share * share)
+    strata = loss_strata(rows, stratum.tolist(), parts, sums)
+    counters = counters_of(rows)
+    # The labels' own confidences may differ from those of all verdicts.
+    return (
+        _holding(brier_interval(strata, target, effect.z), counters.brier),
+        _holding(gap_interval(strata, target, effect.z), counters.gap),
+    )
+
+
+def _holding(found: Interval, value: float | None) -> Interval:
+    """Return an interval, widened to hold the estimate that is printed beside it."""
+    return found if value is None else Interval(min(found.low, value), max(found.high, value))
+
+
+def _kappa(made: LabelledRows, target: Target, effect: Effect) -> Interval | None:
+    """Return the interval of kappa; ``None`` without a label, or if chance would agree on all."""
+    value = counters_of(made.rows.weighted(made.weights)).cells.kappa
+    if value is None:
+        return None
+    found = [one for voted in made.voted for one in _by_decision(voted, effect.deff)]
+    ends = kappa_interval([part for part, _ in found], [one for _, one in found], target, effect.z)
+    return _holding(ends, value)
+
+
+def _by_decision(found: Voted, deff: float) -> list[tuple[Part, bool]]:
+    """Return the labels of a stratum's passes and of its fails, each with the decision."""
+    whole = right_part(found, deff)
+    cells = found.counted
+    each = whole.labelled / cells.n if cells.n else 0.0
+    made = []
+    for passed, count, right, wrong in (
+        (True, found.passes, cells.tp, cells.fp),
+        (False, found.fails, cells.tn, cells.fn),
+    ):
+        share = count / found.size
+        labelled = (right + wrong) * each
+        if count:
+            size = max(whole.size * share, labelled)
+            made.append((Part(size, labelled, right * each, whole.share * share), passed))
+    return made

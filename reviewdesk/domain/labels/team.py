@@ -2,12 +2,195 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
 from msgspec import Struct
 
 from reviewdesk.domain.labels.repeats import SelfAgreement
 from reviewdesk.domain.records import Pace, Truth
-from reviewdesk.domain.stats.raters import RaterAgreement
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.stats.dense import Floats
+from reviewdesk.domain.stats.figures import Part, Ranged
+from reviewdesk.domain.stats.rates import wilson
+from reviewdesk.domain.stats.stratified import drawn_rate
+from reviewdesk.domain.verdict import SLACK, Decision
+
+Labels = tuple[str | None, ...]
+"""The label of each rater, in the order of the raters; ``None`` where one gave none."""
+
+SAME = "everybody gave one and the same label throughout"
+FEW = "no item has two labels"
+
+
+class RatedStratum(Struct, frozen=True):
+    """The rated items of one stratum, counted by their labels.
+
+    ``size`` is how many verdicts they stand for, ``None`` if they were not drawn.
+    """
+
+    items: Mapping[Labels, int]
+    size: int | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of rated items."""
+        return sum(self.items.values())
+
+    def of(self, raters: Sequence[int] | None = None) -> RatedStratum:
+        """Return the items with two labels or more of all raters, or of those at some places."""
+        kept: Counter[Labels] = Counter()
+        for every, n in self.items.items():
+            labels = every if raters is None else tuple(every[at] for at in raters)
+            if sum(label is not None for label in labels) >= 2:
+                kept[labels] += n
+        return RatedStratum(kept, self.size)
+
+
+class PairAgreement(Struct, frozen=True):
+    """How far two raters agree on the ``n`` items that both labelled; ``same`` got one label."""
+
+    one: str
+    two: str
+    n: int
+    same: int
+    raw: Ranged
+    kappa: Ranged
+
+
+class RaterAgreement(Struct, frozen=True):
+    """How far all raters agree on the ``n`` items with two labels or more, and each two of them."""
+
+    n: int
+    raw: Ranged
+    alpha: Ranged
+    pairs: tuple[PairAgreement, ...]
+
+
+def rater_agreement(strata: Sequence[RatedStratum], raters: Sequence[str]) -> RaterAgreement:
+    """Compute the agreement of all raters and of each two of them, with 95% intervals of raw.
+
+    *Raw* is the weighted share of alike pairs of labels within items, alpha is nominal, and an
+    item weighs ``N_h/n_h``. The interval of raw for two raters is MOVER's over Wilson's, or
+    Wilson's without a draw. Kappa, alpha, and raw for three raters or more have none: resampling
+    few items covers too little. Source: Krippendorff 2019, ch. 12; Cohen 1960.
+    """
+    found = _standing([one.of() for one in strata])
+    pairs = tuple(
+        _pair(strata, raters[i], raters[j], (i, j))
+        for i, j in combinations(range(len(raters)), 2)
+        if any(one.of((i, j)).n for one in strata)
+    )
+    raw = pairs[0].raw if len(pairs) == 1 else _figure(found, _alike, _share, FEW)
+    alpha = _figure(found, _coincidences, _alpha, SAME)
+    return RaterAgreement(sum(one.n for one in found), raw, alpha, pairs)
+
+
+def _standing(strata: Sequence[RatedStratum]) -> Sequence[RatedStratum]:
+    """Return strata that stand for all verdicts; if one has no item, each item for itself."""
+    if all(one.n and one.size for one in strata):
+        return strata
+    return [RatedStratum(one.items) for one in strata]
+
+
+def _pair(
+    strata: Sequence[RatedStratum], one: str, two: str, places: tuple[int, int]
+) -> PairAgreement:
+    held = _standing([stratum.of(places) for stratum in strata])
+    counts = [(stratum.n, _same(stratum)) for stratum in held]
+    n = sum(count for count, _ in counts)
+    same = sum(count for _, count in counts)
+    if any(stratum.size is None for stratum in held):
+        raw = Ranged(same / n, *wilson(same, n))
+    else:
+        parts = [Part(of.size or 0, *count) for of, count in zip(held, counts, strict=True)]
+        found = drawn_rate(parts)
+        raw = Ranged(found.estimate, found.low, found.high, found.reason or "")
+    return PairAgreement(one, two, n, same, raw, _figure(held, _joint, _kappa, SAME))
+
+
+def _same(stratum: RatedStratum) -> int:
+    return sum(n for (one, two), n in stratum.items.items() if one == two)
+
+
+# Each item adds a row of sums; a figure is a function of the weighted total of these rows.
+
+
+def _figure(
+    strata: Sequence[RatedStratum],
+    row: Callable[[Labels, Sequence[str]], Sequence[float]],
+    figure: Callable[[Floats], Floats],
+    undefined: str,
+) -> Ranged:
+    """Return a figure of the items of all strata."""
+    held = [one for one in strata if one.items]
+    n = sum(one.n for one in held)
+    if not n:
+        return Ranged(None, reason=FEW)
+    words = sorted({label for one in held for labels in one.items for label in labels if label})
+    adds = [np.array([row(labels, words) for labels in one.items], np.float64) for one in held]
+    counts = [np.array([*one.items.values()], np.float64) for one in held]
+    weights = _weights(held, n)
+    whole = sum(w * (c @ a) for w, c, a in zip(weights, counts, adds, strict=True))
+    value = float(figure(np.asarray(whole)[None])[0])
+    if not np.isfinite(value):
+        return Ranged(None, reason=undefined)
+    return Ranged(value)
+
+
+def _weights(strata: Sequence[RatedStratum], n: int) -> list[float]:
+    """Return the weight of an item in each stratum, 1 on average over the n items."""
+    if any(one.size is None for one in strata):
+        return [1.0] * len(strata)
+    size = sum(one.size or 0 for one in strata)
+    return [(one.size or 0) / size * n / one.n for one in strata]
+
+
+def _alike(labels: Labels, _words: Sequence[str]) -> list[float]:
+    given = Counter(label for label in labels if label)
+    m = given.total()
+    return [sum(k * (k - 1) for k in given.values()) / (m * (m - 1)), 1.0]
+
+
+def _share(sums: Floats) -> Floats:
+    found: Floats = sums[:, 0] / sums[:, 1]
+    return found
+
+
+def _coincidences(labels: Labels, words: Sequence[str]) -> list[float]:
+    """Return the unlike coincidences of an item, and how often it has each label."""
+    given = Counter(label for label in labels if label)
+    m = given.total()
+    unlike = sum(k * (m - k) for k in given.values()) / (m - 1)
+    return [unlike, *(float(given[word]) for word in words)]
+
+
+def _alpha(sums: Floats) -> Floats:
+    """Compute ``1 - (n - 1)·Σo_ck / Σn_c·n_k`` over unlike c and k; NaN without variation."""
+    unlike = sums[:, 0]
+    held = sums[:, 1:]
+    n = held.sum(axis=1)
+    chance = n * n - (held * held).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Floats = np.where(chance > SLACK * n * n, 1 - (n - 1) * unlike / chance, np.nan)
+    return found
+
+
+def _joint(labels: Labels, words: Sequence[str]) -> list[float]:
+    return [float(labels == (one, two)) for one in words for two in words]
+
+
+def _kappa(sums: Floats) -> Floats:
+    """Compute ``(p_o - p_e) / (1 - p_e)`` of the joint masses; NaN if p_e is 1."""
+    k = round(sums.shape[1] ** 0.5)
+    joint = sums.reshape(len(sums), k, k)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        joint = joint / joint.sum(axis=(1, 2))[:, None, None]
+        alike = np.trace(joint, axis1=1, axis2=2)
+        chance = (joint.sum(axis=1) * joint.sum(axis=2)).sum(axis=1)
+        found: Floats = np.where(chance < 1 - SLACK, (alike - chance) / (1 - chance), np.nan)
+    return found
 
 
 class TeamMember(Struct, frozen=True):

@@ -12,10 +12,9 @@ from reviewdesk.domain.jury.family import Family, family
 from reviewdesk.domain.jury.quorum import LEAST_COMMITTED, exact_share, quorum_met
 from reviewdesk.domain.jury.strategies import stand_in
 from reviewdesk.domain.jury.trim import Breakdown, breakdown
-from reviewdesk.domain.panel.juror import SHORT_LIMIT, Juror, thinks
+from reviewdesk.domain.panel.juror import SHORT_LIMIT, Juror, key_variable, thinks
 from reviewdesk.domain.panel.prompt import CASE_SLOTS, render, slots_in
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
-from reviewdesk.domain.panel.vendors import key_variable
 from reviewdesk.domain.verdict import BY_REGIME, Generator, Policy, Strategy
 
 _BROKEN_BY_ONE = frozenset(

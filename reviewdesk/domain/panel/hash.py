@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from reviewdesk.domain.canonical import CanonicalBallot, own_facts
-from reviewdesk.domain.content import canonical_json
+from reviewdesk.domain.canonical import CanonicalBallot, canonical_json, own_facts
 from reviewdesk.domain.jury.label_words import LABEL_FACTS
 from reviewdesk.domain.jury.quorum import own_share
 from reviewdesk.domain.verdict import Ballot, Policy, Verdict

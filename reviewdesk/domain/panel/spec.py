@@ -20,8 +20,7 @@ from reviewdesk.domain.jury.label_words import LABEL_RULES, Aggregate, LabelRule
 from reviewdesk.domain.jury.quorum import DEFAULT_SHARE
 from reviewdesk.domain.jury.strategies import STRATEGIES, Reads, strategy_named
 from reviewdesk.domain.panel.hash import panel_hash, text_hash
-from reviewdesk.domain.panel.juror import DEFAULT_TIMEOUT, Juror, seat_body
-from reviewdesk.domain.panel.vendors import OTHER_NAMES
+from reviewdesk.domain.panel.juror import DEFAULT_TIMEOUT, OTHER_NAMES, Juror, seat_body
 from reviewdesk.domain.verdict import (
     BY_REGIME,
     DEFAULT_TRIM_FRACTION,

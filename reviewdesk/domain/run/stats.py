@@ -19,9 +19,15 @@ from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.run.details import DecisionCounts, RunAlphas, RunMeasures, Undefined
 from reviewdesk.domain.run.packing import Bar
 from reviewdesk.domain.run.tally import DERIVED_ESCALATION, Counts
-from reviewdesk.domain.stats.alpha import ENOUGH, AlphaState, NominalState, merged_ci, rank_state
+from reviewdesk.domain.stats.alpha import (
+    ENOUGH,
+    AlphaState,
+    NominalState,
+    RankTables,
+    merged_ci,
+    rank_state,
+)
 from reviewdesk.domain.stats.dense import Floats
-from reviewdesk.domain.stats.ranks import RankTables
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif.policies import PolicyCounts, Variant
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.canonical import CanonicalVerdict
-from reviewdesk.domain.content import canonical_texts
+from reviewdesk.domain.canonical import CanonicalVerdict, canonical_texts
 from reviewdesk.domain.labels.sampling import FIRST_REST, stratum
 from reviewdesk.domain.verdict import Decision
 

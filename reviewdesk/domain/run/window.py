@@ -13,8 +13,13 @@ from msgspec import Struct
 
 from reviewdesk.domain.assessment.flag_words import Breach, Flag
 from reviewdesk.domain.audit.mismatches import breaches
-from reviewdesk.domain.canonical import CanonicalVerdict, Written
-from reviewdesk.domain.content import content_digest, drawn_name, item_digest
+from reviewdesk.domain.canonical import (
+    CanonicalVerdict,
+    Written,
+    content_digest,
+    drawn_name,
+    item_digest,
+)
 from reviewdesk.domain.enums import AgreementSource, Strategy
 from reviewdesk.domain.jury.band import BANDS
 from reviewdesk.domain.jury.injection import suspects

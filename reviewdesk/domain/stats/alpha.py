@@ -12,15 +12,87 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from msgspec import Struct
 
-from reviewdesk.domain.stats.dense import Floats, Rows, cases, counted, dense, given, parts
-from reviewdesk.domain.stats.ranks import MOST, RankTables, lowest, ranks
-from reviewdesk.domain.stats.student import t_quantile
+from reviewdesk.domain.stats.dense import Floats, Ints, Rows, cases, counted, dense, given, parts
+from reviewdesk.domain.stats.rates import t_quantile
 from reviewdesk.domain.verdict import SLACK
+
+MOST = 1 << 18
+"""The distinct values in a table."""
+
+
+class RankTable(Struct, frozen=True):
+    """Consecutive distinct values of pairable ballots, and the mid-rank of each among all."""
+
+    values: Floats
+    middle: Floats
+    below: int
+    """How many ballots are no higher than the last value: where the next table goes on."""
+
+
+class RankTables(Protocol):
+    """Where tables are kept: a list, or what holds only one of them in memory."""
+
+    def append(self, table: RankTable, /) -> None:
+        """Keep a table."""
+
+    def __iter__(self) -> Iterator[RankTable]:
+        """Yield the tables in the order in which they came."""
+
+
+def lowest(blocks: Iterable[Floats], before: RankTable | None, most: int = MOST) -> RankTable:
+    """Return the table of the ``most`` lowest values that follow those of the table ``before``."""
+    values: Floats = np.empty(0)
+    count: Ints = np.empty(0, np.int64)
+    above = -np.inf if before is None else before.values[-1]
+    for block in blocks:
+        found = _pairable_values(block)
+        # A value that is dropped here is too high for the final table too, so counts are whole.
+        below = values[-1] if len(values) == most else np.inf
+        more, times = np.unique(found[(found > above) & (found <= below)], return_counts=True)
+        values, count = _merged(values, count, more, times)
+        values = values[:most]
+        count = count[:most]
+    start = 0 if before is None else before.below
+    ends = start + np.cumsum(count)
+    return RankTable(values, ends - count + (count + 1) / 2, int(ends[-1]) if len(ends) else start)
+
+
+def _merged(values: Floats, count: Ints, more: Floats, times: Ints) -> tuple[Floats, Ints]:
+    if not len(values):
+        return more, times
+    place = values.searchsorted(more)
+    known = values.take(place, mode="clip") == more
+    count[place[known]] += times[known]
+    place = place[~known]
+    more = more[~known]
+    times = times[~known]
+    return np.insert(values, place, more), np.insert(count, place, times)
+
+
+def _pairable_values(block: Floats) -> Floats:
+    """Return the values of the verdicts that have two or more."""
+    kept = block[:, np.asarray(given(block)) >= 2]
+    found: Floats = kept[~np.isnan(kept)]
+    return found
+
+
+def ranks(block: Floats, tables: Iterable[RankTable]) -> Floats:
+    """Return the mid-rank of each ballot of a block; NaN for one that no table holds."""
+    made = np.full(block.shape, np.nan)
+    for table in tables:
+        if not len(table.values):
+            continue
+        here = (block >= table.values[0]) & (block <= table.values[-1])
+        place = np.searchsorted(table.values, block[here])
+        found = table.values[place] == block[here]
+        made[here] = np.where(found, table.middle[place], np.nan)
+    return made
+
 
 Units: TypeAlias = Floats | Sequence[Sequence[float | None]]
 

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from reviewdesk.domain.records import Metrics
-from reviewdesk.domain.stats.correction import CELLS
-from reviewdesk.domain.stats.counters import BINS, EDGE, Counters
+from reviewdesk.domain.stats.correction import BINS, CELLS, EDGE, Counters
 from reviewdesk.errors import UsageError
 
 Floats = npt.NDArray[np.float64]

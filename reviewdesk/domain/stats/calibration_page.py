@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.gates.limits import LimitCheck
+from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, LimitCheck, Op
 from reviewdesk.domain.jurors.facts import JurorCounts
-from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
 from reviewdesk.domain.records import (
     Blocker,
@@ -19,8 +20,111 @@ from reviewdesk.domain.records import (
     Truth,
     labels_missing,
 )
-from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, PanelIntervals, Target
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.stats.correction import Z, lang_reiczigel, rogan_gladen
+from reviewdesk.domain.stats.figures import (
+    Bin,
+    Estimate,
+    Fit,
+    Interval,
+    PanelIntervals,
+    Part,
+    Target,
+)
+from reviewdesk.domain.stats.stratified import drawn_rate, more_audits
+from reviewdesk.domain.verdict import SLACK, Decision
+
+NO_LABEL = "no label that counts for the draw says pass or fail"
+OF_ITSELF = "a labels file describes its own rows: name a run that it was not drawn from"
+NO_SIGNAL = "the trusted set lacks a class, or the judge carries no signal"
+NO_RATE = "no number of labels is promised: it is not a rate"
+
+
+class RateMethod(StrEnum):
+    """How a rate over a run was estimated."""
+
+    STRATIFIED = "stratified"
+    LANG_REICZIGEL = "lang_reiczigel"
+    NONE = "none"
+
+
+class RunRate(Struct, frozen=True):
+    """A rate over all verdicts that a judge decided, with its 95% interval.
+
+    If ``estimate`` is ``None``, ``reason`` says why, and the ends, if any, are bounds: labelled
+    strata lie at the ends of their intervals, and the others may have any rate.
+    """
+
+    method: RateMethod
+    estimate: float | None
+    low: float | None
+    high: float | None
+    reason: str | None = None
+
+
+class LabelsNeeded(Struct, frozen=True):
+    """How many more labels bring the whole interval of a figure within its limit, if rates stay.
+
+    ``labels`` is 0 if the interval is within the limit already. If it is ``None``, ``reason`` says
+    why.
+    """
+
+    target: str
+    op: Op
+    limit: float | None
+    labels: int | None
+    reason: str | None = None
+
+
+def of_strata(found: Sequence[Part], described: str | None = None) -> RunRate:
+    """Return the stratified estimate; without any label, neither an estimate nor bounds.
+
+    ``described`` says what the labels describe if a stratum has none; it then becomes the reason.
+    """
+    if not any(part.labelled for part in found):
+        return RunRate(RateMethod.NONE, None, None, None, described or NO_LABEL)
+    made = drawn_rate(found)
+    reason = None if made.estimate is not None else described or made.reason
+    return RunRate(RateMethod.STRATIFIED, made.estimate, made.low, made.high, reason)
+
+
+def of_trusted(k: float, n: float, tp: float, fn: float, tn: float, fp: float) -> RunRate:
+    """Return the corrected rate of k passes among n with the interval of Lang and Reiczigel.
+
+    The trusted set must not be drawn from the run. The estimate is ``None`` if n is 0, a class is
+    empty or the judge carries no signal.
+    """
+    found = lang_reiczigel(k, n, tp, fn, tn, fp)
+    if found is None:
+        return RunRate(RateMethod.NONE, None, None, None, NO_SIGNAL)
+    rate, _ = rogan_gladen(k / n, tp / (tp + fn), tn / (tn + fp))
+    return RunRate(RateMethod.LANG_REICZIGEL, rate, *found)
+
+
+def more(passes: Sequence[Part], line: Metrics) -> tuple[LabelsNeeded, ...]:
+    """Return for each default gate how many more audits would settle it at the present rates.
+
+    The stratified pass rate must be at most the observed rate. ECE and Brier are not rates, so no
+    number is given for them.
+    """
+    return (
+        LabelsNeeded("ece", Op.AT_MOST, ECE_LIMIT, None, NO_RATE),
+        LabelsNeeded("brier", Op.AT_MOST, BRIER_LIMIT, None, NO_RATE),
+        more_for("pass_rate", passes, Op.AT_MOST, line.observed_positive_rate),
+    )
+
+
+def more_for(target: str, found: Sequence[Part], op: Op, limit: float | None) -> LabelsNeeded:
+    """Return how many more audits bring the interval of a stratified rate within a limit."""
+    if limit is None:
+        return LabelsNeeded(
+            target, op, None, None, "the judge decided nothing, so there is no limit"
+        )
+    estimate = drawn_rate(found).estimate
+    if estimate is None:
+        return LabelsNeeded(target, op, limit, None, "a group has no label to take a rate from")
+    labels = more_audits(found, limit, "<=" if op is Op.AT_MOST else ">=")
+    reason = None if labels is not None else "the estimate itself is beyond the limit"
+    return LabelsNeeded(target, op, limit, labels, reason)
 
 
 class BlindSplit(Struct, frozen=True):
@@ -190,3 +294,66 @@ def drill(page: CalibrationPage) -> tuple[DrillDown, ...]:
         DrillDown("labelled can't tell", "label:unsure", found.unsure),
         DrillDown("disputed: reviewers differ", "label:disputed", found.disputed),
     )
+
+
+LAST = 9
+"""The index of the last bin."""
+
+
+class BinPosition(StrEnum):
+    """Where a bin lies relative to a calibrated judge's band; below it is overconfident."""
+
+    INSIDE = "inside"
+    BELOW = "outside, below"
+    ABOVE = "outside, above"
+
+
+def band(one: Bin) -> Interval:
+    """Return where the accuracy of a calibrated judge's bin would lie 95 times in 100.
+
+    ``c ± z·√(c(1-c)/n)`` with c the bin's mean confidence and n its effective sample size, clamped
+    to 0..1: the normal approximation, which is rough under about five labels.
+    """
+    c = one.mean_confidence
+    half = Z * math.sqrt(max(c * (1 - c), 0.0) / one.ess)
+    return Interval(max(c - half, 0.0), min(c + half, 1.0))
+
+
+def place(one: Bin) -> BinPosition:
+    """Return whether a bin lies inside, below or above its band; the band includes its ends."""
+    expected = band(one)
+    if one.accuracy < expected.low - SLACK:
+        return BinPosition.BELOW
+    return BinPosition.ABOVE if one.accuracy > expected.high + SLACK else BinPosition.INSIDE
+
+
+def edges(index: int) -> tuple[float, float]:
+    """Return the confidences that bound a bin; the bin includes the upper one only if it is 1."""
+    return index / 10, (index + 1) / 10
+
+
+def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
+    """Return a drill-down to the labelled verdicts of each bin.
+
+    Return none in a blind session: its bins use confidences from the labelled verdicts alone, but a
+    filter reads the run's confidence, which may be of another kind.
+    """
+    if blind or page.fit is None:
+        return ()
+    bins = {one.index: one for one in page.fit.bins}
+    return tuple(
+        DrillDown(
+            f"right {bins[index].accuracy:.2f}" if index in bins else "weighs nothing",
+            _bin_filter(index),
+            count,
+        )
+        for index, count in sorted(page.bins.items())
+    )
+
+
+def _bin_filter(index: int) -> str:
+    """Return the filter that lists a bin's labelled verdicts; the last bin has no upper end."""
+    low, high = (f"{edge:.1f}"[1:] for edge in edges(index))
+    above = f"confidence>={low if index else 0}"
+    below = f" confidence<{high}"
+    return f"label:pass|label:fail {above}{below if index < LAST else ''}"

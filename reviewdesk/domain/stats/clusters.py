@@ -14,7 +14,7 @@ from msgspec import Struct
 from reviewdesk.domain.stats.calibration import Bools, Floats, Ints, numbered
 from reviewdesk.domain.stats.correction import CELLS, Cells
 from reviewdesk.domain.stats.figures import ALONE, Effect, LabelSpread, Target
-from reviewdesk.domain.stats.student import t_quantile
+from reviewdesk.domain.stats.rates import t_quantile
 
 TAIL = 0.025
 

@@ -15,9 +15,8 @@ from msgspec import Struct
 from reviewdesk.domain.stats.calibration import Floats, Rows
 from reviewdesk.domain.stats.correction import Z
 from reviewdesk.domain.stats.figures import ConfidenceSums, Interval, Part, Target
-from reviewdesk.domain.stats.rates import midp, wilson
+from reviewdesk.domain.stats.rates import midp, t_quantile, wilson
 from reviewdesk.domain.stats.stratified import drawn_rate, midp_interval
-from reviewdesk.domain.stats.student import t_quantile
 
 _HALVINGS = 50
 

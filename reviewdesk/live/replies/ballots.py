@@ -13,9 +13,8 @@ from msgspec import Struct
 
 from reviewdesk.domain.canonical import CanonicalAnswer, CanonicalBallot, without_nulls
 from reviewdesk.domain.jury.label_words import LabelRules, label_decision
-from reviewdesk.domain.panel.juror import Price, seat_body
+from reviewdesk.domain.panel.juror import JsonMode, Price, seat_body
 from reviewdesk.domain.panel.prompt import breach
-from reviewdesk.domain.panel.vendors import JsonMode
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Decision, Status, folded
 from reviewdesk.errors import TransportError

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from reviewdesk.domain.panel.vendors import Wire
+from reviewdesk.domain.panel.juror import Wire
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.records import Exchange
 from reviewdesk.live.wires.envelope import (

@@ -10,8 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.panel.juror import Price
-from reviewdesk.domain.panel.vendors import Wire
+from reviewdesk.domain.panel.juror import Price, Wire
 from reviewdesk.domain.verdict import Status
 
 MAX_TOLD: Final = 300

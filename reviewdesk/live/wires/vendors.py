@@ -9,8 +9,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from msgspec import Struct
 
-from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.vendors import VENDORS, JsonMode, Wire
+from reviewdesk.domain.panel.juror import VENDORS, JsonMode, Juror, Wire
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import TransportError
 

@@ -12,10 +12,16 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from reviewdesk.domain import arguments
 from reviewdesk.domain.jury.quorum import least_answered
-from reviewdesk.domain.panel.juror import Juror, Price
+from reviewdesk.domain.panel.juror import (
+    ADDRESSED,
+    OTHER_NAMES,
+    Juror,
+    Price,
+    Vendor,
+    likely_vendor,
+)
 from reviewdesk.domain.panel.prompt import slots_in
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
-from reviewdesk.domain.panel.vendors import ADDRESSED, OTHER_NAMES, Vendor, likely_vendor
 from reviewdesk.domain.verdict import Regime, Rounding, Strategy
 from reviewdesk.errors import PanelError, UsageError
 from reviewdesk.reports.bytes.source import Source

@@ -13,9 +13,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from reviewdesk.domain.panel.juror import Price
+from reviewdesk.domain.panel.juror import ROUTED_AS, Price, Vendor
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.vendors import ROUTED_AS, Vendor
 from reviewdesk.reports.panels.source import opened, parsed
 from reviewdesk.reports.wording import FieldError, must_be
 

@@ -10,8 +10,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model
 
 from reviewdesk.domain.gates import calibration_targets, jury_targets
 from reviewdesk.domain.gates.calibration_targets import HONEST, RATES, Reliability
-from reviewdesk.domain.gates.expect import Expectation, Matcher, Span
-from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT
+from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, Expectation, Matcher, Span
 from reviewdesk.domain.stats.correction import Corrected
 from reviewdesk.errors import ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source

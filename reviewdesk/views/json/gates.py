@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reviewdesk.domain.gates.expect import EntryKind, EntryResult, SuiteResult
-from reviewdesk.domain.gates.limits import GateStatus
+from reviewdesk.domain.gates.expect import EntryKind, EntryResult, GateStatus, SuiteResult
 from reviewdesk.views.json.shape import shape
 
 _CHECK = (

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reviewdesk.domain.panel.rerun import (
+    Arrival,
     Change,
     FlipRate,
+    OpenRerun,
     Rerun,
+    RerunExtent,
+    RerunHistory,
     RerunScope,
     changes,
     contract_note,
     flipped,
     missing,
-)
-from reviewdesk.domain.panel.rerun_result import (
-    Arrival,
-    OpenRerun,
-    RerunExtent,
-    RerunHistory,
     outcome,
     stopped_after,
 )

@@ -15,8 +15,7 @@ from reviewdesk.app.controllers.jobs import Job, arrival_of
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.domain.canonical import CanonicalBallot
-from reviewdesk.domain.panel.rerun import RerunScope
-from reviewdesk.domain.panel.rerun_result import Arrival
+from reviewdesk.domain.panel.rerun import Arrival, RerunScope
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.views.document import Document

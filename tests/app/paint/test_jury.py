@@ -9,7 +9,7 @@ import pytest
 
 from reviewdesk.app.paint.item import jury_lines
 from reviewdesk.app.texts.layout import ReadingOptions
-from reviewdesk.domain.panel.rerun_result import RerunHistory
+from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.views.verdict import FIGURES, REASONS
 from tests.app.builders import juror, open_run, report, verdict

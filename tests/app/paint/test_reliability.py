@@ -15,7 +15,7 @@ from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.stats.figures import Fit
-from reviewdesk.domain.stats.fit import fit
+from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.views.document import Document
 from reviewdesk.views.reliability import bins, diagram, reliability
 from tests.app.paint.test_styled import WIDTHS, check

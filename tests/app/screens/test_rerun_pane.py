@@ -13,8 +13,7 @@ from textual.content import Content
 from reviewdesk.app.controllers.jobs import NOTHING, Job, Jobs, RerunReader
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.desk import Desk
-from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
-from reviewdesk.domain.panel.rerun_result import Arrival, OpenRerun, RerunHistory
+from reviewdesk.domain.panel.rerun import Arrival, OpenRerun, RerunHistory, RerunRequest, RerunScope
 from reviewdesk.domain.panel.turnout import LiveProgress, ModelPause
 from reviewdesk.domain.records import Item, Run, Truth, View
 from reviewdesk.views.document import Document

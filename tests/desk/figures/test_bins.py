@@ -13,7 +13,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.records import Run, Truth
-from reviewdesk.domain.stats.diagram import bin_drills
+from reviewdesk.domain.stats.calibration_page import bin_drills
 from tests.helpers import load, open_desk, report, verdict
 
 STATED = (

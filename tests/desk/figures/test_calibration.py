@@ -12,7 +12,7 @@ import pytest
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.domain.gates.limits import GateStatus
+from reviewdesk.domain.gates.expect import GateStatus
 from reviewdesk.domain.labels.sampling import upper_bound
 from reviewdesk.domain.records import Design, Event, Run, Truth
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, drill

@@ -18,12 +18,12 @@ from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.labels.rows import full_rows, score_rows, suite_rows
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review import edits
-from reviewdesk.domain.labels.coverage import RateMethod
-from reviewdesk.domain.labels.weighed_rows import make_rows
+from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Blocker, Design, Run, Truth
+from reviewdesk.domain.stats.calibration_page import RateMethod
 from reviewdesk.domain.stats.correction import rogan_gladen
 from reviewdesk.domain.stats.figures import Part
-from reviewdesk.domain.stats.fit import fit
+from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.stratified import part_interval
 from reviewdesk.errors import UsageError
 from reviewdesk.reports import Source

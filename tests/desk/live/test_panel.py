@@ -32,9 +32,9 @@ from reviewdesk.desk.live.batch import BatchListener, judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
+from reviewdesk.domain.panel.juror import VENDORS, Vendor, key_variable
 from reviewdesk.domain.panel.spec import PanelRule as Rule
 from reviewdesk.domain.panel.turnout import LiveProgress
-from reviewdesk.domain.panel.vendors import VENDORS, Vendor, key_variable
 from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
 from reviewdesk.errors import CeilingError
 from reviewdesk.live.records import Call, Exchange, Request, Response

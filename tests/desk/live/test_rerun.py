@@ -18,10 +18,9 @@ from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.live.rerun import JURORS, own_panel, payloads
 from reviewdesk.desk.live.rerun_history import of_item
 from reviewdesk.domain.canonical import CanonicalBallot
-from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.domain.panel.juror import VENDORS, Juror
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, flipped, missing
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
-from reviewdesk.domain.panel.vendors import VENDORS
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Decision, Status, Strategy
 from reviewdesk.errors import UsageError

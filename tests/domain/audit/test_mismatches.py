@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flag_words import Breach, kinds
-from reviewdesk.domain.content import canonical_json, content_digest, item_hash
+from reviewdesk.domain.canonical import canonical_json, content_digest, item_hash
 from tests.domain.bodies import bodies, body, juror, panel, read
 
 CONTENT = {"input": "in", "output": "out", "reference": ["r1", "r2"], "rubric": "rü"}

@@ -13,8 +13,7 @@ from reviewdesk.domain.gates.calibration_targets import (
 from reviewdesk.domain.gates.expect import TargetValue
 from reviewdesk.domain.gates.such_items import such_items
 from reviewdesk.domain.stats.calibration import Rows, measure
-from reviewdesk.domain.stats.chance_ece import null_ece
-from reviewdesk.domain.stats.fit import fit
+from reviewdesk.domain.stats.reliability import fit, null_ece
 
 DOCUMENT = (0.95, 0.90, 0.82, 0.55, 0.52, 0.15, 0.10, 0.05)
 """The confidences of the calibration document's example; the first four are right."""

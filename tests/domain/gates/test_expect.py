@@ -13,6 +13,7 @@ from reviewdesk.domain.gates.expect import (
     Expectation,
     Finding,
     FindingTally,
+    GateStatus,
     Limits,
     MatchResult,
     Origin,
@@ -21,7 +22,6 @@ from reviewdesk.domain.gates.expect import (
     hold,
     overall,
 )
-from reviewdesk.domain.gates.limits import GateStatus
 
 P, F, S = GateStatus.PASS, GateStatus.FAIL, GateStatus.SKIP
 

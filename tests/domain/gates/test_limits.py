@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.gates.limits import (
+from reviewdesk.domain.gates.expect import (
     GateStatus,
     LimitCheck,
     Op,

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import pytest
 
 from reviewdesk.domain.gates.such_items import as_run, of_counts, pass_rate, share, such_items
+from reviewdesk.domain.labels.summary import panel_intervals
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.figures import Pair, Part, Ranged, Target
-from reviewdesk.domain.stats.fit import fit
-from reviewdesk.domain.stats.panel_intervals import panel_intervals
 from reviewdesk.domain.stats.rates import wilson
+from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.stratified import drawn_rate, stratified_ratio
 
 Z2 = 1.959963984540054**2

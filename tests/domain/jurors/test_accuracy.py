@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.jurors.bulk import LabelledPanel, count
 from reviewdesk.domain.jurors.facts import JurorCounts
+from reviewdesk.domain.jurors.strata import LabelledPanel, count
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Status, verdict_from_body
 from tests.domain.bodies import bodies, body, juror
 

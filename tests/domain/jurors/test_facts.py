@@ -7,17 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jurors import bulk
+from reviewdesk.domain.jurors import strata
 from reviewdesk.domain.jurors.facts import (
     JurorCounts,
     JurorFacts,
+    JurorRates,
     Seats,
+    design,
+    quoted_kappa,
+    rates,
     suggested_weights,
     volatile,
 )
 from reviewdesk.domain.jurors.pairs import Alike, JurorPair, pairs
-from reviewdesk.domain.jurors.rates import JurorRates, design, quoted_kappa, rates
-from reviewdesk.domain.labels.marks import TENTATIVE, UNSEEN
+from reviewdesk.domain.labels.rows import TENTATIVE, UNSEEN
 from reviewdesk.domain.run.columns import DECISIONS, Columns
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
@@ -212,5 +215,5 @@ def test_only_pass_and_fail_labels_are_counted() -> None:
     verdicts = [read(body()) for _ in range(5)]
     run = columns((i, one) for i, one in enumerate(verdicts))
     # None, pass, a tentative fail, unsure, a pass whose response was not on screen.
-    found, deserved = bulk.labelled(run, bytearray([0, 1, 2 | TENTATIVE, 3, 1 | UNSEEN]))
+    found, deserved = strata.labelled_columns(run, bytearray([0, 1, 2 | TENTATIVE, 3, 1 | UNSEEN]))
     assert (found.key.tolist(), deserved.tolist()) == ([1, 2, 4], [True, False, True])

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jurors.bulk import LabelledPanel, count
-from reviewdesk.domain.jurors.rates import Apart, design, labelled, paired, rates, weighted
+from reviewdesk.domain.jurors.facts import Apart, design, labelled, paired, rates, weighted
 from reviewdesk.domain.jurors.strata import (
+    LabelledPanel,
     Labels,
     compare,
+    count,
     juror_rates,
     kappas,
     lone_dissents,

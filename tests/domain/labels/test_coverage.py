@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.domain.gates.limits import Op
-from reviewdesk.domain.labels.coverage import (
+from reviewdesk.domain.gates.expect import Op
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
+from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.summary import make_rows
+from reviewdesk.domain.records import Truth
+from reviewdesk.domain.stats.calibration_page import (
     NO_LABEL,
     NO_SIGNAL,
     LabelsNeeded,
@@ -14,10 +18,6 @@ from reviewdesk.domain.labels.coverage import (
     of_strata,
     of_trusted,
 )
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import LabelledVerdict
-from reviewdesk.domain.labels.weighed_rows import make_rows
-from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.domain.stats.figures import Part
 from reviewdesk.domain.stats.rates import midp

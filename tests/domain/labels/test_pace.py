@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from reviewdesk.domain.labels.pace import PaceEvent, Pacing
+from reviewdesk.domain.labels.repeats import PaceEvent, Pacing
 from reviewdesk.domain.records import Pace
 from tests.helpers import START
 

@@ -26,7 +26,7 @@ from reviewdesk.domain.labels.sampling import (
     upper_bound,
     weigh,
 )
-from reviewdesk.domain.labels.weighed_rows import make_rows
+from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict
 
 from reviewdesk.domain.labels.label_columns import LabelColumns, labelled_alone, strip_lines
-from reviewdesk.domain.labels.marks import TRUTHS as MARKS
-from reviewdesk.domain.labels.marks import UNSEEN
-from reviewdesk.domain.labels.rows import SOURCES, LabelledRow, RunFigures
+from reviewdesk.domain.labels.rows import SOURCES, UNSEEN, LabelledRow, RunFigures
+from reviewdesk.domain.labels.rows import TRUTHS as MARKS
 from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.labels.summary import alone, summarise
 from reviewdesk.domain.query.words import CODES

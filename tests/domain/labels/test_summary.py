@@ -15,12 +15,18 @@ from reviewdesk.domain.gates.such_items import pass_rate, such_items
 from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, confidence
 from reviewdesk.domain.labels.sampling import LabelledVerdict
-from reviewdesk.domain.labels.summary import alone, audited, both_lines, split, summarise
-from reviewdesk.domain.labels.weighed_rows import make_rows
+from reviewdesk.domain.labels.summary import (
+    alone,
+    audited,
+    both_lines,
+    make_rows,
+    panel_intervals,
+    split,
+    summarise,
+)
 from reviewdesk.domain.records import Calibration, Design, Run, Truth
 from reviewdesk.domain.stats.figures import Ranged, Target
-from reviewdesk.domain.stats.fit import fit
-from reviewdesk.domain.stats.panel_intervals import panel_intervals
+from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.labels.marks import TRUTHS
+from reviewdesk.domain.labels.rows import TRUTHS
 from reviewdesk.domain.query import places
 from reviewdesk.domain.query.filter import Filter, Nested, Part, Term, parse_filter
 from reviewdesk.domain.query.run_columns import RunColumns, RunFacts, columns_of, mask_of, ordered

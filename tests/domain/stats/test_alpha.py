@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.stats.alpha import (
     AlphaState,
+    RankTable,
     alpha_interval,
     alpha_nominal,
     alpha_ordinal,
@@ -24,7 +25,6 @@ from reviewdesk.domain.stats.alpha import (
     merged_ci,
     rank_state,
 )
-from reviewdesk.domain.stats.ranks import RankTable
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 NAN = float("nan")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.stats import chance_ece
+from reviewdesk.domain.stats import reliability
 from reviewdesk.domain.stats.calibration import Rows, ece
-from reviewdesk.domain.stats.chance_ece import null_ece, poisson_binomial
+from reviewdesk.domain.stats.reliability import null_ece, poisson_binomial
 
 FEW = st.lists(
     st.tuples(st.sampled_from([0.0, 0.1, 0.33, 0.5, 0.58, 0.9, 0.95, 1.0]), st.integers(0, 3)),
@@ -106,7 +106,7 @@ def test_too_many_weights_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None
     assert exact is not None
     assert exact.exact
     # 2^5 outcomes on each side are over 20.
-    monkeypatch.setattr(chance_ece, "ATOMS", 20)
+    monkeypatch.setattr(reliability, "ATOMS", 20)
     found = null_ece(rows)
     assert found is not None
     assert not found.exact

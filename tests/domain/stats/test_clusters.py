@@ -7,13 +7,13 @@ import pytest
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict
-from reviewdesk.domain.labels.weighed_rows import LabelledRows, make_rows
+from reviewdesk.domain.labels.summary import LabelledRows, make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import RIGHT, WRONG
 from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.rates import t_quantile
 from reviewdesk.domain.stats.stratified import stratified_rates
-from reviewdesk.domain.stats.student import t_quantile
 from reviewdesk.domain.verdict import Decision
 
 TP, FN = 0, 1

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.calibration import Rows, counters_of, measure
-from reviewdesk.domain.stats.counters import Counters
+from reviewdesk.domain.stats.correction import Counters
 
 ROWS = st.tuples(
     st.one_of(st.sampled_from([0.0, 0.1, 0.3, 1 - 0.7, 0.6, 0.7, 1.0]), st.floats(0, 1)),

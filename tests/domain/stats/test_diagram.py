@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from reviewdesk.domain.stats.calibration import Rows, bin_index
-from reviewdesk.domain.stats.diagram import BinPosition, band, place
+from reviewdesk.domain.stats.calibration_page import BinPosition, band, place
 from reviewdesk.domain.stats.figures import Bin
 from reviewdesk.domain.stats.reliability import reliability_bins
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reviewdesk.domain.stats.calibration import Rows
-from reviewdesk.domain.stats.fit import fit
+from reviewdesk.domain.stats.reliability import fit
 
 
 def test_the_documents_eight_rows() -> None:

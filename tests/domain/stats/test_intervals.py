@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import ConfidenceSums, Interval, Part, Target
-from reviewdesk.domain.stats.fit import fit
 from reviewdesk.domain.stats.intervals import (
     brier_interval,
     gap_interval,
@@ -20,6 +19,7 @@ from reviewdesk.domain.stats.intervals import (
     loss_strata,
 )
 from reviewdesk.domain.stats.rates import midp, wilson
+from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.stratified import drawn_rate, midp_interval
 
 COUNTS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))

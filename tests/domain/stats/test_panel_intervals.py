@@ -6,10 +6,9 @@ import pytest
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict
-from reviewdesk.domain.labels.weighed_rows import make_rows
+from reviewdesk.domain.labels.summary import make_rows, panel_intervals
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import Pair, Part, Target
-from reviewdesk.domain.stats.panel_intervals import panel_intervals
 from reviewdesk.domain.stats.rates import midp, wilson
 from reviewdesk.domain.stats.stratified import drawn_rate, stratified_ratio
 from reviewdesk.domain.verdict import Decision

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.stats.raters import (
+from reviewdesk.domain.labels.team import (
     FEW,
     SAME,
     Labels,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.stats.student import t_quantile, t_two_sided
+from reviewdesk.domain.stats.rates import t_quantile, t_two_sided
 
 
 def cdf(t: float, df: float) -> float:

@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from reviewdesk.domain.panel.juror import Juror, low_effort
-from reviewdesk.domain.panel.vendors import VENDORS, Wire
+from reviewdesk.domain.panel.juror import VENDORS, Juror, Wire, low_effort
 from reviewdesk.live.wires.envelope import Envelope, opened
 from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import endpoint
