@@ -27,6 +27,7 @@ _HEARTBEAT = 15.0
 """Seconds between two looks whether a page is still there."""
 REFUSED = "Open the whole link that reviewdesk serve printed: its token lets you in.\n"
 ELSEWHERE = "This server is not meant to be reached by that address; see --public-url.\n"
+UNNAMED = "Sign on first: only the proxy before this server may ask here, with one name.\n"
 STRANGER = "A console is opened by its own page only.\n"
 FULL = "As many consoles are open as this server allows. Close one, or ask for --max-visitors.\n"
 
@@ -70,11 +71,16 @@ class ConsoleServer:
 
     @web.middleware
     async def _checked(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse strange addresses, wrong tokens and, for a console, pages of other origins."""
+        """Refuse strange addresses, whoever is not let in and, for a console, other origins."""
         site = self.site
         if site.origin_of(request.headers.get("Host")) is None:
             raise web.HTTPForbidden(text=ELSEWHERE)
-        if not site.lets_in(request.query.getall("token", []), request.cookies):
+        if site.sign_on is not None:
+            given = request.headers.getall(site.sign_on.header, [])
+            request["reviewer"] = name = site.sign_on.reviewer(request.remote, given)
+            if name is None:
+                raise web.HTTPForbidden(text=UNNAMED)
+        elif not site.lets_in(request.query.getall("token", []), request.cookies):
             raise web.HTTPForbidden(text=REFUSED)
         origin = request.headers.get("Origin")
         if (origin is not None or request.path == "/ws") and not site.may_connect(origin):
@@ -89,7 +95,7 @@ class ConsoleServer:
 
     async def _index(self, request: web.Request) -> web.StreamResponse:
         """Return the page; a token in the address goes into a cookie, and out of the address."""
-        if "token" in request.query:
+        if "token" in request.query and self.site.sign_on is None:
             answer = web.Response(status=303, headers={"Location": "/"})
             origin = self.site.origin_of(request.headers.get("Host")) or ""
             answer.set_cookie(
@@ -109,7 +115,9 @@ class ConsoleServer:
         query = request.query
         size = size_of(query.get("width"), query.get("height")) or Resized(80, 24)
         page = web.WebSocketResponse(heartbeat=_HEARTBEAT, max_msg_size=_LONGEST_MESSAGE)
-        visitor = Visitor(self.offer.command, page, self.library.download_manager)
+        visitor = Visitor(
+            self.offer.command, page, self.library.download_manager, request.get("reviewer")
+        )
         self.visitors.add(visitor)
         try:
             await page.prepare(request)

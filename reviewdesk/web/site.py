@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network
 from urllib.parse import urlsplit
 
+from reviewdesk.domain.reviewer import reviewer_name
 from reviewdesk.errors import UsageError
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -61,13 +64,62 @@ def _origin(scheme: str, host: str, port: int | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class SignOn:
+    """A proxy that signs people on, and names each of them in a header of its requests."""
+
+    header: str
+    proxies: tuple[IPv4Network | IPv6Network, ...]
+
+    @classmethod
+    def of(cls, header: str | None, proxies: Sequence[str]) -> SignOn | None:
+        """Return the sign-on of the options, ``None`` without them.
+
+        Raises:
+            UsageError: one option lacks the other, or one is not what it must be.
+        """
+        if header is None and not proxies:
+            return None
+        if header is None or not proxies:
+            raise UsageError(
+                "--trust-header and --trusted-proxy: one is missing",
+                "Name the header, and the address from which the proxy sends it.",
+            )
+        if not re.fullmatch(r"[A-Za-z0-9-]+", header):
+            raise UsageError(f"--trust-header: {header!r} is not a header", "Write X-Remote-User.")
+        try:
+            return cls(header, tuple(map(ipaddress.ip_network, proxies)))
+        except ValueError as error:
+            raise UsageError(f"--trusted-proxy: {error}", "Write 127.0.0.1 or ::1.") from None
+
+    def reviewer(self, peer: str | None, given: Sequence[str]) -> str | None:
+        """Return whom a request names, ``None`` if it is not the proxy's or names not one person.
+
+        ``peer`` is the address that the request came from, ``given`` each value of the header.
+        """
+        try:
+            address = ipaddress.ip_address(peer or "")
+            address = getattr(address, "ipv4_mapped", None) or address
+            # Where a header is repeated, a server in between may join its values with commas.
+            once = len(given) == 1 and "," not in given[0]
+            if not once or not any(address in one for one in self.proxies):
+                return None
+            return reviewer_name(given[0])
+        except (ValueError, UsageError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
-    """Where a server listens, the origins by which people reach it, and the token that lets in."""
+    """Where a server listens, the origins by which people reach it, and what lets them in.
+
+    That is the token of the link or, behind a ``sign_on``, the name that its proxy gives.
+    """
 
     host: str
     port: int
     public: tuple[str, ...] = ()
     token: str = field(default_factory=_new_token, repr=False)
+    sign_on: SignOn | None = None
 
     def __post_init__(self) -> None:
         """Refuse to listen everywhere without a name: any page could then be made to lead here."""
@@ -88,8 +140,8 @@ class Site:
 
     @property
     def link(self) -> str:
-        """The address with the token, which lets in whoever has it."""
-        return f"{self.origins[0]}/?token={self.token}"
+        """The address that people open; its token lets in whoever has it."""
+        return f"{self.origins[0]}/" + ("" if self.sign_on else f"?token={self.token}")
 
     @property
     def cookie(self) -> str:

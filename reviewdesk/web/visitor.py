@@ -25,9 +25,15 @@ _PASSED_ON = {"exit", "deliver_file_start"}
 DRIVER = "reviewdesk.app.terminal.browser:BrowserDriver"
 
 
-def environment(size: Resized, inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of a console that draws for a page of a size."""
+def environment(
+    size: Resized, inherited: Mapping[str, str] = os.environ, reviewer: str | None = None
+) -> dict[str, str]:
+    """Return the environment of a console that draws for a page of a size.
+
+    ``reviewer`` is who signed on, if the server knows that.
+    """
     kept = {name: text for name, text in inherited.items() if name not in {"LINES", "TEXTUAL"}}
+    kept |= {} if reviewer is None else {"REVIEWDESK_REVIEWER": reviewer}
     return kept | {
         "TEXTUAL_DRIVER": DRIVER,
         "TEXTUAL_COLOR_SYSTEM": "truecolor",
@@ -42,8 +48,9 @@ class Visitor(AppService):
     """Starts a console from a list of arguments, without a shell, and speaks for it to its page."""
 
     def __init__(
-        self, command: Sequence[str], page: WebSocketResponse, downloads: DownloadManager
-    ) -> None:
+        self, command: Sequence[str], page: WebSocketResponse, downloads: DownloadManager,
+        reviewer: str | None = None,
+    ) -> None:  # fmt: skip
         """Prepare for a page; nothing is started yet."""
         super().__init__(
             "",
@@ -55,6 +62,7 @@ class Visitor(AppService):
         self._arguments = tuple(command)
         self._page = page
         self._downloads = downloads
+        self._reviewer = reviewer
         self._console: Process | None = None
         self._reading: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
@@ -77,7 +85,7 @@ class Visitor(AppService):
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
-            env=environment(Resized(width, height)),
+            env=environment(Resized(width, height), reviewer=self._reviewer),
             start_new_session=True,  # so that ctrl+c at the server's terminal is the server's alone
         )
         self._reading = asyncio.create_task(self.run())

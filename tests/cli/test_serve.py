@@ -26,6 +26,7 @@ from tests.helpers import POSIX, ROOT, environment, load, numbered, open_desk
         (["--host", "no.such.host.invalid"], "cannot be listened at"),
         (["--run", "none"], "no run 'none'"),
         (["--port", "70000"], "70000"),
+        (["--trust-header", "X-User"], "one is missing"),
     ],
 )
 def test_what_cannot_be_served_is_said(
@@ -144,3 +145,20 @@ def test_a_console_whose_page_has_gone_saves_and_ends(end: str, tmp_path: Path) 
         view = desk.view(run)
         assert view is not None
         assert view.item not in {None, *given}
+
+
+@POSIX
+@pytest.mark.slow
+def test_whoever_signed_on_is_the_reviewer_without_being_asked(tmp_path: Path) -> None:
+    path = tmp_path / "desk.db"
+    with closing(open_desk(path, "owner")) as desk:
+        run = load(desk, numbered(4))
+    console = Console(path, "--signed-on")  # the environment names ann
+    console.wait_for("0 of 4 done")
+    while not console.shows("1 of 4 done", 1):
+        console.send(b"p")
+    assert console.process.stdin is not None
+    console.process.stdin.close()
+    assert console.end() == (0, "")
+    with closing(open_desk(path, "ann")) as desk:
+        assert {event.reviewer for event in session_history(desk, run)} == {"ann"}

@@ -14,7 +14,7 @@ from aiohttp.client_exceptions import WSServerHandshakeError
 
 from reviewdesk.web.messages import Resized
 from reviewdesk.web.server import ConsoleServer, Offer
-from reviewdesk.web.site import Site
+from reviewdesk.web.site import SignOn, Site
 from reviewdesk.web.visitor import DRIVER, environment
 
 ECHO = """
@@ -24,6 +24,7 @@ def packet(kind, data):
     sys.stdout.buffer.flush()
 print("__GANGLION__", flush=True)
 told = [sys.argv, os.environ["COLUMNS"], os.environ["TEXTUAL_DRIVER"]]
+told += [os.environ["REVIEWDESK_REVIEWER"]] if "--signed-on" in sys.argv else []
 packet(b"D", json.dumps(told).encode())
 while head := sys.stdin.buffer.read(5):
     data = sys.stdin.buffer.read(int.from_bytes(head[1:], "big"))
@@ -118,6 +119,38 @@ async def test_nothing_is_answered_without_the_token(
         assert (await on.get(path, Origin=own, Cookie=wrong)).status == 403
         if token is not None:
             assert (await on.get(f"{path}{query}", Origin=own, Cookie=on.cookie)).status == 403
+
+
+@pytest.mark.parametrize("path", ["/", "/ws", "/download/a", "/static/js/textual.js"])
+async def test_behind_a_sign_on_only_its_proxy_is_answered(path: str, tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        token = on.server.site.token
+        for proxy, status in (("127.0.0.1", None), ("127.0.0.2", 403)):
+            sign_on = SignOn.of("X-Remote-User", [proxy])
+            on.server.site = Site("127.0.0.1", on.server.site.port, token=token, sign_on=sign_on)
+            own = on.base
+            found = await on.get(path, Origin=own, **{"X-Remote-User": "ann"})
+            assert (found.status == 403) is (status == 403)
+            if status is None and path == "/":
+                assert "Set-Cookie" not in found.headers
+            # Neither the token nor its cookie lets in whom the proxy does not name.
+            assert (await on.get(f"{path}?token={token}", Origin=own)).status == 403
+            assert (await on.get(path, Origin=own, Cookie=on.cookie)).status == 403
+            twice = [("X-Remote-User", "ann"), ("X-Remote-User", "eve"), ("Origin", own)]
+            async with on.session.get(f"{own}{path}", headers=twice) as answer:
+                assert answer.status == 403
+
+
+async def test_a_console_behind_a_sign_on_is_started_for_whom_the_proxy_names(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path) as on:
+        sign_on = SignOn.of("X-Remote-User", ["127.0.0.1"])
+        on.server.site = Site("127.0.0.1", on.server.site.port, sign_on=sign_on)
+        on.server.offer = Offer([*on.server.offer.command, "--signed-on"], 1)
+        page = await on.connect(**{"X-Remote-User": "ann lee"})
+        assert json.loads(await page.receive_bytes())[3] == "ann lee"
+        await page.close()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from reviewdesk.errors import UsageError
-from reviewdesk.web.site import Site, headers, public_origin
+from reviewdesk.web.site import SignOn, Site, headers, public_origin
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104
 LOCAL = Site("127.0.0.1", 8765)
@@ -70,6 +70,42 @@ def test_a_token_in_the_address_counts_before_that_of_the_cookie() -> None:
     assert not LOCAL.lets_in([LOCAL.token[:-1]], {})
     assert not LOCAL.lets_in([], {LOCAL.cookie: "é\ud800"})
     assert not LOCAL.lets_in([], {"reviewdesk-1": LOCAL.token})
+
+
+PROXY = SignOn.of("X-Remote-User", ["127.0.0.1", "10.0.0.0/24"])
+
+
+@pytest.mark.parametrize(
+    ("peer", "given", "name"),
+    [
+        ("127.0.0.1", ["ann"], "ann"),
+        ("::ffff:127.0.0.1", [" ann  lee "], "ann lee"),  # IPv4 on a socket of IPv6
+        ("10.0.0.9", ["ann@example.org"], "ann@example.org"),
+        ("127.0.0.2", ["ann"], None),
+        ("10.0.1.9", ["ann"], None),
+        ("::1", ["ann"], None),
+        ("", ["ann"], None),
+        (None, ["ann"], None),
+        ("127.0.0.1", [], None),
+        ("127.0.0.1", [""], None),
+        ("127.0.0.1", ["ann", "ann"], None),
+        ("127.0.0.1", ["eve, ann"], None),  # repeated, and joined on the way
+        ("127.0.0.1", ["@desk"], None),
+        ("127.0.0.1", ["a" * 61], None),
+        ("127.0.0.1", ["ann\x1b[31m"], None),
+    ],
+)
+def test_the_proxy_alone_says_who_asks(peer: str | None, given: list[str], name: str) -> None:
+    assert PROXY is not None
+    assert PROXY.reviewer(peer, given) == name
+
+
+def test_a_sign_on_needs_a_header_and_the_address_that_sends_it() -> None:
+    assert SignOn.of(None, []) is None
+    for header, proxies in (("X-User", []), (None, ["::1"]), ("X User", ["::1"]), ("X", ["desk"])):
+        with pytest.raises(UsageError, match="--trust"):
+            SignOn.of(header, proxies)
+    assert Site("::1", 80, sign_on=PROXY).link == "http://[::1]/"
 
 
 def test_the_link_leads_to_the_proxy_where_there_is_one() -> None:

@@ -39,6 +39,16 @@ _EXTRA = "Install it: pip install 'reviewdesk[web]'."
     help="Address of a reverse proxy in front; repeatable.",
 )
 @click.option(
+    "--trust-header", metavar="NAME", help="Header in which a login proxy names the reviewer."
+)
+@click.option(
+    "--trusted-proxy",
+    "proxies",
+    metavar="ADDRESS",
+    multiple=True,
+    help="Address that may send this header; repeatable.",
+)
+@click.option(
     "--max-visitors",
     "most",
     type=click.IntRange(1, 500),
@@ -58,22 +68,24 @@ _EXTRA = "Install it: pip install 'reviewdesk[web]'."
 )
 @shared_options
 def serve(
-    *, host: str, port: int, public: tuple[str, ...], most: int, run_name: str | None,
-    shared: str | None,
+    *, host: str, port: int, public: tuple[str, ...], trust_header: str | None,
+    proxies: tuple[str, ...], most: int, run_name: str | None, shared: str | None,
 ) -> None:  # fmt: skip
     """Serve the console to browsers.
 
     Prints a link with a token: whoever has it can review, under a name of their choice, but cannot
-    reach files or API keys of this machine.
+    reach files or API keys of this machine. With --trust-header and --trusted-proxy, a login proxy
+    says who the reviewer is, and there is no token.
     """
     if run_name and shared:
         raise UsageError("--read-only names its run already", "Leave --run out.")
     try:
         from reviewdesk.web.server import Offer, serve
-        from reviewdesk.web.site import Site, is_loopback, public_origin
+        from reviewdesk.web.site import SignOn, Site, is_loopback, public_origin
     except ModuleNotFoundError as error:
         raise UsageError(f"serve needs {error.name}, which is not installed", _EXTRA) from None
     origins = tuple(map(public_origin, public))
+    sign_on = SignOn.of(trust_header, proxies)
 
     def ready(site: Site) -> None:
         put(site.link)
@@ -88,10 +100,13 @@ def serve(
     with open_desk() as desk:
         run = desk.run(shared or run_name)
         what = f"{run.name}, for reading" if shared else f"{desk.path}"
-        offer = Offer(
-            _command(desk, run if shared or run_name else None, shared=bool(shared)), most
-        )
-        serve(lambda taken: Site(host, taken, origins), (host, port), offer, say, ready)
+        command = _command(desk, run if shared or run_name else None, shared=bool(shared))
+        if sign_on is not None:
+            command.append("--signed-on")
+        serve(
+            lambda taken: Site(host, taken, origins, sign_on=sign_on),
+            (host, port), Offer(command, most), say, ready,
+        )  # fmt: skip
         say(f"saved in {desk.path}")
 
 
@@ -108,8 +123,9 @@ def _command(desk: Desk, run: Run | None, *, shared: bool) -> list[str]:
 @click.command(hidden=True)
 @click.option("--run", "run_name", metavar="HASH")
 @click.option("--read-only", "shared", is_flag=True)
+@click.option("--signed-on", "named", is_flag=True)
 @shared_options
-def console(*, run_name: str | None, shared: bool) -> None:
+def console(*, run_name: str | None, shared: bool, named: bool) -> None:
     """Run the app behind a page that `serve` has sent to a browser."""
     os.environ.setdefault("TEXTUAL_FPS", "120")
     sys.setswitchinterval(0.0005)
@@ -118,7 +134,13 @@ def console(*, run_name: str | None, shared: bool) -> None:
 
     settings = current_settings()
     named_keys(settings)
-    opening = _shared(run_name, settings) if shared else _door(run_name)
+    opening: Opening | str
+    if shared:
+        opening = _shared(run_name, settings)
+    elif named:
+        opening = _opened(settings.reviewer, run_name, settings)
+    else:
+        opening = _door(run_name)
     app = VisitorApp(opening, lambda name: _opened(name, run_name, settings), settings)
     app.started = keep_what_is_loaded
     try:
