@@ -185,8 +185,7 @@ class Settings(Struct, frozen=True):
         ),
     ] = ()
     tags_after_fail: Annotated[
-        bool,
-        Setting("Whether the line of tags opens after every label fail.", "true or false"),
+        bool, Setting("Whether the line of tags opens after every label fail.", "true or false")
     ] = False
     api_key_command: Annotated[
         Mapping[str, tuple[str, ...]],

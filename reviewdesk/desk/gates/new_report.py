@@ -82,11 +82,7 @@ class JoinedReport(Struct, frozen=True):
 
 
 def joined_report(
-    suite: str,
-    gate: CalibrationGate,
-    folder: Path,
-    open_desk: OpenDesk,
-    report: NewReport,
+    suite: str, gate: CalibrationGate, folder: Path, open_desk: OpenDesk, report: NewReport
 ) -> JoinedReport:
     """Join the labels of an entry to the new report.
 

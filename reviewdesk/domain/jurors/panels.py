@@ -195,10 +195,7 @@ class CommonItems(Struct, frozen=True):
 
 
 def compare_panels(
-    first: CommonItems,
-    second: CommonItems,
-    cells: Mapping[Cell, int],
-    labels: Mapping[Cell, int],
+    first: CommonItems, second: CommonItems, cells: Mapping[Cell, int], labels: Mapping[Cell, int]
 ) -> PanelComparison:
     """Compare two panels, paired on the items that both decided.
 

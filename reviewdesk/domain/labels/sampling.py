@@ -18,14 +18,7 @@ from msgspec import Struct
 from reviewdesk.domain.records import Design, DrawGap, Truth
 from reviewdesk.domain.verdict import SLACK, Decision
 
-STRATA = (
-    "flagged/pass",
-    "flagged/fail",
-    "flagged/none",
-    "rest/pass",
-    "rest/fail",
-    "rest/none",
-)
+STRATA = ("flagged/pass", "flagged/fail", "flagged/none", "rest/pass", "rest/fail", "rest/none")
 _SIDES = {Decision.PASS: 0, Decision.FAIL: 1}
 FIRST_REST = 3
 MIN_AUDIT = 30
@@ -192,9 +185,7 @@ def decided_verdicts(h: int, size: int, decided: Decided) -> tuple[int, int]:
 
 
 def empty_strata(
-    sizes: Mapping[int, int],
-    counted: Mapping[int, int],
-    decided: Decided = NOT_STATED,
+    sizes: Mapping[int, int], counted: Mapping[int, int], decided: Decided = NOT_STATED
 ) -> tuple[int, ...]:
     """Return the decided strata without a label that counts; ``counted`` is their number each."""
     return tuple(h for h in decided_strata(sizes, decided) if not counted.get(h))
@@ -226,10 +217,7 @@ def gaps(found: Mapping[int, tuple[int, int]]) -> tuple[DrawGap, ...]:
 
 
 def run_design(
-    usable: int,
-    sizes: Mapping[int, int],
-    counted: Mapping[int, int],
-    decided: Decided = NOT_STATED,
+    usable: int, sizes: Mapping[int, int], counted: Mapping[int, int], decided: Decided = NOT_STATED
 ) -> Design:
     """Return how a run's labels were drawn, over the strata that the panel decided.
 

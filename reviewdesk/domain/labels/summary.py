@@ -393,10 +393,7 @@ def _of_answers(
 
 
 def _losses(
-    made: LabelledRows,
-    target: Target,
-    effect: Effect,
-    sums: Mapping[int, ConfidenceSums] | None,
+    made: LabelledRows, target: Target, effect: Effect, sums: Mapping[int, ConfidenceSums] | None
 ) -> tuple[Interval | None, Interval | None]:
     """Return the intervals of Brier and gap over the decided verdicts that have a confidence."""
     rows = made.rows.weighted(made.weights)

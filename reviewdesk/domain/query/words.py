@@ -26,24 +26,13 @@ FLAGS = {
     Flag.SINGLE_JUROR: "one ballot only",
     Flag.POSITION_FLIP: "a juror votes by the order of a pair",
 }
-STATES = {
-    "mark": "marked by you",
-    "note": "has a note",
-    "deferred": "put off by you",
-}
+STATES = {"mark": "marked by you", "note": "has a note", "deferred": "put off by you"}
 """Words for what reviewers did with an item."""
-BALLOTS = {
-    "failed": "a juror's call failed",
-    "abstained": "a juror abstained",
-}
+BALLOTS = {"failed": "a juror's call failed", "abstained": "a juror abstained"}
 """Words that hold if at least one ballot has this status."""
-UNANIMOUS = {
-    "unanimous_votes": "all votes are the same",
-}
+UNANIMOUS = {"unanimous_votes": "all votes are the same"}
 """The word for a panel whose votes, two or more of them, are all the same."""
-WRONG = {
-    "wrong": "labelled against the panel",
-}
+WRONG = {"wrong": "labelled against the panel"}
 """Words for a panel whose pass is labelled fail, or whose fail is labelled pass."""
 PANEL = WRONG | BALLOTS | UNANIMOUS
 CHOICES = {
@@ -71,9 +60,7 @@ CHOICES = {
         "pass": "the panel passed what is labelled fail",
         "fail": "the panel failed what is labelled pass",
     },
-    "rerun": {
-        "flipped": "its newest re-run turned a pass into a fail, or the reverse",
-    },
+    "rerun": {"flipped": "its newest re-run turned a pass into a fail, or the reverse"},
     "warn": {
         "any": "any warning",
         "bias": "a bias warning",
