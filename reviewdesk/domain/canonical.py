@@ -12,159 +12,16 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NotRequired, Required, TypeAlias, TypedDict, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 Free: TypeAlias = Mapping[str, Any]
 """An object whose keys the format leaves open."""
-
-
-class CanonicalCase(TypedDict):
-    """The test that a verdict belongs to."""
-
-    test: str
-    suite: NotRequired[str | None]
-    name: NotRequired[str | None]
-    target: NotRequired[str | None]
-    epoch: NotRequired[int | None]
-    tags: NotRequired[list[str] | None]
-    dimension: NotRequired[str | None]
-    subject: NotRequired[str | None]
-
-
-class CanonicalGenerator(TypedDict, total=False):
-    """The model that wrote the response."""
-
-    model: str | None
-    vendor: str | None
-
-
-class CanonicalAgreement(TypedDict):
-    """The agreement of the jurors under a named metric; ``None`` if it is undefined."""
-
-    value: float | None
-    metric: str
-
-
-class CanonicalTrim(TypedDict, total=False):
-    """The jurors whose scores were left out at each end."""
-
-    method: str | None
-    fraction: float | None
-    rounding: str | None
-    per_side: int | None
-    dropped_low: list[str] | None
-    dropped_high: list[str] | None
-    degraded: bool | None
-    rule_version: str | None
-
-
-CanonicalCheck = TypedDict(
-    "CanonicalCheck", {"name": str, "pass": bool | None, "reason": NotRequired[str]}
-)
-"""A deterministic assertion beside the jury."""
-
-
-class CanonicalHuman(TypedDict):
-    """A reviewer's label that the file already has."""
-
-    label: str
-    by: NotRequired[str | None]
-    at: NotRequired[str | None]
-    note: NotRequired[str | None]
-
-
-class CanonicalProvenance(TypedDict, total=False):
-    """How a verdict came about."""
-
-    pointer: str | None
-    panel_hash: str | None
-    committed_at: str | None
-    run_id: str | None
-    commit: str | None
-    unanimous: bool | None
-
-
-class CanonicalError(TypedDict):
-    """Why a juror gave no answer."""
-
-    message: str
-    type: NotRequired[str | None]
-
-
-_Vote = TypedDict("_Vote", {"pass": bool | None}, total=False)
-
-
-class CanonicalAnswer(_Vote, total=False):
-    """What a juror answered; without the key ``pass``, the threshold decides its vote."""
-
-    status: str
-    score: float | None
-    raw_score: float | None
-    label: str | None
-    confidence: float | None
-    reason: str | None
-
-
-class CanonicalBallot(CanonicalAnswer, total=False):
-    """The ballot of one juror."""
-
-    id: Required[str]
-    kind: str | None
-    model: str | None
-    vendor: str | None
-    role: str | None
-    scale: list[float] | None
-    weight: float | None
-    error: CanonicalError | None
-    trimmed: str | None
-    latency_ms: float | None
-    tokens_in: int | None
-    tokens_out: int | None
-    cost_usd: float | None
-    at: str | None
-    raw: str | None
-    meta: Free | None
-    temperature: float | None
-    prompt_sha256: str | None
-    samples: list[Free] | None
-    round: int | None
-    not_applied: list[str] | None
-
-
-class CanonicalVerdict(TypedDict, total=False):
-    """What a panel decided about one item."""
-
-    id: Required[str]
-    case: Required[CanonicalCase]
-    jurors: Required[list[CanonicalBallot]]
-    input: str | None
-    output: str | None
-    alternative: str | None
-    reference: str | list[str] | None
-    rubric: str | None
-    threshold: float | None
-    quorum: float | str | None
-    strategy: str | None
-    generator: CanonicalGenerator | None
-    decision: str | None
-    label: str | None
-    score: float | None
-    agreement: CanonicalAgreement | None
-    band: str | None
-    escalate_for_review: bool | None
-    escalation_reasons: list[str] | None
-    same_family: bool | None
-    bias_warning: str | None
-    trim: CanonicalTrim | None
-    checks: list[CanonicalCheck] | None
-    human: CanonicalHuman | None
-    provenance: CanonicalProvenance | None
-    meta: Free | None
-    regime: str | None
-    reruns: list[CanonicalVerdict] | None
-    labels: list[Free] | None
-
-
+CanonicalVerdict: TypeAlias = dict[str, Any]
+"""What a panel decided about one item; ``VerdictModel`` of the reports has its keys."""
+CanonicalBallot: TypeAlias = dict[str, Any]
+"""The ballot of one juror; ``JurorModel`` of the reports has its keys."""
+CanonicalCheck: TypeAlias = dict[str, Any]
+"""A deterministic assertion beside the jury: its ``name``, ``pass`` and ``reason``."""
 Written: TypeAlias = tuple[CanonicalVerdict, str | bytes | None]
 """A body, and its JSON where the file already has it as the desk keeps it."""
 

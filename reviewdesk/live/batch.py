@@ -156,7 +156,7 @@ def seat_ballots(case: Case, panel: PanelSpec, found: CaseCalls) -> list[Canonic
         for call in found.calls:
             if call.seat == seat and call.key in found.answers:
                 marks = {"swapped": True} if call.swapped else {}
-                answers.append({**found.answers[call.key], **marks})  # type: ignore[typeddict-item]
+                answers.append({**found.answers[call.key], **marks})
         if len(answers) > 1:
             ballots.append(
                 one_ballot(seat_body(juror), answers, panel.rule.threshold, labels=labels)

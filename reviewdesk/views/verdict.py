@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from reviewdesk.domain.canonical import CanonicalCheck, CanonicalHuman
+from reviewdesk.domain.canonical import CanonicalCheck, Free
 from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.safetext import hidden_count
@@ -240,7 +240,7 @@ def review(item: Item, *, blind: bool) -> tuple[Section, ...]:
     return (Section("Label", tuple(blocks)),) if blocks else ()
 
 
-def _file_label(human: CanonicalHuman) -> Words:
+def _file_label(human: Free) -> Words:
     text: tuple[str | Text, ...] = (
         f"in file: {human['label']} by ", outside(human.get("by") or "unknown", 200)
     )  # fmt: skip

@@ -60,8 +60,7 @@ def one_ballot(
     if unapplied := sorted({name for one in samples for name in one.get("not_applied") or ()}):
         made["not_applied"] = unapplied
     made |= {"meta": meta} if (meta := {**(seat.get("meta") or {})}) else {}
-    found = {**seat, **made, "samples": [sample(one) for one in samples]}
-    return cast(CanonicalBallot, found)
+    return {**seat, **made, "samples": [sample(one) for one in samples]}
 
 
 def sample(ballot: Mapping[str, Any]) -> Free:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -372,7 +372,7 @@ def _as_ballot(one: Cast) -> Ballot:
     if error:
         message = error.get("message") if isinstance(error, Mapping) else error
         said["error"] = {"message": str(message)}
-    return read_ballot(0, cast(CanonicalBallot, said), Policy())
+    return read_ballot(0, said, Policy())
 
 
 _HINT = "Name a panel file with --panel."

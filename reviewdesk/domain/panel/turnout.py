@@ -65,8 +65,8 @@ RATE_LIMITED = "rate_limited"
 
 def kind_of_loss(ballot: CanonicalBallot) -> str:
     """Return the kind of error for which a ballot was lost, or else its status."""
-    error = ballot.get("error")
-    return (error.get("type") if error else None) or ballot["status"]
+    error = ballot.get("error") or {}
+    return str(error.get("type") or ballot["status"])
 
 
 class Turnout(Struct):

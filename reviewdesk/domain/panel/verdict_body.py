@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.canonical import (
-    CanonicalAgreement,
     CanonicalBallot,
-    CanonicalCase,
     CanonicalCheck,
-    CanonicalGenerator,
-    CanonicalProvenance,
-    CanonicalTrim,
     CanonicalVerdict,
     own_facts,
     without_nulls,
@@ -57,12 +53,13 @@ def verdict_body(
 
     case = case.under(panel.rubric)
     body = _base_body(case, panel, jurors, checks)
-    provenance: CanonicalProvenance = {
-        "panel_hash": panel_hash(jurors, panel.rule_body(case.rubric, case.tags)),
-        "committed_at": committed_at,
-        "run_id": run_id,
-    }
-    body["provenance"] = without_nulls(provenance)
+    body["provenance"] = without_nulls(
+        {
+            "panel_hash": panel_hash(jurors, panel.rule_body(case.rubric, case.tags)),
+            "committed_at": committed_at,
+            "run_id": run_id,
+        }
+    )
     verdict = verdict_from_body(body, Policy(), Generator())
     found = assess(verdict, escalation_stated=False)
     pair = found.pair
@@ -72,15 +69,13 @@ def verdict_body(
     if cautious and decision is not Decision.ERROR and stopping.can_turn(verdict):
         # A re-run of some jurors asks none of those that the first panel did not need.
         decision = Decision.INCONCLUSIVE
-    agreement: CanonicalAgreement | None = None
-    if pair.metric is not None and not stopped:
-        agreement = {"value": pair.value, "metric": pair.metric}
-    made: CanonicalVerdict = {
+    stated = pair.metric is not None and not stopped
+    made = {
         **verdict.body,
         "decision": None if decision is None else decision.value,
         "label": None if found.label_vote is None else found.label_vote.label,
         "score": found.score,
-        "agreement": agreement,
+        "agreement": {"value": pair.value, "metric": pair.metric} if stated else None,
         "band": None if pair.band is None else pair.band.value,
         "escalate_for_review": bool(found.escalation) or (None if stopped else False),
         "escalation_reasons": list(found.escalation) or None,
@@ -109,7 +104,7 @@ def failed_check_body(
     reason = f"the check {failed.name} failed: {failed.reason}"
     case = case.under(panel.rubric)
     body = _base_body(case, panel, (), [one.body for one in checks])
-    made: CanonicalVerdict = {
+    made = {
         **body,
         "strategy": Strategy.EXTERNAL.value,
         "decision": Decision.FAIL.value,
@@ -130,23 +125,21 @@ def _base_body(
     strategy = panel.strategy_for(case.tags)
     reference = list(case.reference) if isinstance(case.reference, tuple) else case.reference
     writer = case.generator
-    generator: CanonicalGenerator = {"model": writer.model, "vendor": writer.vendor}
-    test: CanonicalCase = {"test": case.test or case.id, "tags": list(case.tags) or None}
     # The format has no keys for these, and without them the report would read back as another rule.
     beyond = without_nulls(
         {"supermajority": own_share(rule.supermajority), "context": dict(case.context) or None}
         | panel.answering
         | panel.asking(case.tags)
     )
-    body: CanonicalVerdict = {
+    body = {
         "id": case.id,
-        "case": without_nulls(test),
+        "case": without_nulls({"test": case.test or case.id, "tags": list(case.tags) or None}),
         "input": case.input,
         "output": case.output,
         "alternative": case.alternative,
         "reference": reference,
         "rubric": case.rubric,
-        "generator": without_nulls(generator) or None,
+        "generator": without_nulls({"model": writer.model, "vendor": writer.vendor}) or None,
         "threshold": rule.threshold,
         "quorum": rule.quorum,
         "strategy": None if strategy is None else strategy.value,
@@ -159,8 +152,8 @@ def _base_body(
     return without_nulls(body)
 
 
-def _trim(verdict: Verdict, found: Assessment) -> CanonicalTrim:
-    stated = verdict.body.get("trim") or CanonicalTrim()
+def _trim(verdict: Verdict, found: Assessment) -> dict[str, Any]:
+    stated: dict[str, Any] = verdict.body.get("trim") or {}
     if found.rule.used is not Strategy.TRIMMED_MEAN:
         return stated
     names = [ballot.id for ballot in verdict.ballots]

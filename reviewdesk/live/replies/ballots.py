@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.canonical import CanonicalAnswer, CanonicalBallot, without_nulls
+from reviewdesk.domain.canonical import CanonicalBallot, without_nulls
 from reviewdesk.domain.jury.label_words import LabelRules, label_decision
 from reviewdesk.domain.panel.juror import JsonMode, Price, seat_body
 from reviewdesk.domain.panel.prompt import breach
@@ -83,12 +83,12 @@ class ParsedReply(Struct, frozen=True):
     withheld: bool = False
 
     @property
-    def ballot(self) -> CanonicalAnswer:
+    def ballot(self) -> CanonicalBallot:
         """The answer as a juror's entry in a canonical verdict.
 
         The score of a juror that abstains is kept as ``raw_score``, and counts nowhere.
         """
-        entry: CanonicalAnswer = {
+        entry: CanonicalBallot = {
             "status": (Status.ABSTAINED if self.withheld else Status.OK).value,
             "score": None if self.withheld else self.score,
             "raw_score": self.score if self.withheld else None,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from fractions import Fraction
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -236,7 +236,7 @@ def verdict_body(verdict: dict[str, Any]) -> CanonicalVerdict:
     body["jurors"] = [_juror(juror) for juror in body["jurors"]]
     if "reruns" in body:
         body["reruns"] = [verdict_body(rerun) for rerun in body["reruns"]]
-    return cast(CanonicalVerdict, body)
+    return body
 
 
 def _without_nulls(record: dict[str, Any], keep: str) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def labelled(*said: str, strategy: str | None = "majority", **more: Any) -> Asse
     jurors = [{"id": f"c{seat}", "label": word} for seat, word in enumerate(said)]
     body: Any = {"id": "v", "case": {"test": "v"}, "jurors": jurors, "strategy": strategy, **more}
     made = {key: value for key, value in body.items() if value is not None}
-    return assess(verdict_from_body(made, Policy(), Generator()), escalation_stated=False)  # type: ignore[arg-type]
+    return assess(verdict_from_body(made, Policy(), Generator()), escalation_stated=False)
 
 
 def test_a_split_of_labels_without_votes_is_flagged() -> None:
