@@ -16,7 +16,7 @@ import pytest
 
 from reviewdesk.errors import Ended, ExitCode
 from reviewdesk.system import locks
-from reviewdesk.system.locks import WriterPlace, lock, sync, sync_folder
+from reviewdesk.system.locks import WriterPlace, sync, sync_folder
 from reviewdesk.system.signals import ENDING, ending, held_back
 from tests.helpers import POSIX, ROOT
 
@@ -147,36 +147,6 @@ def test_the_names_in_a_folder_are_flushed(tmp_path: Path) -> None:
 
 
 # Locks
-
-_TRY = """
-import os, sys
-from reviewdesk.system.locks import lock
-try:
-    lock(os.open(sys.argv[1], os.O_RDWR))
-except BlockingIOError:
-    print("held")
-else:
-    print("free")
-"""
-
-
-def other_process_finds(path: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", _TRY, path], cwd=ROOT, check=True, capture_output=True, text=True
-    )
-    return done.stdout.strip()
-
-
-def test_a_lock_keeps_others_out_until_it_is_closed(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    mine = os.open(path, os.O_RDWR | os.O_CREAT)
-    os.write(mine, b"one")
-    lock(mine)
-    assert os.lseek(mine, 0, os.SEEK_CUR) == 3
-    assert (other_process_finds(path), path.read_bytes()) == ("held", b"one")
-    os.close(mine)
-    assert other_process_finds(path) == "free"
-
 
 _JOIN = """
 import sys

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping
-from functools import cache
-from typing import Any, TypeAlias, TypeVar, cast
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import msgspec
 
 Free: TypeAlias = Mapping[str, Any]
 """An object whose keys the format leaves open."""
@@ -32,12 +33,9 @@ def stored_body(text: str) -> CanonicalVerdict:
     return body
 
 
-_Record = TypeVar("_Record", bound=Mapping[str, object])
-
-
-def without_nulls(record: _Record) -> _Record:
+def without_nulls(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record without its keys that are null."""
-    return cast(_Record, {key: value for key, value in record.items() if value is not None})
+    return {key: value for key, value in record.items() if value is not None}
 
 
 def number(value: object) -> float | None:
@@ -62,15 +60,7 @@ def canonical_json(value: object) -> bytes:
 
 def canonical_texts(*texts: str | None) -> bytes:
     """Return ``canonical_json`` of a list of texts, many times faster."""
-    return _encoder()(texts)
-
-
-@cache
-def _encoder() -> Callable[[object], bytes]:
-    # Imported here because most commands hash no texts.
-    from msgspec.json import Encoder
-
-    return Encoder().encode
+    return msgspec.json.encode(texts)
 
 
 def content_digest(body: CanonicalVerdict) -> bytes:
@@ -79,7 +69,11 @@ def content_digest(body: CanonicalVerdict) -> bytes:
 
 
 def item_digest(body: CanonicalVerdict, content: bytes, run_hash: str) -> bytes:
-    """Return ``item_hash`` as bytes, given the digest of the content."""
+    """Return the hash that a label is stored under, given the digest of the content.
+
+    It is that of the content, so that a label serves every panel. If the verdict has no output to
+    identify the content, run hash and verdict id are added, and the label applies to no other run.
+    """
     if body.get("output"):
         return content
     return hashlib.sha256(_content(body, run_hash, body["id"])).digest()
@@ -96,21 +90,8 @@ def drawn_name(content: bytes, verdict_id: str | None) -> str:
     return hashlib.sha256(canonical_texts(content.hex(), verdict_id)).hexdigest()
 
 
-def item_hash(body: CanonicalVerdict, run_hash: str) -> str:
-    """Return the hash that a label is stored under: of the content, so that it serves every panel.
-
-    If the verdict has no output to identify the content, run hash and verdict id are added, and the
-    label applies to no other run.
-    """
-    return item_digest(body, content_digest(body), run_hash).hex()
-
-
 def _content(body: CanonicalVerdict, *more: str) -> bytes:
-    get = body.get
-    content = [
-        get("input"), get("output"), get("alternative"), get("reference"), get("rubric"),
-    ]  # fmt: skip
+    content = [body.get(key) for key in ("input", "output", "alternative", "reference", "rubric")]
     # One response may be judged on several dimensions.
     dimension = body["case"].get("dimension")
-    content += [*([] if dimension is None else [dimension]), *more]
-    return _encoder()(content)
+    return msgspec.json.encode([*content, *([] if dimension is None else [dimension]), *more])

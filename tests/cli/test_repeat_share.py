@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.settings import SETTINGS, Settings, Share
-from reviewdesk.settings.tomlfile import values_of
+from reviewdesk.settings import SETTINGS, Settings, Share, values_of
 from tests.cli.conftest import Cli
 
 

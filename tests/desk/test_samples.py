@@ -18,13 +18,13 @@ from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review.items import flips
 from reviewdesk.domain.assessment.flag_words import Breach
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.canonical import item_hash
 from reviewdesk.domain.gates.expect import GateStatus
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.views.json import review as shapes
+from tests.domain.bodies import item_hash
 from tests.helpers import SAMPLES, open_desk
 from tests.reports.canonical.schema import report_schema
 

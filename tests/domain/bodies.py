@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Values
+from reviewdesk.domain.canonical import content_digest, item_digest
 from reviewdesk.domain.jury.sheet import sheet_of
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.run.columns import Columns, unpacked
@@ -38,6 +39,10 @@ def juror(name: str, score: float | None = None, **more: Any) -> Any:
 
 def body(*jurors: Any, **more: Any) -> Any:
     return {"id": "v", "case": {"test": "t"}, "jurors": list(jurors), **more}
+
+
+def item_hash(value: Any, run_hash: str) -> str:
+    return item_digest(value, content_digest(value), run_hash).hex()
 
 
 def panel(*scores: float | None, **more: Any) -> Any:

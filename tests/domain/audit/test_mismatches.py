@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flag_words import Breach, kinds
-from reviewdesk.domain.canonical import canonical_json, content_digest, item_hash
-from tests.domain.bodies import bodies, body, juror, panel, read
+from reviewdesk.domain.canonical import canonical_json, content_digest
+from tests.domain.bodies import bodies, body, item_hash, juror, panel, read
 
 CONTENT = {"input": "in", "output": "out", "reference": ["r1", "r2"], "rubric": "rü"}
 
