@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
