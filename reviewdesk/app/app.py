@@ -59,6 +59,7 @@ from reviewdesk.app.theme.inks import (
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.settings import DEFAULT, Settings
+from reviewdesk.views.document import Tone
 
 
 class ConsoleApp(ChangesApp, inherit_bindings=False):
@@ -234,7 +235,7 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
             await super().on_event(event)
 
     def warn(self, text: str) -> None:
-        self.act(partial(self.controller.warn, text))
+        self.act(partial(self.controller.core.say_here, text, Tone.WARN))
 
     def on_job_news(self, message: JobNews) -> None:
         if (tell := self.runner.hear(message)) is not None:
@@ -255,7 +256,7 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         """Ring; where Textual rings because a handler failed, keep the fault instead."""
         if self.return_code:
             self.fault = self.fault or sys.exc_info()[1]
-            self.controller.stop_jobs()
+            self.controller.core.jobs.stop()
             self.controller.flush(seconds=0)
         else:
             super().bell()

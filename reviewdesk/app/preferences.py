@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,7 +11,6 @@ from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.requests import UseOwnTheme
 from reviewdesk.app.keys.actions import THEMES
-from reviewdesk.desk import Desk
 from reviewdesk.desk.review import kept
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
@@ -59,61 +57,55 @@ def choices(core: Core) -> dict[str, Any]:
     }
 
 
-class PreferenceController:
-    """Starts a session with what the desk keeps, and stores what is chosen in it."""
-
-    def __init__(self, core: Core) -> None:
-        """Give ``core`` the kept choices; those of the settings give way."""
-        self._core = core
-        self._given = core.settings
-        self._busy = False
-        self._use(usable(kept.kept(core.desk)))
-        self.verbs: dict[str, Callable[[], None]] = {"kept.forget": self._forget}
-
-    def _use(self, values: Mapping[str, Any]) -> None:
-        core = self._core
-        core.settings = self._given.with_kept(values)
-        core.arrange(
-            replace(core.panes, queue=values.get("queue_width"), jury=values.get("jury_width"))
-        )
-        self._stored = choices(core)
-
-    def _changed(self) -> dict[str, Any]:
-        """Return the choices that differ from what this session read or stored.
-
-        Others stay as they are on the desk, where another window may have changed them.
-        """
-        return {n: value for n, value in choices(self._core).items() if value != self._stored[n]}
-
-    def keep(self) -> None:
-        """Store in the background what was chosen since the last call."""
-        changed = self._changed()
-        if not changed or self._busy:
-            return
-
-        def ended(_found: object, error: ReviewDeskError | None) -> None:
-            # After an error too: a choice that cannot be stored is told once, not every second.
-            self._busy = False
-            self._stored = self._stored | changed
-            if error is not None:
-                self._core.complain(error)
-
-        self._busy = True
-        self._core.jobs.runner.start(Job(KEEPING, partial(_keep, changed), ended))
-
-    def close(self) -> None:
-        if changed := self._changed():
-            self._core.outbox.keep("kept", lambda desk: kept.keep(desk, changed))
-            self._stored |= changed
-
-    def _forget(self) -> None:
-        """Forget every kept choice, and set the screen back to the settings."""
-        core = self._core
-        kept.forget(core.desk)
-        self._use({})
-        core.requests.append(UseOwnTheme())
-        core.say("forgot what the desk kept of the screen: the settings hold again", Tone.NOTE)
+def start(core: Core) -> None:
+    """Give a session the choices that the desk keeps; those of the settings give way."""
+    core.given = core.settings
+    _use(core, usable(kept.kept(core.desk)))
 
 
-def _keep(changed: Mapping[str, Any], desk: Desk, _report: object) -> None:
-    kept.keep(desk, changed)
+def _use(core: Core, values: Mapping[str, Any]) -> None:
+    core.settings = core.given.with_kept(values)
+    core.arrange(
+        replace(core.panes, queue=values.get("queue_width"), jury=values.get("jury_width"))
+    )
+    core.stored = choices(core)
+
+
+def _changed(core: Core) -> dict[str, Any]:
+    """Return the choices that differ from what this session read or stored.
+
+    Others stay as they are on the desk, where another window may have changed them.
+    """
+    return {n: value for n, value in choices(core).items() if value != core.stored[n]}
+
+
+def keep(core: Core) -> None:
+    """Store in the background what was chosen since the last call."""
+    changed = _changed(core)
+    if not changed or core.keeping:
+        return
+
+    def ended(_found: object, error: ReviewDeskError | None) -> None:
+        # After an error too: a choice that cannot be stored is told once, not every second.
+        core.keeping = False
+        core.stored = core.stored | changed
+        if error is not None:
+            core.complain(error)
+
+    core.keeping = True
+    work = lambda desk, _report: kept.keep(desk, changed)  # noqa: E731
+    core.jobs.runner.start(Job(KEEPING, work, ended))
+
+
+def close(core: Core) -> None:
+    if changed := _changed(core):
+        core.outbox.keep("kept", lambda desk: kept.keep(desk, changed))
+        core.stored |= changed
+
+
+def forget(core: Core) -> None:
+    """Forget every kept choice, and set the screen back to the settings."""
+    kept.forget(core.desk)
+    _use(core, {})
+    core.requests.append(UseOwnTheme())
+    core.say("forgot what the desk kept of the screen: the settings hold again", Tone.NOTE)

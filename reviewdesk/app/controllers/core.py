@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from msgspec.structs import replace
 
@@ -21,9 +22,9 @@ from reviewdesk.app.controllers.jobs import (
     RerunReader,
     Runner,
 )
-from reviewdesk.app.controllers.requests import Ask, Form, Request
+from reviewdesk.app.controllers.requests import Ask, Form, QuestionForm, Request
 from reviewdesk.app.controllers.saving import Outbox
-from reviewdesk.app.controllers.session import resumed
+from reviewdesk.app.controllers.session import ReviewSession, resumed
 from reviewdesk.app.controllers.state import (
     CalibrationState,
     Figures,
@@ -45,16 +46,25 @@ from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings
 from reviewdesk.views.document import Tone
 
+if TYPE_CHECKING:
+    from reviewdesk.desk.live.rerun_history import UnfinishedRerun
+
 READ_ONLY = "the desk is read-only: labels and notes cannot be saved"
 REVIEW = "review"
 CALIBRATION = "calibration"
 RUNS = "runs"
 
 
+Verb: TypeAlias = "Callable[[Core], object]"
+"""Carries out an action, whose id it has in a table."""
+
+
 class PageController(Protocol):
     """The controller of a screen that stands in front of the review: calibration or runs."""
 
     where: str
+    verbs: dict[str, Callable[[], None]]
+    """The screen's own actions."""
 
     @property
     def shown(self) -> object:
@@ -64,10 +74,6 @@ class PageController(Protocol):
     def state(self) -> CalibrationState | RunsState:
         """What the screen draws."""
 
-    @property
-    def verbs(self) -> Mapping[str, Callable[[], None]]:
-        """The screen's own actions."""
-
     def hints(self) -> Mapping[str, object]:
         """Return the actions that the footer offers, as ``keys.actions.hints`` takes them."""
 
@@ -76,7 +82,41 @@ class PageController(Protocol):
 
 
 class Core:
-    """The state behind the view, and what every part of the controller does with it."""
+    """The state behind the view, all of it, and what every part does with it."""
+
+    page: PageController | None = None
+    reasons: ReasonsLine | None = None
+    figures = Figures()
+    reading = ReadingOptions()
+    reruns = NOTHING
+    unfinished: Sequence[UnfinishedRerun] = ()
+    _panes = Panes()
+    saved = _unmarked = ""
+    start = rows = seek = 0
+    late = 0.0
+    asking = keeping = False
+    """Whether a dialog is open, and whether choices are being kept."""
+    queue_of: ReviewSession | None = None
+    """The session whose queue is read or was."""
+    wanted: View | None = None
+    """The view whose queue was asked for last, until it is there."""
+    opening: tuple[View, str] | None = None
+    """The view and the notice that the session was opened with, until its queue is whole."""
+    own_tags: dict[str, None] | None = None
+    """The reviewer's tags, read once: the counts of a large desk take long to read."""
+    last_selected = 0
+    without_response = ""
+    """The item whose missing response was told of last: the next press labels it."""
+    follows_hidden = False
+    """Whether the reviewer agreed to a blind queue that follows a hidden fact."""
+    kept_file: Path | None = None
+    """The file that keeps what cannot be saved when the app ends."""
+    colourless = False
+    """Whether the terminal has no themes to choose."""
+    do: Callable[[str], object]
+    """Carries out an action that was chosen by name."""
+    pages: Callable[[Item], int]
+    """Counts the pages of an item's longest text."""
 
     def __init__(
         self, desk: Desk, run: Run, view: View, settings: Settings, keys: Keymap, runner: Runner,
@@ -88,25 +128,33 @@ class Core:
         self.keys = keys
         self.clock = clock
         desk.double = settings.double
-        self.jobs, self.guard, self.late, self.asking = Jobs(runner), self.new_guard(), 0.0, False
-        self.page: PageController | None = None
-        self.reasons: ReasonsLine | None = None
-        self._panes = Panes()
-        self.reading = ReadingOptions()
-        self.reruns = NOTHING
-        self.figures = Figures()
-        self.saved = _unsaved(desk)
-        self._unmarked = ""
-        self.requests: list[Request] = []
-        self.start = self.rows = self.seek = 0
+        self.jobs = Jobs(runner)
+        self.guard = self.new_guard()
         self.strip = LiveStrip()
         self._reader = RerunReader()
         self.seen = SeenItems(clock)
+        self.requests: list[Request] = []
+        self.held: list[tuple[str, float]] = []
+        """The actions that wait for the queue, each with the time at which its key was pressed."""
+        self.drafts: dict[tuple[int, int], str] = {}
+        """The drafts of notes that the desk has not, by verdict and the event since which it is."""
+        self.unsaved_tags: dict[tuple[int, int], str] = {}
+        self.tagged: dict[str, float] = {}
+        """When the digit of each tag was pressed last."""
+        self.read_selected: set[int] = set()
+        """Those of the selected whose response had been on screen."""
+        self.past: dict[str, list[str]] = {"filter": [], "find": [], "command": []}
+        """What was typed into each field, oldest first."""
+        self.given = settings
+        """The settings without what the desk keeps."""
+        self.stored: dict[str, Any] = {}
+        """The choices that the desk keeps."""
         self.outbox = Outbox(desk, runner, self.follow, self.complain)
         given = desk, run, view, settings, self.outbox, ItemClaims(desk, runner, clock)
         self.review, dropped = resumed(*given)
         self.notices = {REVIEW: Notice(dropped or opening_text(self.session, view, notice))}
         if desk.read_only:
+            self.saved = "read-only"
             self.say(READ_ONLY, Tone.WARN)
 
     def new_guard(self) -> LabelGuard:
@@ -149,6 +197,19 @@ class Core:
         """Open a dialog; ``then`` gets its answer, and may raise ReviewDeskError."""
         self.requests.append(Ask(form, partial(self.safely, then)))
 
+    def ask_yes(
+        self, question: str, reason: str, then: Callable[[], object], otherwise: str = ""
+    ) -> None:
+        """Ask a question; do ``then`` after a yes, or say something after a no."""
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                then()
+            elif otherwise:
+                self.say(otherwise, Tone.MUTED)
+
+        self.ask(QuestionForm(question, reason), answered)
+
     def safely(self, step: Callable[..., object], *given: object) -> None:
         """Take one step; an error of the desk becomes one line on the screen in view."""
         try:
@@ -163,6 +224,14 @@ class Core:
         if self.session.item is None:
             self.say_here(f"No item to {what} here.")
         return self.session.item
+
+    def item_to_change(self, what: str) -> Item | None:
+        """Return the current item, or say why nothing of it can be changed."""
+        item = self.item(what)
+        if item is None or not self.desk.read_only:
+            return item
+        self.say(READ_ONLY, Tone.FAIL)
+        return None
 
     def show(self, *, keep: bool = False, rows: bool = False, seek: bool = False) -> None:
         """Show the session's item; ``keep`` leaves texts scrolled, ``rows`` reads the list again.
@@ -205,6 +274,11 @@ class Core:
         if not self.panes.wide and self.panes.current == "jury":
             self.choose("item")
 
+    def refresh(self) -> None:
+        """Read the item and its row again, and leave its texts scrolled."""
+        self.review.refresh()
+        self.show(keep=True, rows=True)
+
     def follow(self) -> None:
         self.review.refresh()
         self.recalibrate()
@@ -221,16 +295,25 @@ class Core:
         self._unmarked = text
 
     def recalibrate(self) -> None:
-        work = partial(_read_figures, self.strip, self.session)
-        self.jobs.runner.start(Job(FIGURES, work, self._take_figures, fault="no figures"))
+        """Read the figures of the strip in the background."""
+        session = self.session
 
-    def _take_figures(self, found: object, error: ReviewDeskError | None) -> None:
-        self.saved = self._unmarked or self.saved
-        self._unmarked = ""
-        if isinstance(found, Figures):
-            self.figures = found
-        if error is not None:
-            self.complain(error, where=REVIEW)
+        def read(desk: Desk, _report: Report) -> Figures:
+            found = self.strip.read(desk, session.run)
+            if session.view.blind:
+                skipped = calibration.skipped(desk, session.run)
+                return Figures(found.calibration, found.alone, found.pace, skipped)
+            return Figures(found.calibration, None, found.pace, found.blockers)
+
+        def ended(found: object, error: ReviewDeskError | None) -> None:
+            self.saved = self._unmarked or self.saved
+            self._unmarked = ""
+            if isinstance(found, Figures):
+                self.figures = found
+            if error is not None:
+                self.complain(error, where=REVIEW)
+
+        self.jobs.runner.start(Job(FIGURES, read, ended, fault="no figures"))
 
     # sessions and screens
 
@@ -242,6 +325,11 @@ class Core:
         if page is not None:
             self.notices[page.where] = Notice()
         return True
+
+    def pane(self, name: str) -> None:
+        """Bring a pane of the review into view."""
+        self.go(None)
+        self.choose(name)
 
     def review_run(self, run: Run, item: str | None = None) -> None:
         """Review ``run`` where its reviewer left it, at the verdict ``item`` if one is given."""
@@ -265,7 +353,9 @@ class Core:
         if view.blind is not blind:
             notice = f"{'blind' if view.blind else 'open'}, as this run was left"
         self.index()
-        self.figures, self.saved, self._unmarked = Figures(), _unsaved(self.desk), ""
+        self.figures = Figures()
+        self.saved = "read-only" if self.desk.read_only else ""
+        self._unmarked = ""
         self.say(opening_text(self.session, view, notice), where=REVIEW)
         self.recalibrate()
         self.count_flips()
@@ -273,6 +363,7 @@ class Core:
 
     def index(self) -> None:
         """Measure the run and make its texts searchable, in the background."""
+        run = self.session.run
 
         def ended(_found: object, error: ReviewDeskError | None) -> None:
             if error is not None:
@@ -280,7 +371,22 @@ class Core:
             elif self.page is not None:
                 self.page.arrived()
 
-        self.jobs.start(INDEX, partial(_index, self.session.run), ended)
+        def work(desk: Desk, report: Report) -> object:
+            return search.index(desk, run, lambda share, _count: report(share))
+
+        self.jobs.start(INDEX, work, ended)
+
+    def back_up(self) -> None:
+        """Copy the desk in the background, if labels of an earlier day are in no backup."""
+
+        def ended(_found: object, error: ReviewDeskError | None) -> None:
+            if error is not None:
+                self.complain(error)
+
+        def work(desk: Desk, report: Report) -> object:
+            return backups.after_labels(desk, report, self.settings.backups)
+
+        self.jobs.runner.start(Job(BACKUP, work, ended, fault="no backup was made"))
 
 
 def opening_text(session: Session, view: View, notice: str) -> str:
@@ -293,46 +399,5 @@ def opening_text(session: Session, view: View, notice: str) -> str:
     if view.item is None or session.item is None or session.index is None or not session.whole:
         return notice
     place = f"{session.index + 1:,}"
-    count = session.size
-    resumed_at = f"resumed at item {place} of {count}; {session.progress.left:,} to go"
+    resumed_at = f"resumed at item {place} of {session.size}; {session.progress.left:,} to go"
     return f"{resumed_at}; {notice}" if notice else resumed_at
-
-
-def _read_figures(strip: LiveStrip, session: Session, desk: Desk, _report: Report) -> Figures:
-    found = strip.read(desk, session.run)
-    if session.view.blind:
-        skipped = calibration.skipped(desk, session.run)
-        return Figures(found.calibration, found.alone, found.pace, skipped)
-    return Figures(found.calibration, None, found.pace, found.blockers)
-
-
-def _index(run: Run, desk: Desk, report: Report) -> object:
-    return search.index(desk, run, lambda share, _count: report(share))
-
-
-def back_up(core: Core) -> None:
-    """Copy the desk in the background, if labels of an earlier day are in no backup."""
-
-    def ended(_found: object, error: ReviewDeskError | None) -> None:
-        if error is not None:
-            core.complain(error)
-
-    work = partial(_back_up, core.settings.backups)
-    core.jobs.runner.start(Job(BACKUP, work, ended, fault="no backup was made"))
-
-
-def _back_up(keep: int, desk: Desk, report: Report) -> object:
-    return backups.after_labels(desk, report, keep)
-
-
-def _unsaved(desk: Desk) -> str:
-    return "read-only" if desk.read_only else ""
-
-
-def item_to_change(core: Core, what: str) -> Item | None:
-    """Return the current item, or say why nothing of it can be changed."""
-    item = core.item(what)
-    if item is None or not core.desk.read_only:
-        return item
-    core.say(READ_ONLY, Tone.FAIL)
-    return None

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
+from reviewdesk.app.controllers.files import load
 from reviewdesk.app.controllers.jobs import Job
-from reviewdesk.app.controllers.requests import (
-    DialogPage,
-    FieldInput,
-    PageForm,
-    PromptForm,
-    QuestionForm,
-    choice,
-    one_page,
-)
+from reviewdesk.app.controllers.queue import use
+from reviewdesk.app.controllers.requests import DialogPage, FieldInput, PromptForm, choice, one_page
 from reviewdesk.app.controllers.state import CalibrationState, RunsState
 from reviewdesk.app.keys.commands import files
 from reviewdesk.desk import Desk
@@ -107,10 +101,9 @@ class CalibrationController:
 
     where = CALIBRATION
 
-    def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
-        """Start on the first page; ``use_filter`` shows the verdicts of a filter."""
+    def __init__(self, core: Core) -> None:
+        """Start on the first page."""
         self._core = core
-        self._use_filter = use_filter
         self._at = 0
         self._tables = False
         self._full = False
@@ -176,7 +169,7 @@ class CalibrationController:
             elif found is not None:
                 self._found[page.read_as] = found
 
-        work = partial(_read_page, page, run)
+        work = lambda desk, _report: page.read(desk, run)  # noqa: E731
         core.jobs.runner.start(Job(f"page {page.read_as}", work, ended, fault="no figures"))
 
     def _tabulate(self) -> None:
@@ -223,17 +216,18 @@ class CalibrationController:
             none = "no pass or fail labels yet: no verdict is behind it"
             core.say_here(kept if core.session.view.blind else none, Tone.TEXT)
             return
-
-        def chosen(place: int | None) -> None:
-            if place is not None:
-                self._use_filter(drills[place].filter)
-
-        titles = [f"{entry.count:>5,}  {entry.title}   {entry.filter}" for entry in drills]
-        core.ask(choice("The verdicts behind a figure", titles), chosen)
+        _offer(core, "The verdicts behind a figure", drills)
 
 
-def _read_page(page: CalibrationPageKind, run: Run, desk: Desk, _report: object) -> object:
-    return page.read(desk, run)
+def _offer(core: Core, title: str, drills: Sequence[DrillDown]) -> None:
+    """Offer groups of verdicts; the chosen one is filtered for."""
+
+    def chosen(place: int | None) -> None:
+        if place is not None:
+            use(core, drills[place].filter)
+
+    titles = [f"{one.count:>5,}  {one.title}   {one.filter}" for one in drills]
+    core.ask(choice(title, titles), chosen)
 
 
 class RunsController:
@@ -241,20 +235,9 @@ class RunsController:
 
     where = RUNS
 
-    def __init__(
-        self,
-        core: Core,
-        load: Callable[[str, Callable[[Run], None]], None],
-        compare: Callable[[str], None],
-    ) -> None:
-        """Act on the desk of ``core``; ``load`` loads a report, and passes its run on.
-
-        ``compare`` compares the run under review with the named one, or with the newest that
-        shares items.
-        """
+    def __init__(self, core: Core) -> None:
+        """Act on the desk of ``core``."""
         self._core = core
-        self._load = load
-        self._compare_with = compare
         self._runs: list[RunLine] = []
         self._details: dict[str, RunDetails] = {}
         self._cursor = 0
@@ -338,8 +321,7 @@ class RunsController:
         chosen = self._chosen
         if chosen is None:
             return
-        under_review = chosen.hash == core.session.run.hash
-        self._compare_with("" if under_review else chosen.hash)
+        compare(core, "" if chosen.hash == core.session.run.hash else chosen.hash)
 
     def _ask_file(self) -> None:
         form = PromptForm(
@@ -350,7 +332,7 @@ class RunsController:
             if answer is not None:
                 self._path = "" if answer.given else answer.text
                 if answer.given:
-                    self._load(answer.text, self._choose_run)
+                    load(self._core, answer.text, self._choose_run)
 
         self._core.ask(form, answered)
 
@@ -363,86 +345,61 @@ class RunsController:
             core.say_here("this run is under review: turn to another one first", Tone.WARN)
             return
 
-        def answered(answer: bool | None) -> None:
-            if answer:
-                core.desk.remove(chosen)
-                core.say(f"removed {show_line(chosen.name)}; its labels are kept", Tone.NOTE)
-                self.arrived()
+        def remove() -> None:
+            core.desk.remove(chosen)
+            core.say(f"removed {show_line(chosen.name)}; its labels are kept", Tone.NOTE)
+            self.arrived()
 
         reason = "Its labels are kept, and loading its file shows it again."
-        question = f"Remove {show_line(chosen.name, 80)} from the list?"
-        core.ask(QuestionForm(question, reason), answered)
+        core.ask_yes(f"Remove {show_line(chosen.name, 80)} from the list?", reason, remove)
 
 
-class PanelsController:
-    """Reads a comparison in the background, shows it, and leads to the verdicts behind it."""
+def compare(core: Core, name: str) -> None:
+    """Compare the run under review with the one of this name, in the background.
 
-    def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
-        """Act on the session of ``core``; ``use_filter`` shows the verdicts of a filter."""
-        self._core = core
-        self._use_filter = use_filter
+    Without a name, it is the newest that shares items.
+    """
+    desk = core.desk
+    run = core.session.run
+    others = (
+        [desk.run(name)] if name else [one for one in reversed(desk.runs()) if one.hash != run.hash]
+    )
+    other = next((one for one in others if name or flips(desk, run, one).shared), None)
+    if other is None:
+        raise UsageError("no other loaded run judged these items", "Load one: :open FILE.")
+    if core.session.withheld:
+        core.say("the panels' answers are kept back, as your settings say", Tone.MUTED)
+        return
 
-    def named(self, name: str) -> None:
-        """Compare with the run of this name; without one, with the newest that shares items."""
-        desk = self._core.desk
-        run = self._core.session.run
-        if name:
-            self.compare(desk.run(name))
-            return
-        others = (one for one in reversed(desk.runs()) if one.hash != run.hash)
-        other = next((one for one in others if flips(desk, run, one).shared), None)
-        if other is None:
-            raise UsageError("no other loaded run judged these items", "Load one: :open FILE.")
-        self.compare(other)
+    def ended(found: object, error: ReviewDeskError | None) -> None:
+        if error is not None:
+            core.complain(error)
+        elif isinstance(found, PanelComparison) and run.hash == core.session.run.hash:
+            core.say("")
+            _show_panels(core, found)
 
-    def compare(self, other: Run) -> None:
-        """Compare the run under review with another one."""
-        core = self._core
-        run = self._core.session.run
-        if core.session.withheld:
-            core.say("the panels' answers are kept back, as your settings say", Tone.MUTED)
-            return
-
-        def ended(found: object, error: ReviewDeskError | None) -> None:
-            if error is not None:
-                core.complain(error)
-            elif isinstance(found, PanelComparison) and run.hash == core.session.run.hash:
-                core.say("")
-                blind = core.session.view.blind
-                core.ask(_panels(found, blind), partial(self._lead, found, blind))
-
-        core.say(f"comparing with {show_line(other.name, 80)} …", Tone.MUTED)
-        work = partial(_compare, run, other)
-        core.jobs.runner.start(Job("two panels", work, ended, fault="no comparison"))
-
-    def _lead(self, found: PanelComparison, blind: bool, wanted: bool | None) -> None:
-        """Offer the groups of verdicts behind the comparison."""
-        if not wanted:
-            return
-        drills = panel_drills(found, blind=blind)
-
-        def chosen(place: int | None) -> None:
-            if place is not None:
-                self._use_filter(drills[place].filter)
-
-        titles = [f"{one.count:>5,}  {one.title}   {one.filter}" for one in drills]
-        self._core.ask(choice("The verdicts behind the comparison", titles), chosen)
+    core.say(f"comparing with {show_line(other.name, 80)} …", Tone.MUTED)
+    work = lambda desk, _report: panel_comparison(desk, run, other)  # noqa: E731
+    core.jobs.runner.start(Job("two panels", work, ended, fault="no comparison"))
 
 
-def _compare(run: Run, other: Run, desk: Desk, _report: object) -> object:
-    return panel_comparison(desk, run, other)
+def _show_panels(core: Core, found: PanelComparison) -> None:
+    blind = core.session.view.blind
 
+    def closed(wanted: bool | None) -> None:
+        if wanted:
+            drills = panel_drills(found, blind=blind)
+            _offer(core, "The verdicts behind the comparison", drills)
 
-def _check_name(text: str) -> None:
-    if not text.strip():
-        raise UsageError("no file was named", "tab completes names.")
-
-
-def _panels(found: PanelComparison, blind: bool) -> PageForm:
     page = DialogPage(
         " against ".join(show_line(run.name, 60) for run in (found.first, found.second)),
         (("enter", "shows the verdicts"), ("j k", "scroll"), ("esc", "closes")),
         document=two_panels(found, blind=blind),
         answers={"enter": True},
     )
-    return one_page(page, closes=frozenset("qd"), width=112, height=40)
+    core.ask(one_page(page, closes=frozenset("qd"), width=112, height=40), closed)
+
+
+def _check_name(text: str) -> None:
+    if not text.strip():
+        raise UsageError("no file was named", "tab completes names.")

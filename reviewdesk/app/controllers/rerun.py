@@ -1,24 +1,23 @@
-"""The controller of re-runs: the consent dialog, the ``rerun`` command and the result."""
+"""Re-runs: the consent dialog, the ``rerun`` command and the result."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from reviewdesk.app.controllers.core import Core
-from reviewdesk.app.controllers.jobs import PREPARING, RERUN, UNFINISHED, Job, Report
-from reviewdesk.desk import Desk
+from reviewdesk.app.controllers.core import Core, Verb
+from reviewdesk.app.controllers.jobs import PREPARING, RERUN, UNFINISHED, Job
 from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.live.rerun_history import UnfinishedRerun
 from reviewdesk.domain.panel import rerun as panels
-from reviewdesk.domain.panel.rerun import OpenRerun, RerunRequest, RerunSummary
+from reviewdesk.domain.panel.rerun import OpenRerun, RerunRequest, RerunScope, RerunSummary
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
-from reviewdesk.views import words
 from reviewdesk.views.document import Tone
+from reviewdesk.views.words import plural
 
 if TYPE_CHECKING:
     from reviewdesk.desk.live.rerun import ReadyRerun
@@ -26,115 +25,99 @@ if TYPE_CHECKING:
 _USE = "rerun [shown] [juror NAME | missing | panel] [FILE]."
 
 
-class RerunController:
-    """Re-runs jurors on the current item, or on what the filter shows."""
+def look_for_unfinished(core: Core, *, tell: bool) -> None:
+    """Read which re-runs were cut off, in the background, and ``tell`` of them."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._unfinished: Sequence[UnfinishedRerun] = ()
-        self.verbs: dict[str, Callable[[], None]] = {
-            "rerun": lambda: self._open(RerunCommand()),
-            "rerun.shown": lambda: self._open(RerunCommand(shown=True)),
-        }
-        self.commands: dict[str, Callable[[str], None]] = {
-            "rerun": lambda text: self._open(parse(text))
-        }
-
-    def look_for_unfinished(self, *, tell: bool) -> None:
-        """Read which re-runs were cut off, in the background, and ``tell`` of them."""
-
-        def ended(found: object, error: ReviewDeskError | None) -> None:
-            if error is not None or not isinstance(found, list):
-                return
-            self._unfinished = found
-            if found and tell:
-                key = self._core.keys.first("rerun") or ":rerun"
-                more = len(found) - 1
-                left = f"{found[-1].left:,} of {found[-1].of:,} left"
-                text = f"a re-run was cut off, {left}; {key} finishes it"
-                self._core.say(text + (f", and {more} more" if more else ""), Tone.NOTE)
-
-        def work(desk: Desk, _report: Report) -> object:
-            return rerun_history.unfinished(desk)
-
-        self._core.jobs.runner.start(Job(UNFINISHED, work, ended))
-
-    def _open(self, typed: RerunCommand) -> None:
-        from reviewdesk.app.controllers import rerun_form
-
-        core = self._core
-        item = self._core.item("ask about")
-        if item is None:
+    def ended(found: object, error: ReviewDeskError | None) -> None:
+        if error is not None or not isinstance(found, list):
             return
-        if core.session.hidden:
-            core.say_here("hidden until the item is labelled: it tells the panel's answers")
-            return
-        session = core.session
-        if not session.whole and typed.shown:
-            core.say_here("the filter is still being read; try again in a moment")
-            return
-        core.calm()
-        shown = rerun_form.ShownVerdicts(session.keys, session.view.filter)
-        form = rerun_form.RerunForm(
-            core,
-            item,
-            path=typed.path or core.settings.panel,
-            shown=shown if session.whole else None,
-            unfinished=self._unfinished,
-            gave_up=self._given_up,
-        )
-        core.ask(form, self._take_consent)
-        asking = core.requests.pop()
-        if typed.shown:
-            form.turn()
-        if typed.path and form.panel is not None:
-            form.remember()
-        # Below the prompt for a panel file that a wish may need.
-        core.requests.append(asking)
-        if typed.wish is not None:
-            form.prepare(typed.wish)
+        core.unfinished = found
+        if found and tell:
+            key = core.keys.first("rerun") or ":rerun"
+            more = len(found) - 1
+            left = f"{found[-1].left:,} of {found[-1].of:,} left"
+            text = f"a re-run was cut off, {left}; {key} finishes it"
+            core.say(text + (f", and {more} more" if more else ""), Tone.NOTE)
 
-    def _given_up(self) -> None:
-        self.look_for_unfinished(tell=False)
-        self._core.read_reruns()
+    work = lambda desk, _report: rerun_history.unfinished(desk)  # noqa: E731
+    core.jobs.runner.start(Job(UNFINISHED, work, ended))
 
-    # what becomes of it
 
-    def _take_consent(self, ready: ReadyRerun | None) -> None:
-        core = self._core
-        core.jobs.cancel(PREPARING)
-        if ready is None:
-            core.say("nothing was sent", Tone.MUTED)
-            return
-        core.jobs.ask_again(ready, self._heard, self._ended)
-        stop = core.keys.first("stop") or ":stop"
-        about = f" about {ready.name}" if len(ready.keys) > 1 else ""
-        jurors = len(ready.first.seats.asked)
-        core.say(f"asking {words.plural(jurors, 'juror')} again{about}; {stop} stops", Tone.NOTE)
+def _open(core: Core, typed: RerunCommand) -> None:
+    """Open the dialog, which closes with the re-run that a person agreed to."""
+    from reviewdesk.app.controllers import rerun_form
+
+    item = core.item("ask about")
+    if item is None:
+        return
+    session = core.session
+    if session.hidden:
+        core.say_here("hidden until the item is labelled: it tells the panel's answers")
+        return
+    if not session.whole and typed.shown:
+        core.say_here("the filter is still being read; try again in a moment")
+        return
+    core.calm()
+
+    def given_up() -> None:
+        look_for_unfinished(core, tell=False)
         core.read_reruns()
 
-    def _heard(self, open_: OpenRerun) -> None:
-        item = self._core.session.item
-        if item is not None and item.row.key in open_.keys:
-            self._core.safely(self._core.read_reruns)
+    shown = rerun_form.ShownVerdicts(session.keys, session.view.filter)
+    form = rerun_form.RerunForm(
+        core,
+        item,
+        path=typed.path or core.settings.panel,
+        shown=shown if session.whole else None,
+        gave_up=given_up,
+    )
+    core.ask(form, partial(_take_consent, core))
+    asking = core.requests.pop()
+    if typed.shown:
+        form.turn()
+    if typed.path and form.panel is not None:
+        form.remember()
+    # Below the prompt for a panel file that a wish may need.
+    core.requests.append(asking)
+    if typed.wish is not None:
+        form.prepare(typed.wish)
 
-    def _ended(self, open_: OpenRerun, found: object, error: ReviewDeskError | None) -> None:
-        """Show the result of a re-run on the status line, and redraw the current item."""
-        core = self._core
-        self.look_for_unfinished(tell=False)
-        core.safely(core.count_flips)
-        try:
-            core.review.refresh()
-        except ReviewDeskError as problem:
-            error = error or problem
-        if error is not None:
-            core.complain(error)
-        else:
-            summary = found if isinstance(found, panels.RerunSummary) else None
-            # A blind reviewer must not know the new decision before labelling the item.
-            notice = _result_notice if open_.alone else _summary_notice
-            core.say(notice(open_, summary, blind=core.session.view.blind), Tone.NOTE)
-        core.show(keep=True, rows=True)
+
+def _take_consent(core: Core, ready: ReadyRerun | None) -> None:
+    core.jobs.cancel(PREPARING)
+    if ready is None:
+        core.say("nothing was sent", Tone.MUTED)
+        return
+
+    def heard(open_: OpenRerun) -> None:
+        item = core.session.item
+        if item is not None and item.row.key in open_.keys:
+            core.safely(core.read_reruns)
+
+    core.jobs.ask_again(ready, heard, partial(_ended, core))
+    stop = core.keys.first("stop") or ":stop"
+    about = f" about {ready.name}" if len(ready.keys) > 1 else ""
+    jurors = plural(len(ready.first.seats.asked), "juror")
+    core.say(f"asking {jurors} again{about}; {stop} stops", Tone.NOTE)
+    core.read_reruns()
+
+
+def _ended(core: Core, open_: OpenRerun, found: object, error: ReviewDeskError | None) -> None:
+    """Show the result of a re-run on the status line, and redraw the current item."""
+    look_for_unfinished(core, tell=False)
+    core.safely(core.count_flips)
+    try:
+        core.review.refresh()
+    except ReviewDeskError as problem:
+        error = error or problem
+    if error is not None:
+        core.complain(error)
+    else:
+        summary = found if isinstance(found, RerunSummary) else None
+        # A blind reviewer must not know the new decision before labelling the item.
+        notice = _result_notice if open_.alone else _summary_notice
+        core.say(notice(open_, summary, blind=core.session.view.blind), Tone.NOTE)
+    core.show(keep=True, rows=True)
 
 
 class RerunCommand(Struct, frozen=True):
@@ -161,10 +144,10 @@ def parse(text: str) -> RerunCommand:
     if words[:1] == ["juror"]:
         if len(words) < 2:
             raise UsageError("rerun juror needs a name", f"Write {_USE}")
-        wish = panels.RerunRequest(panels.RerunScope.JUROR, words[1])
+        wish = RerunRequest(RerunScope.JUROR, words[1])
         words = words[2:]
     elif words[:1] in (["missing"], ["panel"]):
-        wish = panels.RerunRequest(panels.RerunScope(words[0]))
+        wish = RerunRequest(RerunScope(words[0]))
         words = words[1:]
     if len(words) > 1:
         raise UsageError(f"rerun takes one panel file, found {len(words)} words", f"Write {_USE}")
@@ -199,3 +182,12 @@ def _summary_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool
     lost = found.turnouts.failed
     lost_text = f"; {lost:,} of {found.turnouts.ballots:,} ballots lost" if lost else ""
     return f"{stopped}{said}{lost_text}{more}"
+
+
+VERBS: dict[str, Verb] = {
+    "rerun": lambda core: _open(core, RerunCommand()),
+    "rerun.shown": lambda core: _open(core, RerunCommand(shown=True)),
+}
+COMMANDS: dict[str, Callable[[Core, str], None]] = {
+    "rerun": lambda core, text: _open(core, parse(text))
+}

@@ -19,7 +19,6 @@ from reviewdesk.app.keys.commands import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun, rerun_batch
 from reviewdesk.desk.live.rerun import JURORS, RerunOrder
-from reviewdesk.desk.live.rerun_history import UnfinishedRerun
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, missing
@@ -54,19 +53,18 @@ class RerunForm(OwnForm):
         *,
         path: str,
         shown: ShownVerdicts | None = None,
-        unfinished: Sequence[UnfinishedRerun] = (),
         gave_up: Callable[[], None] = lambda: None,
     ) -> None:
         """Ask about ``item``, with the panel at ``path`` or, if empty, the report's panel.
 
-        ``shown`` is what may be asked about in its place, ``unfinished`` what was cut off;
-        ``gave_up`` is called after one of those was given up.
+        ``shown`` is what may be asked about in its place; ``gave_up`` is called after a re-run
+        that was cut off was given up.
         """
         self.item = item
         self.path = path
         self.shown = shown
         self.blind = core.session.view.blind
-        self.unfinished = tuple(unfinished)
+        self.unfinished = tuple(core.unfinished)
         self.panel: PanelSpec | None = None
         self.problem = ""
         self.about_shown = self.preparing = False

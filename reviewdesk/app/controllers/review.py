@@ -6,22 +6,18 @@ It knows no widget. A front end passes it what happens, carries out ``take`` and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.core import REVIEW, RUNS, Core, back_up
-from reviewdesk.app.controllers.desk import DeskController
-from reviewdesk.app.controllers.item import AnnotationController, ItemController
+from reviewdesk.app import preferences
+from reviewdesk.app.controllers import desk as screens
+from reviewdesk.app.controllers import item, labels, queue, reading, rerun, team, undo
+from reviewdesk.app.controllers.core import REVIEW, RUNS, Core
 from reviewdesk.app.controllers.jobs import Runner
-from reviewdesk.app.controllers.labels import LabelController
-from reviewdesk.app.controllers.queue import QueueController, QueueReader
-from reviewdesk.app.controllers.reading import PaneController, ReadingController
 from reviewdesk.app.controllers.requests import MOVES, Ask, Request
-from reviewdesk.app.controllers.rerun import RerunController
-from reviewdesk.app.controllers.state import Page, Panes, Session, ViewState
-from reviewdesk.app.controllers.team import ClaimController, TeamController
-from reviewdesk.app.controllers.undo import LastWrites, UndoController, offer_unsaved
+from reviewdesk.app.controllers.state import Page, ViewState
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
 from reviewdesk.app.keys.keymap import Keymap, allowed, offered
 from reviewdesk.desk import Desk
@@ -34,6 +30,10 @@ if TYPE_CHECKING:
     from reviewdesk.app.controllers.pages import RunsController
 
 _WHEN_TINY = frozenset({"quit", "quit.anywhere", "help", "palette"})
+_VERBS = (
+    queue.VERBS | item.VERBS | labels.VERBS | reading.VERBS | rerun.VERBS | team.VERBS | undo.VERBS
+)
+"""What carries out the actions of the review."""
 
 
 class ReviewController:
@@ -59,31 +59,14 @@ class ReviewController:
         item's longest text; a ``colourless`` terminal has no themes to choose.
         """
         self.core = core = Core(desk, run, view, settings, keys, runner, clock, notice)
-        self._pages = pages
+        core.pages = pages
+        core.colourless = colourless
+        core.do = self.choose
+        preferences.start(core)
         self.saw = core.seen.saw
-        self.stop_jobs = core.jobs.stop
-        self._reader = QueueReader(core)
-        self._claims = ClaimController(core)
-        self.queue = QueueController(core, self._reader)
-        item = ItemController(core, self.queue.use)
-        self.rerun = RerunController(core)
-        annotations = AnnotationController(core)
-        reading = ReadingController(core, pages)
-        team = TeamController(core, self.queue.use)
-        self.labels = LabelController(core, annotations.open_reasons)
-        self.panes = PaneController(core, reading.verbs["jury.whole"])
-        commands = self.queue.commands | annotations.commands | self.rerun.commands
-        commands |= team.commands
-        self.desk = DeskController(core, self.choose, commands, colourless=colourless)
-        self._verbs = self.queue.verbs | item.verbs | annotations.verbs | reading.verbs | team.verbs
-        self._verbs |= (
-            self.rerun.verbs | self.labels.verbs | self.panes.verbs | UndoController(core).verbs
-        )
-        self._on_every_screen = self.desk.verbs
-        self.close = self.desk.close
-        self.end = self.desk.end
-        self.flush = LastWrites(core).flush
-        self._press_reason = annotations.press
+        self.end = partial(screens.end, core)
+        self.flush = partial(undo.flush, core)
+        self.poll = partial(_poll, core)
 
     # out: the state and the requests
 
@@ -104,7 +87,7 @@ class ReviewController:
             core.figures,
             core.reading,
             core.reruns,
-            offered(core.keys, self._hints() if core.page is None else core.page.hints()),
+            offered(core.keys, _hints(core) if core.page is None else core.page.hints()),
             core.start,
             core.rows,
             core.seek,
@@ -113,18 +96,10 @@ class ReviewController:
             core.reasons,
         )
 
-    def _hints(self) -> Mapping[str, object]:
-        session = self.core.session
-        pages = 0 if session.item is None else self._pages(session.item)
-        found = _hints(session, self.core.panes, pages=pages)
-        if self.core.desk.read_only:
-            found |= dict.fromkeys((*GIVES_LABEL, "undo"), False)
-        return found
-
     def take(self) -> tuple[Request, ...]:
         """Return the requests since the last call, in order; read the queue that is wanted."""
-        self._reader.follow()
-        self.core.safely(self._claims.follow)
+        queue.follow(self.core)
+        self.core.safely(team.follow_claims, self.core)
         taken = tuple(self.core.requests)
         self.core.requests.clear()
         return taken
@@ -140,7 +115,7 @@ class ReviewController:
         core = self.core
         if core.asking or (core.panes.tiny and name not in _WHEN_TINY):
             return
-        if name not in _WHEN_TINY and self._reader.holds(name, late):
+        if name not in _WHEN_TINY and queue.holds(core, name, late):
             return
         core.late = late
         core.review.claims.pressed = True
@@ -148,40 +123,36 @@ class ReviewController:
 
     def press_reason(self, key: str, late: float) -> None:
         """Act on a key that the open line of reasons takes."""
-        self.core.safely(self._press_reason, key, late)
+        self.core.safely(item.press_reason, self.core, key, late)
 
     def _do(self, name: str) -> None:
         core = self.core
-        action = allowed(self.core.keys, name)
+        where = allowed(core.keys, name).where
         if name in MOVES:
             core.requests.append(MOVES[name])
-        elif (verb := self._on_every_screen.get(name)) is not None:
-            verb()
-        elif core.where in action.where:
-            (self._verbs if core.page is None else core.page.verbs)[name]()
-        else:
-            self.desk.go(min(action.where))
+        elif (verb := screens.VERBS.get(name)) is not None:
+            verb(core)
+        elif core.where not in where:
+            screens.go(core, min(where))
             if name in GIVES_LABEL:
                 notice = "read the item first: a label is given where it can be read"
                 core.say_here(notice, Tone.TEXT)
-            elif core.where in action.where:
+            elif core.where in where:
                 self._do(name)
+        elif core.page is not None:
+            core.page.verbs[name]()
+        else:
+            _VERBS[name](core)
 
     def choose(self, name: str) -> None:
         """Carry out an action that was chosen by name; ask for confirmation if it gives a label."""
         if name in GIVES_LABEL and self.core.page is None:
-            self.core.safely(self.labels.confirm, name)
+            self.core.safely(labels.confirm, self.core, name)
         else:
             self.handle(name)
 
     def run(self, text: str) -> None:
-        self.core.safely(self.desk.run, text)
-
-    def stray(self) -> None:
-        self.core.guard.stray()
-
-    def warn(self, text: str) -> None:
-        self.core.say_here(text, Tone.WARN)
+        self.core.safely(screens.run, self.core, text)
 
     # in: the terminal
 
@@ -191,12 +162,13 @@ class ReviewController:
 
     def settle(self) -> None:
         """Ask for figures, index, backup and re-runs, and offer what is kept; the item is first."""
-        self.core.recalibrate()
-        self.core.safely(self.core.count_flips)
-        self.core.index()
-        back_up(self.core)
-        self.core.safely(offer_unsaved, self.core)
-        self.rerun.look_for_unfinished(tell=True)
+        core = self.core
+        core.recalibrate()
+        core.safely(core.count_flips)
+        core.index()
+        core.back_up()
+        core.safely(undo.offer_unsaved, core)
+        rerun.look_for_unfinished(core, tell=True)
 
     def resized(self, width: int, height: int) -> None:
         self.core.arrange(replace(self.core.panes, width=width, height=height))
@@ -207,12 +179,20 @@ class ReviewController:
     def drawn(self) -> None:
         self.core.guard.shown_once()
 
+    def enter_pane(self, name: str) -> None:
+        reading.enter_pane(self.core, name)
+
+    def drag(self, name: str, column: int) -> None:
+        reading.drag(self.core, name, column)
+
     def step(self, lines: int) -> None:
-        self.core.safely((_runs(self.core) or self.queue).step, lines)
+        page = _runs(self.core)
+        step = partial(queue.step, self.core) if page is None else page.step
+        self.core.safely(step, lines)
 
     def choose_row(self, index: int) -> None:
         page = _runs(self.core)
-        choose = self.queue.choose_row if page is None else page.choose
+        choose = partial(queue.choose_row, self.core) if page is None else page.choose
         self.core.safely(choose, index)
 
     def focus_details(self, reading: bool) -> None:
@@ -234,15 +214,14 @@ class ReviewController:
     def hear(self, tell: Callable[[], None]) -> None:
         """Hear what a background job reports, and carry out the keys that waited for it."""
         self.core.safely(tell)
-        for name, late in self._reader.released():
+        for name, late in queue.released(self.core):
             if not any(isinstance(one, Ask) for one in self.core.requests):  # else typed for that
                 self.handle(name, late)
 
-    # in: other writers
 
-    def poll(self) -> None:
-        self.desk.preferences.keep()
-        self._claims.poll()
+def _poll(core: Core) -> None:
+    preferences.keep(core)
+    team.poll(core)
 
 
 def _runs(core: Core) -> RunsController | None:
@@ -254,30 +233,33 @@ def _runs(core: Core) -> RunsController | None:
     return core.page if isinstance(core.page, RunsController) else None
 
 
-def _hints(session: Session, panes: Panes, *, pages: int) -> dict[str, object]:
+def _hints(core: Core) -> Mapping[str, object]:
     """Return the review screen's actions for the footer, what matters most first."""
+    session = core.session
     item = session.item
-    found = bool(session.found and session.found.places)
+    panes = core.panes
+    read_only = dict.fromkeys((*GIVES_LABEL, "undo"), False) if core.desk.read_only else {}
     if item is None:
         empty = session.page is Page.NOTHING and not session.view.filter
         first = ("screen.runs",) if empty else ("screen.calibration", "filter", "back", "undo")
-        return dict.fromkeys((*first, "screen.runs", "help"), True)
+        return dict.fromkeys((*first, "screen.runs", "help"), True) | read_only
     labels = {
         name: f"{ACTIONS[name].hint} {len(session.chosen):,}" if session.chosen else panes.readable
         for name in ("label.pass", "label.fail", "label.unsure")
     }
-    decided = {"next": item.row.decided, "adjudicate": item.row.label is Truth.DISPUTED}
     return {
-        **decided,
+        "next": item.row.decided,
+        "adjudicate": item.row.label is Truth.DISPUTED,
         **labels,
         "shallower": bool(session.chosen) and "select none",
         "reveal": session.hidden or item.row.labelled_by_other,
-        "search.next": found,
-        "text.next": pages > 1,
+        "search.next": bool(session.found and session.found.places),
+        "text.next": core.pages(item) > 1,
         "undo": True,
         "deeper": panes.beside(1) or (not session.hidden and "in full"),
         "filter": True,
         "order": True,
         "search": True,
         "help": True,
+        **read_only,
     }

@@ -352,14 +352,14 @@ class ReviewScreen(DeskScreen):
 
     def on_key(self, event: events.Key) -> None:
         if event.is_printable and event.key not in self.bound:
-            self.front.controller.stray()
+            self.front.controller.core.guard.stray()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Give the keys to the pane that got the focus."""
         widget = event.widget
         # The focus may have moved on since the event.
         if isinstance(widget, Widget) and widget.id and widget is self.focused:
-            self.front.act(partial(self.front.controller.panes.entered, widget.id))
+            self.front.act(partial(self.front.controller.enter_pane, widget.id))
 
     def on_row_chosen(self, message: RowChosen) -> None:
         message.stop()
@@ -367,7 +367,7 @@ class ReviewScreen(DeskScreen):
 
     def on_rule_dragged(self, message: RuleDragged) -> None:
         message.stop()
-        self.front.act(partial(self.front.controller.panes.drag, message.pane, message.column))
+        self.front.act(partial(self.front.controller.drag, message.pane, message.column))
 
     def on_item_drawn(self, message: ItemDrawn) -> None:
         message.stop()

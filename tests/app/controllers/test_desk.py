@@ -99,10 +99,10 @@ def test_zoom_shows_one_pane_and_keeps_the_place(tmp_path: Path) -> None:
         review.resize(WIDE)
         assert _alone(review)
         # A pane that gets the focus while another stands alone does not take its place.
-        review.controller.panes.entered("jury")
+        review.controller.enter_pane("jury")
         assert review.state.panes.current == "item"
         review.press("zoom")
-        review.controller.panes.entered("jury")
+        review.controller.enter_pane("jury")
         assert review.state.panes.current == "jury"
         review.resize(SMALL)
         review.press("zoom")

@@ -72,7 +72,7 @@ def test_a_held_key_labels_once(tmp_path: Path) -> None:
 def test_a_stray_key_keeps_a_paste_from_labelling(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
         review.clock.wait(1)
-        review.controller.stray()
+        review.controller.core.guard.stray()
         review.press("label.pass", wait=0.01)
         assert not any(review.labels)
 

@@ -100,7 +100,7 @@ def test_no_pane_gets_too_narrow_by_keys_and_one_press_leads_back(tmp_path: Path
 
 def test_a_dragged_rule_stands_where_the_mouse_is(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
-        drag = review.controller.panes.drag
+        drag = review.controller.drag
         drag("item", 50)
         assert widths(review) == {"queue": 50, "item": 65, "jury": 43}
         drag("jury", 100)
@@ -115,8 +115,8 @@ def test_a_dragged_rule_stands_where_the_mouse_is(tmp_path: Path) -> None:
 
 def test_widths_follow_the_terminal_and_come_back(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
-        review.controller.panes.drag("item", 48)
-        review.controller.panes.drag("jury", 119)
+        review.controller.drag("item", 48)
+        review.controller.drag("jury", 119)
         before = widths(review)
         assert before == {"queue": 48, "item": 70, "jury": 40}
         review.resize((320, 48))
@@ -132,7 +132,7 @@ def test_a_pane_that_stands_alone_has_no_width(tmp_path: Path) -> None:
         before = review.state.panes
         review.press("pane.wider")
         assert "from 140 columns on" in review.notice
-        review.controller.panes.drag("item", 20)
+        review.controller.drag("item", 20)
         assert review.state.panes == before
         review.resize((160, 48))
         review.press("zoom", "pane.wider")

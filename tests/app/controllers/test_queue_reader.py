@@ -162,7 +162,7 @@ def test_a_screen_fetches_its_own_rows_only(opened: Opened) -> None:
     review.desk.conn.set_trace_callback(seen.append)
     review.controller.rows(review.session.keys[:40])
     rows = len(seen)
-    review.controller.queue.step(1)
+    review.controller.step(1)
     review.desk.conn.set_trace_callback(None)
     assert rows <= 6
     assert not [query for query in seen if "ORDER BY draw" in query]

@@ -9,6 +9,7 @@ import pytest
 from textual.command import DiscoveryHit
 from textual.widgets import OptionList
 
+from reviewdesk.app.controllers import desk as screens
 from reviewdesk.app.keys.actions import ACTIONS, ROWS, THEMES, by_group, likely, rows
 from reviewdesk.app.keys.keymap import real_key
 from reviewdesk.app.keys.palette import RegistryProvider, matching
@@ -59,7 +60,7 @@ def test_titles_tell_actions_apart() -> None:
 
 
 async def on(stage: Stage, name: str) -> DeskScreen:
-    stage.app.act(lambda: stage.controller.desk.go(name))
+    stage.app.act(lambda: screens.go(stage.controller.core, name))
     await stage.settle()
     return stage.app.top
 
