@@ -25,7 +25,7 @@ from reviewdesk.domain.panel.verdict_body import can_turn
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import UsageError
 from reviewdesk.file_output import whole_file
-from reviewdesk.live.keys import PROCESS, Redactor
+from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Budget, Meter
 from reviewdesk.live.records import (
     CACHE_HEADER,
@@ -38,9 +38,11 @@ from reviewdesk.live.records import (
     calls_for,
 )
 from reviewdesk.live.replies.ballots import answer_of, ballot_of
-from reviewdesk.live.replies.faults import fault_of
+from reviewdesk.live.replies.envelope import Fault, reply_or_fault
 from reviewdesk.live.runner import CallRunner
 from reviewdesk.live.session import CONCURRENCY, CallSession, SystemClock
+from reviewdesk.live.vendor_batches import BatchStore, BatchTransport
+from reviewdesk.live.wires.batches import interface
 from reviewdesk.live.wires.requests import hashed
 from reviewdesk.live.wires.vendors import endpoint
 
@@ -84,7 +86,7 @@ class ReplyCache:
 
     def keep(self, call: Call, exchange: Exchange) -> None:
         """Write a reply, but no fault, in a thread; if that fails, it is only asked for again."""
-        if fault_of(exchange, endpoint(call.juror).wire) is not None:
+        if isinstance(reply_or_fault(exchange, endpoint(call.juror).wire), Fault):
             return
         asyncio.get_running_loop().run_in_executor(None, self._write, self._path(call), exchange)
 
@@ -131,6 +133,14 @@ class CaseCalls:
         self.answers[call.key] = ballot
         self._open -= 1
         return not self._open
+
+    def split(self, is_first: Callable[[Call], bool]) -> None:
+        """Ask some calls first, and all others once these have their answers."""
+        groups = [
+            {one.seat for one in self.calls if is_first(one) is first} for first in (True, False)
+        ]
+        self._stages = deque(tuple(seats) for seats in groups if seats)
+        self._is_decided = lambda _: False
 
     def rest(self) -> list[Call]:
         """Return every call that may still follow those handed out."""
@@ -259,6 +269,11 @@ class BatchProgress:
     failed: int = 0
     spared: int = 0
     """The calls that were not needed, because the panel had decided without them."""
+    waiting: int = 0
+    """The calls that wait at vendors, ``fetched`` those whose batch ended in this run."""
+    fetched: int = 0
+    unsent: int = 0
+    """The calls that no vendor took for a batch."""
     seconds: float = 0.0
     idle: float = 0.0
     """The seconds in which every call waited."""
@@ -298,28 +313,29 @@ class Batch(Generic[Q]):
         done: Callable[[Q, CaseCalls], None],
         came: Callable[[Q, Call, CanonicalBallot], None] = lambda _question, _call, _ballot: None,
         *,
-        is_final: Callable[[Call], bool] = lambda _: False,
+        vendors: BatchTransport | None = None,
         cache: ReplyCache | None = None,
     ) -> None:
         """Open nothing yet; ``asking`` must store its exchanges through ``meter``.
 
         ``done`` receives each finished case in the order in which cases finish, ``came`` each
-        ballot whose reply is stored. A call that ``is_final`` is not made again where its stored
-        exchange is no answer. Answers in the ``cache`` are stored, and cost nothing.
+        ballot whose reply is stored. Jurors whose vendor has a batch interface are asked through
+        ``vendors``, if it is given, and the others about a case once these have answered. Answers
+        in the ``cache`` are stored, and cost nothing.
         """
         self._store = store
         self._meter = meter
         self._asking = asking
         self._done = done
         self._came = came
-        self._is_final = is_final
+        self._vendors = vendors
         self._cache = cache
         self._cases: Iterator[Q] = iter(())
         self._waiting: deque[tuple[tuple[Q, CaseCalls], Call]] = deque()
         self.counts = BatchProgress()
 
     async def run(self, cases: Iterable[Q], report: Callable[[BatchProgress], None]) -> None:
-        """Run until every case is finished, or the ceiling is reached.
+        """Run until every case is finished or waits at a vendor, or the ceiling is reached.
 
         ``report`` is called after each ballot, and each second while every call waits.
 
@@ -340,54 +356,61 @@ class Batch(Generic[Q]):
                 self.counts.failed += Status(ballot["status"]).failed
                 self._came(question, call, ballot)
                 if calls.take(call, ballot):
-                    self._advance(question, calls)
+                    await self._advance(question, calls)
                 look()
+        if (vendors := self._vendors) is not None:
+            self.counts.waiting = vendors.waiting
+            self.counts.fetched = vendors.fetched
+            self.counts.unsent = vendors.unsent
+            if next(self._cases, None) is None:
+                await vendors.end()
 
-    def _next(self, free: int) -> list[tuple[tuple[Q, CaseCalls], Call]] | None:
+    async def _next(self, free: int) -> list[tuple[tuple[Q, CaseCalls], Call]] | None:
         """Return further calls, of a new case only when none of earlier cases is left."""
         if not self._waiting:
             question = next(self._cases, None)
             if question is None:
+                if self._vendors is not None:
+                    await self._vendors.submit()
                 return None
-            self._advance(question, question.begin())
+            calls = question.begin()
+            if self._vendors is not None:
+                calls.split(_is_batched)
+            await self._advance(question, calls)
         return [self._waiting.popleft() for _ in range(min(free, len(self._waiting)))]
 
-    def _advance(self, question: Q, found: CaseCalls) -> None:
+    async def _advance(self, question: Q, found: CaseCalls) -> None:
         """Use the stored answers of a case, and queue the calls that none answers."""
+        hidden = self._asking.hiding(None)
         while calls := found.next():
-            missing = []
+            is_open = False
             for call in calls:
-                ballot = self._stored(call)
+                stored = self._store.reply(call.key)
+                ballot = answer_of(call, stored, hidden)
+                if ballot is None and self._cache is not None:
+                    exchange = self._cache.reply(call)
+                    ballot = answer_of(call, exchange, hidden)
+                    if exchange is not None and ballot is not None:
+                        self._store.keep(call, exchange, 0.0)
+                if ballot is None and self._vendors is not None and _is_batched(call):
+                    exchange = await self._vendors.send(call, stored)
+                    ballot = ballot_of(call, exchange, hidden) if exchange else None
+                elif ballot is None:
+                    self._waiting.append(((question, found), call))
                 if ballot is None:
-                    missing.append(((question, found), call))
+                    is_open = True
                     continue
                 self.counts.reused += 1
                 found.take(call, ballot)
-            if missing:
-                self._waiting.extend(missing)
+            if is_open:
                 return
         self.counts.spared += len(found.rest())
         self.counts.cases += 1
         self._done(question, found)
 
-    def _stored(self, call: Call) -> CanonicalBallot | None:
-        hidden = self._asking.hiding(None)
-        stored = self._store.reply(call.key)
-        ballot = answer_of(call, stored, hidden)
-        if ballot is None and self._cache is not None:
-            ballot = self._from_cache(call, self._cache, hidden)
-        if ballot is None and stored is not None and self._is_final(call):
-            return ballot_of(call, stored, hidden)
-        return ballot
 
-    def _from_cache(
-        self, call: Call, cache: ReplyCache, hidden: Redactor
-    ) -> CanonicalBallot | None:
-        exchange = cache.reply(call)
-        ballot = answer_of(call, exchange, hidden)
-        if exchange is not None and ballot is not None:
-            self._store.keep(call, exchange, 0.0)
-        return ballot
+def _is_batched(call: Call) -> bool:
+    return interface(call.juror) is not None
 
 
 async def ask_all(
@@ -401,12 +424,13 @@ async def ask_all(
     came: Callable[[Q, Call, CanonicalBallot], None] = lambda _question, _call, _ballot: None,
     told: Callable[[BatchProgress], None] = lambda _: None,
     noted: Callable[[str], None] = lambda _: None,
-    is_final: Callable[[Call], bool] = lambda _: False,
+    batches: BatchStore | None = None,
     cache: ReplyCache | None = None,
 ) -> BatchProgress:
     """Make the calls that no stored reply answers, until all are made or the budget is closed.
 
-    Each reply is in the ``store`` before it is used.
+    Each reply is in the ``store`` before it is used. With ``batches``, jurors are asked through the
+    batch interfaces of their vendors, where these have one, and their calls may be left waiting.
 
     Raises:
         DeskError: a reply cannot be stored; those before it are.
@@ -421,7 +445,8 @@ async def ask_all(
     transport = world.transport()
     clock = world.clock
     asking = world.session(limits, transport, keep, noted)
-    batch = Batch[Q](store, meter, asking, done, came, is_final=is_final, cache=cache)
+    vendors = None if batches is None else BatchTransport(batches, asking, keep)
+    batch = Batch[Q](store, meter, asking, done, came, vendors=vendors, cache=cache)
     started = clock.monotonic()
 
     def report(counts: BatchProgress) -> None:

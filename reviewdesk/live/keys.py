@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import dataclasses
 import os
 import re
 import subprocess
@@ -295,30 +294,21 @@ class Key:
 
 def key_of(place: Endpoint, environment: Mapping[str, str]) -> Key:
     """Return the key and headers of an endpoint, or the first problem with them."""
-    headers = {}
-    for header, name in place.headers:
-        found = _value(name, environment, required=True)
-        if found.problem is not None:
-            return found
-        headers[header] = found.value or ""
-    if place.key_env is None:
-        return Key(headers=headers)
-    found = _value(place.key_env, environment, required=place.key_required)
-    return dataclasses.replace(found, headers=headers)
-
-
-def _value(name: str, environment: Mapping[str, str], *, required: bool) -> Key:
-    try:
-        value = environment[name].strip()
-    except KeyReferenceError as error:
-        return Key(problem=error.problem)
-    except KeyError:
-        value = ""
-    if not value:
-        return Key(problem=f"{name} is not set") if required else Key()
-    if _USABLE.fullmatch(value) is None:
-        return Key(problem=f"{name} holds characters that no key has")
-    return Key(value)
+    found: dict[str, str] = {}
+    for name in key_names(place):
+        try:
+            value = environment[name].strip()
+        except KeyReferenceError as error:
+            return Key(problem=error.problem)
+        except KeyError:
+            value = ""
+        if not value:
+            return Key(problem=f"{name} is not set")
+        if _USABLE.fullmatch(value) is None:
+            return Key(problem=f"{name} holds characters that no key has")
+        found[name] = value
+    headers = {header: found[name] for header, name in place.headers}
+    return Key(found[place.key_env] if place.key_env else None, headers=headers)
 
 
 def key_problem(place: Endpoint, environment: Mapping[str, str]) -> str | None:

@@ -23,9 +23,8 @@ from reviewdesk.domain.panel.turnout import ModelPause
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.live.records import Call, Clock, Exchange, ReplyStore
 from reviewdesk.live.replies.ballots import price_of
-from reviewdesk.live.replies.faults import Fault, Retryable, reply_or_fault
+from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable, reply_or_fault
 from reviewdesk.live.retry import asked_wait, backoff, budget_wait
-from reviewdesk.live.wires.envelope import Envelope
 from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import endpoint
 
@@ -42,6 +41,8 @@ class Budget:
         self.ceiling = ceiling
         self.spent = spent
         self.reserved = 0.0
+        self.promised = 0.0
+        """The most that calls cost which wait at vendors, or will be submitted to them."""
         self.closed = False
         """Whether the ceiling has stopped the run; a closed budget never opens again."""
         self._open = 0
@@ -80,7 +81,8 @@ class Budget:
             self._freed.notify_all()
 
     def _fits(self, usd: float) -> bool:
-        return self.ceiling is None or self.spent + self.reserved + usd <= self.ceiling + SLACK
+        most = self.spent + self.reserved + self.promised + usd
+        return self.ceiling is None or most <= self.ceiling + SLACK
 
 
 _UNSENT: Final = frozenset({"connection", "dns", "tls", "proxy", "endpoint"})
@@ -103,11 +105,12 @@ def booked(call: Call, exchange: Exchange) -> float | None:
     """Return what an exchange cost, in US dollars, or ``None`` if that is unknown.
 
     The endpoint's own cost or token count is used where it states one. A request that was refused
-    or never arrived costs nothing; any other without a count costs its worst case.
+    or never arrived, or that a batch did not answer, costs nothing; any other without a count costs
+    its worst case.
     """
     if exchange.status is None:
         kind = (exchange.problem or "").partition(":")[0]
-        return 0.0 if kind in _UNSENT else worst(call)
+        return 0.0 if kind in _UNSENT or exchange.is_batched else worst(call)
     if not 200 <= exchange.status < 300:
         return 0.0
     found = reply_or_fault(exchange, endpoint(call.juror).wire)
@@ -139,6 +142,8 @@ class Meter:
         """Store an exchange with its cost, which replaces what was reserved for it."""
         usd = booked(call, exchange)
         self._store.keep(call, exchange, usd)
+        if exchange.is_batched:
+            self._budget.promised -= worst(call, in_batch=True) or 0.0
         self._budget.settle(self._held.pop(call.key, 0.0), usd or 0.0)
 
     async def end(self, call: Call) -> None:

@@ -94,6 +94,8 @@ class Survey:
         self.again_usd: float | None = 0.0
         self.waiting_usd = 0.0
         """The most that the calls cost that wait at a vendor."""
+        self.batched_usd = 0.0
+        """The most that the calls cost that go to a vendor's batch interface."""
 
     def add(self, found: CaseCalls) -> None:
         """Count the calls about a case.
@@ -160,6 +162,7 @@ class Survey:
         self._jurors[call.juror] += 1
         self._digest.update(hashed(call))
         self._batched += is_batched
+        self.batched_usd += (usd or 0.0) * is_batched
         self.worst_usd = _sum(self.worst_usd, usd)
         if kind is not None:
             self._again[kind] += 1

@@ -13,8 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from reviewdesk.live.records import Clock, Exchange
-from reviewdesk.live.replies.faults import Fault, Retryable
-from reviewdesk.live.wires.envelope import Envelope, stated_error
+from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable, stated_error
 from reviewdesk.live.wires.requests import STRUCTURE, TEMPERATURE, TOKENS
 
 _UNITS: Final = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}

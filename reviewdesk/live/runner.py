@@ -10,7 +10,7 @@ import asyncio
 import heapq
 import math
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, Generic, TypeAlias, TypeVar
@@ -23,7 +23,7 @@ from reviewdesk.live.keys import Key, Redactor
 from reviewdesk.live.limits import TICK, CallTurn, Meter, ModelLimit
 from reviewdesk.live.records import Call, Exchange, Response
 from reviewdesk.live.replies.ballots import ballot_of, failed
-from reviewdesk.live.replies.faults import LEFT_OUT, Fault, reply_or_fault
+from reviewdesk.live.replies.envelope import LEFT_OUT, Fault, reply_or_fault
 from reviewdesk.live.retry import Retry, Trying
 from reviewdesk.live.session import CallSession, JurorState
 from reviewdesk.live.wires.requests import (
@@ -229,7 +229,7 @@ class CallRunner(Generic[T]):
     def __init__(
         self,
         asking: CallSession,
-        draw: Callable[[int], Drawn[T] | None],
+        draw: Callable[[int], Awaitable[Drawn[T] | None]],
         meter: Meter,
         look: Callable[[], None] | None = None,
     ) -> None:
@@ -359,7 +359,7 @@ class CallRunner(Generic[T]):
             return True
         most = MOST_WAITING if any(not len(one) for one in self._queues.values()) else FEW_WAITING
         has_room = self._count() < most and self._text < MOST_TEXT
-        drawn = self._draw(free) if has_room else None
+        drawn = await self._draw(free) if has_room else None
         if drawn is None:
             return False
         for owner, call in drawn:

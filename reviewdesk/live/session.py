@@ -17,7 +17,7 @@ from reviewdesk.domain.verdict import Status
 from reviewdesk.live.keys import PROCESS, Key, Redactor, known_keys, read_key
 from reviewdesk.live.limits import REFUSED, TICK, ModelLimit, ModelLimits
 from reviewdesk.live.records import Clock, Keep, Transport
-from reviewdesk.live.replies.faults import Fault, Retryable
+from reviewdesk.live.replies.envelope import Fault, Retryable
 from reviewdesk.live.retry import DEADLINE
 from reviewdesk.live.wires.vendors import Endpoint, endpoint
 

@@ -69,7 +69,7 @@ async def test_what_no_vendor_takes_fails_with_the_reason(
         done = await asyncio.to_thread(cli, *arguments(room, "--batch", "--yes"))
     assert (done.code, done.out) == (1, "")
     assert done.lines[-1].startswith("12 could not be submitted")
-    assert "did not take it: HTTP 403, no batches for [key]" in done.err
+    assert "(HTTP 403, no batches for [key])" in done.err
     assert KEY not in done.err
 
 

@@ -35,6 +35,8 @@ class BatchVendors:
     """Takes batches; ``paid`` counts the calls by vendor, and ``seen`` the paths that came."""
 
     is_done: bool = False
+    late: set[str] = field(default_factory=set)
+    """The ids of batches that are not answered even then."""
     drops: bool = False
     """Whether the connection breaks after a batch was taken and before that is said."""
     holds: bool = False
@@ -125,7 +127,7 @@ class BatchVendors:
         out.write(answer(200, {"data": rows, "operations": rows, "has_more": False}))
 
     def _told(self, one: Batch) -> dict[str, Any]:
-        done = self.is_done
+        done = self.is_done and one.id not in self.late
         if one.vendor == "openai":
             return {
                 "id": one.id, "object": "batch", "endpoint": "/v1/chat/completions",

@@ -91,7 +91,7 @@ async def ask_panel(
     """Yield calls with their ballots in order of arrival, with the session's own store."""
     waiting = iter(calls)
 
-    def draw(free: int) -> list[tuple[None, Call]] | None:
+    async def draw(free: int) -> list[tuple[None, Call]] | None:
         return [(None, call) for call in islice(waiting, free)] or None
 
     meter = Meter(Unstored(None), Budget())

@@ -29,11 +29,10 @@ from reviewdesk.errors import Cancelled
 from reviewdesk.live.batch import Batch, BatchProgress, CaseCalls
 from reviewdesk.live.limits import MINUTE, Budget, CallTurn, Meter, ModelLimit, ModelLimits
 from reviewdesk.live.records import Call, Exchange, Request, Response, calls_for
-from reviewdesk.live.replies.faults import Fault, Retryable
+from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable
 from reviewdesk.live.retry import asked_wait
 from reviewdesk.live.runner import FEW_WAITING, MOST_TEXT, MOST_WAITING
 from reviewdesk.live.session import CallSession
-from reviewdesk.live.wires.envelope import Envelope
 from reviewdesk.views.document import Section
 from reviewdesk.views.live.panel import turnout
 from reviewdesk.views.progress import live_text

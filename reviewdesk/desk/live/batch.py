@@ -46,8 +46,7 @@ from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Budget
 from reviewdesk.live.plan import Survey, hosts, payloads
 from reviewdesk.live.records import Call, ReplyStore, calls_for
-from reviewdesk.live.vendor_batches.interfaces import interface
-from reviewdesk.live.vendor_batches.run import VendorBatches
+from reviewdesk.live.wires.batches import interface
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.canonical.writer import ReportWriter
 from reviewdesk.reports.panels.cases_file import open_cases, read_cases
@@ -187,6 +186,8 @@ class BatchRun:
     _calls: int = 0
     _checked: dict[int, tuple[CheckResult, ...]] = field(default_factory=dict)
     """The results of the checks by place, for cases that did not pass them all."""
+    _promised: float = 0.0
+    """The most that calls through batch interfaces cost, in US dollars."""
     _in_batches: bool = False
     """Whether the vendors' batch interfaces are used, as asked for or begun earlier."""
     _cache: ReplyCache | None = None
@@ -263,6 +264,7 @@ class BatchRun:
             _check_batches(panel)
             spent = 0.0 if journal is None else journal.spent
             _check_ceiling(order.max_cost, spent + found.waiting_usd + (found.worst_usd or 0.0))
+            self._promised = found.waiting_usd + found.batched_usd
             live = (one for one in panel.jurors if interface(one) is None)
             plan = replace(plan, live=tuple(f"{one.name} ({one.vendor})" for one in live))
         self._plan = plan
@@ -283,9 +285,10 @@ class BatchRun:
         panel = self.panel
         journal = self._journal
         held = self._commit()
-        if self._in_batches and journal is not None:
-            await self._exchange_batches(journal)
         budget = Budget(order.max_cost, 0.0 if journal is None else journal.spent)
+        budget.promised = self._promised
+        at_vendors = "; what the vendors took is noted" if self._in_batches else ""
+        self.came = f"0 of {self._count} cases are complete{at_vendors}"
         priced = all(juror.price is not None for juror in panel.jurors)
         store = self.store
         if store is None:
@@ -293,7 +296,7 @@ class BatchRun:
 
         def told(counts: BatchProgress) -> None:
             spent = budget.spent if priced else None
-            self.came = f"{counts.cases} of {self._count} cases are complete"
+            self.came = f"{counts.cases} of {self._count} cases are complete{at_vendors}"
             self.listener.told(counts.of(self._count, self._calls, spent))
 
         writer = None
@@ -311,9 +314,12 @@ class BatchRun:
             counts = await ask_all(
                 self._pending(), store, budget, order, self.world,
                 done=results.take, told=told, noted=self.listener.noted,
-                is_final=_in_batch if self._in_batches else lambda _: False, cache=self._cache,
+                batches=journal if self._in_batches else None, cache=self._cache,
             )  # fmt: skip
             self._check_spent(budget, counts)
+            if counts.waiting or counts.unsent:
+                pending = BatchesPending(counts.waiting, counts.fetched, counts.unsent)
+                raise CallsPendingError(pending)
             if writer is not None:
                 writer.write(header(self._path.stem, panel, held, self.cases.name))
         finally:
@@ -368,20 +374,6 @@ class BatchRun:
                 "what has no reply under them is asked, and the report is made anew"
             )
         return held
-
-    async def _exchange_batches(self, journal: ReportJournal) -> None:
-        transport = self.world.transport()
-        asking = self.world.session(
-            self.order, transport, lambda _call, _exchange: None, self.listener.noted
-        )
-        self.came = "what the vendors took is noted"
-        try:
-            made = await VendorBatches(journal, asking, self.listener.noted).run(self._pending())
-        finally:
-            if self.world.closes:
-                await transport.close()
-        if made.waiting or made.unsent:
-            raise CallsPendingError(BatchesPending(made.waiting, made.fetched, made.unsent))
 
 
 def _panel_hosts(panel: PanelSpec, environment: Mapping[str, str]) -> ConsentPlan:

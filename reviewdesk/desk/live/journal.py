@@ -34,7 +34,7 @@ from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_bo
 from reviewdesk.errors import BusyError, JournalError
 from reviewdesk.live.batch import BatchProgress, CaseCalls, panel_calls, seat_ballots
 from reviewdesk.live.records import Call, Exchange
-from reviewdesk.live.vendor_batches.run import VendorBatch
+from reviewdesk.live.vendor_batches import VendorBatch
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.store import events, reruns

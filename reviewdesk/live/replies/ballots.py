@@ -20,9 +20,8 @@ from reviewdesk.domain.verdict import Decision, Status, folded
 from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import Redactor
 from reviewdesk.live.records import Call, Exchange
-from reviewdesk.live.replies.faults import Fault, left_out, reply_or_fault
+from reviewdesk.live.replies.envelope import Envelope, Fault, left_out, reply_or_fault
 from reviewdesk.live.retry import stated_wait
-from reviewdesk.live.wires.envelope import Envelope
 from reviewdesk.live.wires.requests import STRUCTURE, TEMPERATURE
 from reviewdesk.live.wires.vendors import Endpoint, endpoint
 

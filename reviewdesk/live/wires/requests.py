@@ -67,8 +67,11 @@ def hashed(call: Call) -> bytes:
     return place.url.encode() + b" " + body + b"\n"
 
 
-def request(call: Call, place: Endpoint, key: Key, dropped: frozenset[str]) -> Request:
-    """Build the request, with the key in the header that the endpoint expects."""
+def headers_for(place: Endpoint, key: Key, key_header: str = "") -> dict[str, str]:
+    """Return the headers of a request, with the key in the one that the endpoint expects.
+
+    ``key_header`` replaces that one.
+    """
     headers = {
         "content-type": "application/json",
         "accept": "application/json",
@@ -78,10 +81,15 @@ def request(call: Call, place: Endpoint, key: Key, dropped: frozenset[str]) -> R
     }
     if place.wire is Wire.MESSAGES:
         headers.setdefault("anthropic-version", ANTHROPIC_VERSION)
+    name = key_header or place.key_header
     if key.value:
-        bearer = place.key_header == "authorization"
-        headers[place.key_header] = f"Bearer {key.value}" if bearer else key.value
-    return Request(place.url, headers, encoded(payload(call, place, dropped)))
+        headers[name] = f"Bearer {key.value}" if name == "authorization" else key.value
+    return headers
+
+
+def request(call: Call, place: Endpoint, key: Key, dropped: frozenset[str]) -> Request:
+    """Build the request of a call, without what its endpoint refused."""
+    return Request(place.url, headers_for(place, key), encoded(payload(call, place, dropped)))
 
 
 def _chat(call: Call, place: Endpoint, dropped: frozenset[str]) -> dict[str, Any]:

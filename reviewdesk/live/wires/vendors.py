@@ -22,7 +22,6 @@ class Endpoint(Struct, frozen=True):
     """The host, with the port if the URL has one."""
     wire: Wire
     key_env: str | None
-    key_required: bool
     shape: JsonMode
     tokens: str
     key_header: str
@@ -43,13 +42,11 @@ def endpoint(juror: Juror) -> Endpoint:
     base = juror.base_url or vendor.base_url
     if not base:
         raise TransportError("endpoint", f"the vendor {juror.vendor} needs a base_url")
-    key_env = juror.api_key_env or vendor.key_env
     return Endpoint(
         url=_azure_url(base, juror) if juror.vendor == "azure" else _wire_url(base, vendor.wire),
         host=host_of(base),
         wire=vendor.wire,
-        key_env=key_env,
-        key_required=key_env is not None,
+        key_env=juror.api_key_env or vendor.key_env,
         shape=vendor.shape,
         tokens=vendor.tokens,
         key_header=vendor.key_header,

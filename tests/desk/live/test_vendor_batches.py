@@ -208,6 +208,35 @@ async def test_a_juror_without_a_batch_interface_is_asked_live_at_the_end(room: 
     assert found.cost_usd == pytest.approx(2 * 0.08 + 2 * 0.16)
 
 
+async def test_live_jurors_follow_case_by_case_within_what_waiting_batches_leave_of_the_ceiling(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each call is a batch of its own, and the second case's comes back last."""
+    monkeypatch.setattr("reviewdesk.live.vendor_batches.MOST_CALLS", 1)
+    vendors = BatchVendors(is_done=True, late={"b1"})
+    async with Server(fault=vendors) as server:
+        seats(room, server.url, "openai", "deepseek")
+        consent = Consent()
+        await judged(room, in_batches=True, consent=consent)
+        most = consent.plans[0].worst_usd
+        assert most is not None
+        assert not asked_live(vendors)
+        waits = await judged(room, resume=True, max_cost=most)
+        assert waits == BatchesPending(waiting=1, fetched=1, unsent=0)
+        assert asked_live(vendors) == ["c0"]
+        vendors.late.clear()
+        found = await judged(room, resume=True, max_cost=most)
+    assert isinstance(found, BatchSummary)
+    assert (found.passed, found.reused, found.calls) == (2, 3, 1)
+    assert sorted(asked_live(vendors)) == ["c0", "c1"]
+    assert found.cost_usd == pytest.approx(2 * 0.08 + 2 * 0.16)
+
+
+def asked_live(vendors: BatchVendors) -> list[str]:
+    calls = [seen for seen in vendors.seen if seen.path == "/v1/chat/completions"]
+    return [next(name for name in ("c0", "c1") if f"question {name}." in one.user) for one in calls]
+
+
 async def test_a_refusal_is_told_without_the_key_and_nothing_is_lost(room: Room) -> None:
     vendors, notes = BatchVendors(refuses=403), list[str]()
     async with Server(fault=vendors) as server:

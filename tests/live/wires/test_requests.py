@@ -19,8 +19,8 @@ from reviewdesk.live.keys import Key, key_problem
 from reviewdesk.live.limits import worst
 from reviewdesk.live.plan import plan
 from reviewdesk.live.records import Response, calls_for
+from reviewdesk.live.replies.envelope import Envelope, Fault, opened, stated_error
 from reviewdesk.live.session import CallSession
-from reviewdesk.live.wires.envelope import Envelope, UnusableAnswer, opened, stated_error
 from reviewdesk.live.wires.requests import payload, request
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.live.wires.vendors import endpoint
@@ -57,7 +57,7 @@ NO = frozenset[str]()
 )
 def test_the_table_of_vendors(vendor: str, url: str, key: str | None) -> None:
     place = endpoint(Juror("a", "m", vendor))
-    assert (place.url, place.key_env, place.key_required) == (url, key, key is not None)
+    assert (place.url, place.key_env) == (url, key)
     assert place.host == url.split("/")[2]
 
 
@@ -243,7 +243,7 @@ def test_a_refusal_is_told_from_an_answer() -> None:
 )
 def test_a_200_that_is_no_answer(found: Any, status: Status, kind: str) -> None:
     unusable = read(found)
-    assert isinstance(unusable, UnusableAnswer)
+    assert isinstance(unusable, Fault)
     assert (unusable.status, unusable.kind) == (status, kind)
 
 
@@ -251,7 +251,7 @@ def test_the_content_type_must_be_json_where_it_is_given() -> None:
     found = choice({"content": "x"})
     assert isinstance(read(found, kind=None), Envelope)
     assert isinstance(read(found, kind="application/json; charset=utf-8"), Envelope)
-    assert isinstance(read(found, kind="text/event-stream"), UnusableAnswer)
+    assert isinstance(read(found, kind="text/event-stream"), Fault)
 
 
 @pytest.mark.parametrize(

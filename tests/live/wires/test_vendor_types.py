@@ -14,7 +14,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from reviewdesk.domain.panel.juror import VENDORS, Juror, Wire, low_effort
-from reviewdesk.live.wires.envelope import Envelope, opened
+from reviewdesk.live.replies.envelope import Envelope, opened
 from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import endpoint
 from tests.live.builders import call

@@ -18,10 +18,10 @@ from reviewdesk.live.keys import Redactor
 from reviewdesk.live.limits import booked, worst
 from reviewdesk.live.records import BATCH_HEADER, Call, Exchange, Response
 from reviewdesk.live.replies.ballots import ballot_of
+from reviewdesk.live.replies.envelope import Envelope, opened
 from reviewdesk.live.session import CallSession
-from reviewdesk.live.vendor_batches.interfaces import FileBatches, interface
-from reviewdesk.live.vendor_batches.run import BatchClient, call_id
-from reviewdesk.live.wires.envelope import Envelope, opened
+from reviewdesk.live.vendor_batches import BatchClient, call_id
+from reviewdesk.live.wires.batches import BatchWire, interface
 from reviewdesk.live.wires.vendors import endpoint
 from tests.live.batch_server import Batch, BatchVendors
 from tests.live.builders import KEYS, NONCE, FakeClock, FakeTransport, Kept, call
@@ -29,7 +29,7 @@ from tests.live.test_retry import JSON, refusing
 from tests.live.wires.test_vendor_types import CURRENT, drawn, validate
 
 
-def posed(vendor: str, **changed: Any) -> tuple[FileBatches, Call]:
+def posed(vendor: str, **changed: Any) -> tuple[BatchWire, Call]:
     one = dataclasses.replace(Juror("a", CURRENT[vendor], vendor, max_tokens=40_000), **changed)
     found = interface(one)
     assert found
@@ -38,7 +38,7 @@ def posed(vendor: str, **changed: Any) -> tuple[FileBatches, Call]:
 
 def created(vendor: str, **changed: Any) -> Any:
     found, one = posed(vendor, **changed)
-    return json.loads(found.create("our-name", [("id-1", one)], "file-1").body)
+    return json.loads(found.creation("our-name", [("id-1", one)], "file-1").body)
 
 
 def told(vendor: str, *, done: bool) -> tuple[Any, Any]:
@@ -221,9 +221,7 @@ def client(*answers: Response) -> tuple[BatchClient, FakeTransport, FakeClock]:
     transport, clock = FakeTransport(list(answers)), FakeClock()
     juror = Juror("ada", "m", "openai", api_key_env="TEST_KEY")
     asking = CallSession(transport, Kept(), environment=KEYS, clock=clock)
-    batches = interface(juror)
-    assert batches is not None
-    return BatchClient(juror, batches, asking), transport, clock
+    return BatchClient(juror, asking), transport, clock
 
 
 @pytest.mark.parametrize(
@@ -246,6 +244,6 @@ async def test_a_short_wait_is_waited(headers: dict[str, str], slept: float) -> 
 @pytest.mark.parametrize("status", [429, 503])
 async def test_a_long_wait_is_said_and_keeps_no_other_batch_waiting(status: int) -> None:
     asked, transport, clock = client(refusing(status, retry_after="3600"), JOB)
-    with pytest.raises(TransportError, match=f"HTTP {status}, no; it asks to wait 3600 s"):
+    with pytest.raises(TransportError, match=f"HTTP {status}, no.; it asks to wait 3600 s"):
         await asked.look_up("b1")
     assert (len(transport.sent), clock.slept) == (1, [])

@@ -1,11 +1,14 @@
-"""Submit a run's calls to the vendors' batch interfaces, and store the answers that are there."""
+"""The vendors' batch interfaces, as a transport of the runner.
+
+The runner hands over the calls that no stored reply answers. A call whose batch has ended comes
+back as an exchange; the others are collected and submitted together.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Protocol
@@ -16,34 +19,23 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
-from reviewdesk.live.batch import CaseForJurors
 from reviewdesk.live.keys import read_key
-from reviewdesk.live.limits import booked
 from reviewdesk.live.records import (
     BATCH_HEADER,
     MAX_BODY,
     Call,
     Exchange,
+    Keep,
     ReplyStore,
     Request,
-    Response,
     chance,
 )
-from reviewdesk.live.replies.ballots import answer_of
+from reviewdesk.live.replies.envelope import decoded, fault_of, text_at
 from reviewdesk.live.retry import LONGEST_WAIT, asked_wait, backoff
 from reviewdesk.live.session import CallSession
-from reviewdesk.live.vendor_batches.interfaces import (
-    BatchAnswer,
-    FileBatches,
-    Named,
-    Upload,
-    VendorJob,
-    interface,
-)
-from reviewdesk.live.wires.envelope import MAX_TOLD, stated_error
-from reviewdesk.live.wires.requests import encoded, payload
+from reviewdesk.live.wires.batches import WIRES, BatchAnswer, Named, Upload, VendorJob
+from reviewdesk.live.wires.requests import encoded, headers_for, payload
 from reviewdesk.live.wires.vendors import endpoint
-from reviewdesk.version import __version__
 
 SECONDS: Final = 600
 """The most seconds of one request: a batch of requests or of answers is large."""
@@ -66,10 +58,10 @@ _NEVER_SENT: Final = frozenset({"connection", "dns", "tls", "proxy", "endpoint",
 class BatchClient:
     """One juror's access to the batch interface of its vendor."""
 
-    def __init__(self, juror: Juror, interface: FileBatches, asking: CallSession) -> None:
+    def __init__(self, juror: Juror, asking: CallSession) -> None:
         """Store the parts; the key is read with each request."""
         self._juror = juror
-        self._interface = interface
+        self._wire = WIRES[juror.vendor]
         self._asking = asking
 
     async def begin(self, name: str, calls: Sequence[Named]) -> VendorJob:
@@ -79,13 +71,12 @@ class BatchClient:
             TransportError: the vendor did not take it; of kind ``unsure``, it may have.
         """
         file = ""
-        if upload := self._interface.upload(name, calls):
-            file = str((await self._json(upload)).get("id") or "")
+        if upload := self._wire.upload(name, calls):
+            file = text_at(await self._json(upload), "id")
             if not file:
                 raise TransportError("batch", "the vendor names no file for what was uploaded")
-        job = self._interface.job(
-            await self._json(self._interface.create(name, calls, file), is_paid=True)
-        )
+        creation = self._wire.creation(name, calls, file)
+        job = self._wire.job(await self._json(creation, is_paid=True))
         if not job.id:
             raise TransportError(UNSURE, "the vendor names no batch")
         return job
@@ -93,39 +84,35 @@ class BatchClient:
     async def look_up(self, ident: str) -> VendorJob | None:
         """Return a batch, or ``None`` if the vendor does not know it."""
         try:
-            return self._interface.job(await self._json(self._interface.place.format(quote(ident))))
+            return self._wire.job(await self._json(self._wire.place.format(quote(ident))))
         except TransportError as problem:
-            if problem.kind != "http_404":
+            if problem.kind != "not_found":
                 raise
             return None
 
     async def jobs(self) -> AsyncIterator[VendorJob]:
         """Yield the batches of the account, the newest first."""
-        query: str | None = self._interface.first_page
+        query: str | None = self._wire.first_page
         for number in range(MAX_PAGES):
             if query is None:
                 return
-            found = await self._json(f"{self._interface.jobs_path}?{query}")
-            jobs, query = self._interface.page(found, number)
+            found = await self._json(f"{self._wire.jobs}?{query}")
+            jobs, query = self._wire.page(found, number)
             for job in jobs:
                 yield job
 
     async def answers(self, job: VendorJob) -> dict[str, BatchAnswer]:
-        """Return the answers of a batch that has ended, by the ids of its calls."""
-        found: dict[str, BatchAnswer] = {}
+        """Return the answers of a batch that has ended, by the id of their call."""
+        made: dict[str, BatchAnswer] = {}
         for path in job.results:
-            text = await self._text(path, limit=MAX_ANSWERS)
             try:
-                found |= {one.call_id: one for one in self._interface.answers(text)}
-            except (ValueError, RecursionError, AttributeError):
+                made |= self._wire.answers(await self._text(path, limit=MAX_ANSWERS))
+            except (ValueError, RecursionError):
                 raise TransportError("batch", "the answers of the batch are no JSON") from None
-        return found
+        return made
 
     async def _json(self, sent: Upload | str, *, is_paid: bool = False) -> dict[str, Any]:
-        try:
-            found = json.loads(await self._text(sent, is_paid=is_paid, limit=MAX_ANSWERS))
-        except (ValueError, RecursionError):
-            found = None
+        found = decoded(await self._text(sent, is_paid=is_paid, limit=MAX_ANSWERS))
         if isinstance(found, dict):
             return found
         raise TransportError(UNSURE if is_paid else "batch", "the vendor's answer is no JSON")
@@ -140,70 +127,45 @@ class BatchClient:
         """
         request = await self._request(sent, limit)
         clock = self._asking.clock
-        for attempt in range(1, TRIES + 1):
-            try:
-                response = await self._once(request)
-            except TransportError as problem:
-                kind = problem.kind
-                message = problem.message
-                asked = 0.0
-            else:
-                if 200 <= response.status < 300:
-                    return response.body.decode("utf-8", "replace")
-                asked = self._asked_wait(response)
-                kind = f"http_{response.status}"
-                message = self._told(response)
-            refused = kind.startswith("http_4") and kind != "http_408"
-            if is_paid and not refused and kind not in _NEVER_SENT:
+        attempt = 0
+        while True:
+            attempt += 1
+            exchange = await self._once(request)
+            if (fault := fault_of(exchange)) is None:
+                return exchange.body
+            message = self._asking.hiding(None).text(fault.message)
+            is_refused = 300 <= (exchange.status or 0) < 500 and exchange.status != 408
+            if is_paid and not is_refused and fault.kind not in _NEVER_SENT:
                 raise TransportError(UNSURE, message)
+            asked = asked_wait(exchange, clock.now()) or 0.0
             if asked > LONGEST_WAIT:
                 message += f"; it asks to wait {math.ceil(asked)} s"
-            if (refused and kind != "http_429") or attempt == TRIES or asked > LONGEST_WAIT:
-                break
+            if not fault.again or attempt == TRIES or asked > LONGEST_WAIT:
+                raise TransportError(fault.kind, message)
             await clock.sleep(max(asked, backoff(attempt, clock)))
-        raise TransportError(kind, message)
 
-    async def _once(self, request: Request) -> Response:
-        response = None
+    async def _once(self, request: Request) -> Exchange:
+        made = Exchange("", 0, "", self._asking.at(), 0.0, None)
         try:
             async with asyncio.timeout(SECONDS):
-                response = await self._asking.transport.send(request)
+                answer = await self._asking.transport.send(request)
         except TimeoutError:
-            pass
-        if response is None:
-            raise TransportError("timeout", f"no answer within {SECONDS} s")
-        return response
-
-    def _asked_wait(self, response: Response) -> float:
-        body = response.body.decode("utf-8", "replace")
-        headers = response.headers
-        exchange = Exchange("", 0, "", self._asking.at(), 0.0, response.status, body, headers)
-        return asked_wait(exchange, self._asking.clock.now()) or 0.0
-
-    def _told(self, response: Response) -> str:
-        text = stated_error(response.body.decode("utf-8", "replace")).message
-        hidden = self._asking.hiding(None).text(text)[:MAX_TOLD]
-        return f"HTTP {response.status}" + (f", {hidden}" if hidden else "")
+            return replace(made, problem=f"timeout: no answer within {SECONDS} s")
+        except TransportError as failure:
+            return replace(made, problem=f"{failure.kind}: {failure.message}")
+        body = answer.body.decode("utf-8", "replace")
+        return replace(made, status=answer.status, body=body, headers=answer.headers)
 
     async def _request(self, sent: Upload | str, limit: int) -> Request:
-        interface = self._interface
-        juror = self._juror
-        key = await read_key(endpoint(juror), self._asking.environment)
+        place = endpoint(self._juror)
+        key = await read_key(place, self._asking.environment)
         if key.problem is not None:
             raise TransportError("missing_key", key.problem)
         for secret in key.secrets:
             self._asking.hiding(secret)
-        headers = {
-            "accept": "application/json",
-            "accept-encoding": "identity",
-            "user-agent": f"reviewdesk/{__version__}",
-            **interface.headers,
-            **key.headers,
-        }
-        if key.value:
-            bearer = interface.key_header == "authorization"
-            headers[interface.key_header] = f"Bearer {key.value}" if bearer else key.value
-        root = interface.root(juror)
+        headers = headers_for(place, key, self._wire.key_header)
+        root = place.url.removesuffix(place.wire.value)
+        root = root.removesuffix("/openai") if self._wire.is_native else root
         if isinstance(sent, str):
             return Request(root + sent, headers, b"", method="GET", limit=limit)
         headers["content-type"] = sent.content_type
@@ -245,6 +207,9 @@ MOST_BYTES: Final = 15_000_000
 SETTLED: Final = 60.0
 """Seconds after which a batch that the vendor does not list was never taken."""
 
+_NEVER_TAKEN: Final = "never taken"
+"""Stands for the answers of a batch that the vendor does not have."""
+
 
 def call_id(key: str, nonce: str) -> str:
     """Return the id of a call in a batch: at most 64 letters and digits, and used only once."""
@@ -257,88 +222,57 @@ class _Chunk:
     size: int = 0
 
 
-@dataclass(slots=True)
-class Submission:
-    """What one pass over the cases came to, in calls."""
-
-    submitted: int = 0
-    fetched: int = 0
-    waiting: int = 0
-    """The calls that wait at a vendor, those just submitted among them."""
-    unsent: int = 0
-    """The calls that no vendor took."""
-
-
-class VendorBatches:
-    """Goes through the cases once: stores the answers of batches that ended, and submits the rest.
+class BatchTransport:
+    """Takes calls one by one, and submits those of a juror together.
 
     A batch is on disk before it is submitted. One whose id is not known, because the process was
     killed or no answer came, is looked for at the vendor before its calls are submitted again.
     """
 
-    def __init__(
-        self, store: BatchStore, asking: CallSession, noted: Callable[[str], None] = lambda _: None
-    ) -> None:
-        """Send nothing yet; ``noted`` is told what becomes of each batch."""
+    def __init__(self, store: BatchStore, asking: CallSession, keep: Keep) -> None:
+        """Send nothing yet; ``keep`` stores each exchange, with its cost, before it is used."""
         self._store = store
         self._asking = asking
-        self._noted = noted
+        self._keep = keep
+        self._known = tuple(store.batches.values())
+        self._held = {key: batch for batch in self._known for key in batch.nonces}
+        """The batch that each call waited in when the run began, by the call's key."""
         self._chunks: dict[int, _Chunk] = {}
         self._answers: dict[str, dict[str, BatchAnswer] | str | None] = {}
         self._ids: dict[str, str] = {}
-        self._held: dict[str, VendorBatch] = {}
-        """The batch that each call waited in when the pass began, by the call's key."""
-        self.counts = Submission()
+        self.waiting = 0
+        """The calls that wait at a vendor, those just submitted among them."""
+        self.fetched = 0
+        self.unsent = 0
+        """The calls that no vendor took."""
 
-    async def run(self, cases: Iterable[CaseForJurors]) -> Submission:
-        """Make one pass over all cases.
+    async def send(self, call: Call, stored: Exchange | None) -> Exchange | None:
+        """Return the exchange by which a call's batch ended; ``None`` while the call waits.
+
+        ``stored`` is the newest exchange of the call, which was no answer.
 
         Raises:
             DeskError: a batch or an answer cannot be stored.
         """
-        known = tuple(self._store.batches.values())
-        hidden = self._asking.hiding(None)
-        self._held = {key: batch for batch in known for key in batch.nonces}
-        for question in cases:
-            for call in question.begin().next():
-                stored = self._store.reply(call.key)
-                if interface(call.juror) is None or answer_of(call, stored, hidden) is not None:
-                    continue
-                await self._take(call, stored)
-        for seat in tuple(self._chunks):
-            await self._submit(seat)
-        await self._store.settled()
-        for batch in known:
-            found = self._answers.get(batch.name)
-            if found is not None:
-                self._store.drop_batch(batch)
-            elif batch.name not in self._answers:
-                self._noted(f"a batch of {batch.juror}: no case of this run waits for it")
-                self._store.drop_batch(batch)
-        return self.counts
-
-    async def _take(self, call: Call, stored: Exchange | None) -> None:
-        """Store a call's answer if its batch has ended, or keep the call to be submitted."""
         batch = self._held.get(call.key)
-        if batch is None:
+        found: dict[str, BatchAnswer] | str | None = _NEVER_TAKEN
+        if batch is not None:
+            if batch.name not in self._answers:
+                self._answers[batch.name] = await self._fetch(batch, call)
+            found = self._answers[batch.name]
+        if batch is None or found == _NEVER_TAKEN:
             await self._collect(call)
-            return
-        if batch.name not in self._answers:
-            self._answers[batch.name] = await self._fetch(batch, call)
-        found = self._answers[batch.name]
-        nonce = batch.nonces[call.key]
+            return None
         if found is None:
-            self.counts.waiting += 1
-        elif found == _NEVER_TAKEN:
-            await self._collect(call)
-        elif stored is None or stored.nonce != nonce:
-            answer = _lost(found) if isinstance(found, str) else None
-            if isinstance(found, dict):
-                answer = found.pop(call_id(call.key, nonce), None)
-            answer = answer or _lost("the batch ended without an answer to this call")
-            self._keep(call, nonce, answer, self._ids[batch.name])
-
-    def _keep(self, call: Call, nonce: str, answer: BatchAnswer, ident: str) -> None:
+            self.waiting += 1
+            return None
+        nonce = batch.nonces[call.key]
+        if stored is not None and stored.nonce == nonce:
+            return stored
+        why = found if isinstance(found, str) else "the batch ended without an answer to this call"
+        answer = BatchAnswer(problem=f"batch_ended: {why}")
+        if isinstance(found, dict):
+            answer = found.pop(call_id(call.key, nonce), answer)
         hidden = self._asking.hiding(None)
         exchange = Exchange(
             call=call.key,
@@ -348,38 +282,50 @@ class VendorBatches:
             ms=0.0,
             status=answer.status,
             body=hidden.text(answer.body),
-            headers={"content-type": "application/json", BATCH_HEADER: hidden.text(ident)},
+            headers={
+                "content-type": "application/json",
+                BATCH_HEADER: hidden.text(self._ids[batch.name]),
+            },
             problem=hidden.text(answer.problem) if answer.problem else None,
         )
-        usd = 0.0 if answer.status is None else booked(call, exchange)
-        self._store.keep(call, exchange, usd)
-        self.counts.fetched += 1
+        self._keep(call, exchange)
+        self.fetched += 1
+        return exchange
+
+    async def submit(self) -> None:
+        """Submit what was collected."""
+        for seat in tuple(self._chunks):
+            await self._submit(seat)
+
+    async def end(self) -> None:
+        """Drop the batches that are over, after every call of the run was handed over."""
+        await self._store.settled()
+        for batch in self._known:
+            if batch.name not in self._answers:
+                self._asking.noted(f"a batch of {batch.juror}: no case of this run waits for it")
+            if self._answers.get(batch.name, "") is not None:
+                self._store.drop_batch(batch)
 
     # Fetching
 
     async def _fetch(self, batch: VendorBatch, call: Call) -> dict[str, BatchAnswer] | str | None:
         """Return a batch's answers, or why it has none; ``None`` while it is waited for."""
-        client = self._client(call)
+        client = BatchClient(call.juror, self._asking)
         try:
             job = await (client.look_up(batch.id) if batch.id else self._find(batch, client))
             if job is None and batch.id is None:
-                return self._never_taken(batch)
-            if job is not None and job.id:
-                self._ids[batch.name] = job.id
+                passed = self._asking.clock.now() - datetime.fromisoformat(batch.at)
+                return _NEVER_TAKEN if passed.total_seconds() >= SETTLED else None
+            self._ids[batch.name] = (job and job.id) or batch.id or ""
             if job is None:
-                self._ids[batch.name] = batch.id or ""
                 return "the vendor does not know the batch any more"
             if not job.has_ended:
                 return None
             found = await client.answers(job)
         except TransportError as problem:
-            self._noted(f"the batch of {batch.juror} cannot be fetched: {problem.message}")
+            self._asking.noted(f"the batch of {batch.juror} cannot be fetched: {problem.message}")
             return None
         return found if job.results else self._asking.hiding(None).text(job.problem)
-
-    def _never_taken(self, batch: VendorBatch) -> str | None:
-        passed = self._asking.clock.now() - datetime.fromisoformat(batch.at)
-        return _NEVER_TAKEN if passed.total_seconds() >= SETTLED else None
 
     async def _find(self, batch: VendorBatch, client: BatchClient) -> VendorJob | None:
         """Return the vendor's batch of our name, or without names the one with our answers.
@@ -389,14 +335,14 @@ class VendorBatches:
         candidates = []
         async for job in client.jobs():
             if job.name == batch.name:
-                self._stored(batch, job)
+                self._put(batch, job)
                 return job
             if job.name is None and job.created and self._may_be(job, batch):
                 candidates.append(job)
         ours = {call_id(key, nonce) for key, nonce in batch.nonces.items()}
         for job in candidates:
             if job.has_ended and ours & (await client.answers(job)).keys():
-                self._stored(batch, job)
+                self._put(batch, job)
                 return job
         return next((job for job in candidates if not job.has_ended), None)
 
@@ -430,36 +376,21 @@ class VendorBatches:
         self._store.put_batch(batch)
         named = [(call_id(call.key, call.prompt.nonce), call) for call in calls]
         try:
-            job = await self._client(calls[0]).begin(batch.name, named)
+            job = await BatchClient(juror, self._asking).begin(batch.name, named)
         except TransportError as problem:
             if problem.kind == UNSURE:
-                self.counts.waiting += count
+                self.waiting += count
                 text = "may have it, and --resume looks for it"
             else:
                 self._store.drop_batch(batch)
-                self.counts.unsent += count
+                self.unsent += count
                 text = "did not take it"
-            self._noted(
+            self._asking.noted(
                 f"a batch of {count} calls of {juror.name}: the vendor {text}: {problem.message}"
             )
             return
-        self._stored(batch, job)
-        self.counts.submitted += count
-        self.counts.waiting += count
+        self._put(batch, job)
+        self.waiting += count
 
-    def _stored(self, batch: VendorBatch, job: VendorJob) -> None:
+    def _put(self, batch: VendorBatch, job: VendorJob) -> None:
         self._store.put_batch(replace(batch, id=self._asking.hiding(None).text(job.id)))
-
-    def _client(self, call: Call) -> BatchClient:
-        found = interface(call.juror)
-        if found is None:
-            raise ValueError(f"{call.juror.vendor} has no batch interface")
-        return BatchClient(call.juror, found, self._asking)
-
-
-_NEVER_TAKEN: Final = "never taken"
-"""Stands for the answers of a batch that the vendor does not have."""
-
-
-def _lost(why: str) -> BatchAnswer:
-    return BatchAnswer("", problem=f"batch_ended: {why}")

@@ -1,1 +1,0 @@
-"""Ask jurors by their vendors' batch interfaces, which answer within a day at half the price."""

@@ -1,1 +1,0 @@
-"""The vendors' batch interfaces."""
