@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.jurors.facts import Drift, Offset, Seats, Windows
 from reviewdesk.domain.run.columns import Columns
-from reviewdesk.domain.stats.dense import Floats, Ints, counted, parts
+from reviewdesk.domain.stats.dense import Floats, Ints, Moments, counted, parts
 from reviewdesk.domain.stats.rates import benjamini_hochberg, t_two_sided
 from reviewdesk.domain.verdict import SLACK
 
@@ -186,40 +186,6 @@ def _normal_scores(usual: Floats, later: Floats) -> Floats:
     middle = (np.searchsorted(known, later, "left") + np.searchsorted(known, later, "right")) / 2
     found = np.interp((middle + 0.5) / (len(known) + 1), _NORMAL, _GRID)
     return np.where(np.isnan(later), np.nan, found)
-
-
-class Moments(Struct, frozen=True):
-    """The number of values, their mean, and the sum of their squared distances from it."""
-
-    n: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-
-    @staticmethod
-    def of(values: Sequence[float] | Floats) -> Moments:
-        """Compute the moments of finite values."""
-        given = np.asarray(values, dtype=np.float64)
-        if not len(given):
-            return Moments()
-        mean = float(given.mean())
-        return Moments(len(given), mean, float(((given - mean) ** 2).sum()))
-
-    def merge(self, other: Moments) -> Moments:
-        """Return the moments of both sets of values together."""
-        if not self.n or not other.n:
-            return self if self.n else other
-        n = self.n + other.n
-        step = other.mean - self.mean
-        return Moments(
-            n,
-            self.mean + step * other.n / n,
-            self.squares + other.squares + step * step * self.n * other.n / n,
-        )
-
-    @property
-    def sd(self) -> float | None:
-        """The sample standard deviation; ``None`` under two values."""
-        return math.sqrt(self.squares / (self.n - 1)) if self.n > 1 else None
 
 
 class Welch(NamedTuple):

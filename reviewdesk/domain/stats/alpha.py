@@ -1,8 +1,8 @@
 """Krippendorff's alpha of a run: how far its jurors agree beyond chance.
 
 The units are a matrix ``[verdicts, jurors]``, NaN where a ballot is missing; fastest is the
-transpose of a juror-major one. A unit is *pairable*
-if it has two ballots or more; other units count in neither observed nor expected disagreement.
+transpose of a juror-major one. A unit is *pairable* if it has two ballots or more; other units
+count in neither observed nor expected disagreement.
 Every function raises ValueError if the units are no matrix or a ballot is infinite.
 Source: Krippendorff, Content Analysis, 4th ed., ch. 12; Hayes and Krippendorff 2007.
 """
@@ -17,7 +17,17 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from msgspec import Struct
 
-from reviewdesk.domain.stats.dense import Floats, Ints, Rows, cases, counted, dense, given, parts
+from reviewdesk.domain.stats.dense import (
+    Floats,
+    Ints,
+    Moments,
+    Rows,
+    cases,
+    counted,
+    dense,
+    given,
+    parts,
+)
 from reviewdesk.domain.stats.rates import t_quantile
 from reviewdesk.domain.verdict import SLACK
 
@@ -50,35 +60,22 @@ def lowest(blocks: Iterable[Floats], before: RankTable | None, most: int = MOST)
     count: Ints = np.empty(0, np.int64)
     above = -np.inf if before is None else before.values[-1]
     for block in blocks:
-        found = _pairable_values(block)
+        kept = block[:, np.asarray(given(block)) >= 2]
+        found = kept[~np.isnan(kept)]
         # A value that is dropped here is too high for the final table too, so counts are whole.
         below = values[-1] if len(values) == most else np.inf
         more, times = np.unique(found[(found > above) & (found <= below)], return_counts=True)
-        values, count = _merged(values, count, more, times)
-        values = values[:most]
-        count = count[:most]
+        if len(values):
+            place = values.searchsorted(more)
+            known = values.take(place, mode="clip") == more
+            count[place[known]] += times[known]
+            more = np.insert(values, place[~known], more[~known])
+            times = np.insert(count, place[~known], times[~known])
+        values = more[:most]
+        count = times[:most]
     start = 0 if before is None else before.below
     ends = start + np.cumsum(count)
     return RankTable(values, ends - count + (count + 1) / 2, int(ends[-1]) if len(ends) else start)
-
-
-def _merged(values: Floats, count: Ints, more: Floats, times: Ints) -> tuple[Floats, Ints]:
-    if not len(values):
-        return more, times
-    place = values.searchsorted(more)
-    known = values.take(place, mode="clip") == more
-    count[place[known]] += times[known]
-    place = place[~known]
-    more = more[~known]
-    times = times[~known]
-    return np.insert(values, place, more), np.insert(count, place, times)
-
-
-def _pairable_values(block: Floats) -> Floats:
-    """Return the values of the verdicts that have two or more."""
-    kept = block[:, np.asarray(given(block)) >= 2]
-    found: Floats = kept[~np.isnan(kept)]
-    return found
 
 
 def ranks(block: Floats, tables: Iterable[RankTable]) -> Floats:
@@ -118,9 +115,14 @@ class AlphaState(Struct, frozen=True):
     def of(units: Units) -> AlphaState:
         """Compute the state of one part; raise ValueError if a value is infinite."""
         state = AlphaState()
-        for group in _pairable(units):
-            for part in group.parts():
-                state = state.merge(part.state())
+        for part in _pairable(units):
+            m, k = part.values.shape
+            means = part.means()
+            within = float(part.squares().sum())
+            mean = float(means.sum()) / k
+            off = means - mean
+            squares = within + m * float(off @ off)
+            state = state.merge(AlphaState(k, m * k, mean, squares, within * (m / (m - 1))))
         return state
 
     def merge(self, other: AlphaState) -> AlphaState:
@@ -139,15 +141,15 @@ class AlphaState(Struct, frozen=True):
 
     @property
     def varies(self) -> bool:
-        """Whether the values differ at all. A spread under 1e-9 of their size is rounding."""
         return not self._is_rounding(self.M2)
 
     @property
     def splits(self) -> bool:
-        """Whether the ballots of any unit differ. A spread under 1e-9 of their size is rounding."""
+        """Whether the ballots of any unit differ."""
         return not self._is_rounding(self.W)
 
     def _is_rounding(self, squares: float) -> bool:
+        """Whether a spread is under 1e-9 of the size of the values."""
         return squares <= SLACK**2 * (self.M2 + self.N * self.mean**2)
 
     @property
@@ -172,18 +174,16 @@ class NominalState(Struct, frozen=True):
     def of(units: Units) -> NominalState:
         """Count one part; raise ValueError if a value is infinite."""
         found = _pairable(units)
-        every = [np.unique(part.values) for group in found for part in group.parts()]
+        every = [np.unique(part.values) for part in found]
         distinct = np.unique(np.concatenate(every or [np.empty(0)]))
         count = np.zeros(len(distinct), np.int64)
         alike = 0.0
-        for group in found:
-            m = len(group.values)
-            for part in group.parts():
-                # How many ballots of each unit have a value; those are alike in pairs.
-                for place, value in enumerate(distinct):
-                    cast = counted(part.values == value).astype(np.int64)
-                    count[place] += cast.sum()
-                    alike += int((cast * (cast - 1)).sum()) / (m - 1)
+        for part in found:
+            # How many ballots of each unit have a value; those are alike in pairs.
+            for place, value in enumerate(distinct):
+                cast = counted(part.values == value).astype(np.int64)
+                count[place] += cast.sum()
+                alike += int((cast * (cast - 1)).sum()) / (len(part.values) - 1)
         return NominalState(tuple(zip(distinct.tolist(), count.tolist(), strict=True)), alike)
 
     def merge(self, other: NominalState) -> NominalState:
@@ -203,39 +203,6 @@ class NominalState(Struct, frozen=True):
         observed = 1 - self.alike / total
         expected = 1 - float((count / total * ((count - 1) / (total - 1))).sum())
         return 1 - observed / expected
-
-
-class LogMoments(Struct, frozen=True):
-    """Mean and squares of ``log(1 - alpha)`` without each of n units; parts can be merged."""
-
-    n: int = 0
-    mean: float = 0.0
-    M2: float = 0.0
-
-    @staticmethod
-    def of(units: Units, whole: AlphaState) -> LogMoments | None:
-        """Compute the moments of one part of the ``whole``; ``None`` if a unit has no logarithm."""
-        made = LogMoments()
-        for part in (part for group in _pairable(units) for part in group.parts()):
-            logs = part.logs_without(whole)
-            if logs is None:
-                return None
-            mean = float(logs.mean())
-            off = logs - mean
-            made = made.merge(LogMoments(len(logs), mean, float(off @ off)))
-        return made
-
-    def merge(self, other: LogMoments) -> LogMoments:
-        """Return the moments of both parts; associative and commutative up to rounding."""
-        if not self.n or not other.n:
-            return self if self.n else other
-        n = self.n + other.n
-        step = other.mean - self.mean
-        return LogMoments(
-            n,
-            self.mean + step * (other.n / n),
-            self.M2 + other.M2 + step * step * (self.n * (other.n / n)),
-        )
 
 
 class Contributions(Struct, frozen=True):
@@ -301,10 +268,10 @@ def contributions(units: Units) -> Contributions | None:
     pooled = state.M2 / (state.N - 1)
     contribution = np.full(n, np.nan)
     weight = np.zeros(n)
-    for group in _pairable(units):
-        m = len(group.values)
-        contribution[group.rows] = 1 - group.squares() / (m - 1) / pooled
-        weight[group.rows] = m / state.N
+    for part in _pairable(units):
+        m = len(part.values)
+        contribution[part.rows] = 1 - part.squares() / (m - 1) / pooled
+        weight[part.rows] = m / state.N
     return Contributions(contribution, weight, state.alpha)
 
 
@@ -326,15 +293,16 @@ def merged_ci(
     The ``blocks`` are juror-major, ``[jurors, verdicts]``.
     """
     n = state.units
-    logs = LogMoments()
     if n < ENOUGH or not (state.varies and state.splits):
         return None
-    for block in blocks:
-        if (made := LogMoments.of(block.T, state)) is None:
+    made = Moments()
+    for part in (part for block in blocks for part in _pairable(block.T)):
+        logs = part.logs_without(state)
+        if logs is None:
             return None
-        logs = logs.merge(made)
+        made = made.merge(Moments.of(logs))
     whole = math.log(state.W / state.N / (state.M2 / (state.N - 1)))
-    half = t_quantile((1 + level) / 2, n - 1) * math.sqrt((n - 1) / n * logs.M2)
+    half = t_quantile((1 + level) / 2, n - 1) * math.sqrt((n - 1) / n * made.squares)
     return 1 - math.exp(whole + half), 1 - math.exp(whole - half)
 
 
@@ -348,15 +316,10 @@ def _matrix(units: Units) -> Floats:
 
 
 class _Units(Struct, frozen=True):
-    """The k pairable units that have m ballots each: ``values`` ``[m, k]``, at their ``rows``."""
+    """Some k pairable units that have m ballots each: ``values`` ``[m, k]``, at their ``rows``."""
 
     rows: Rows
     values: Floats
-
-    def parts(self) -> Iterator[_Units]:
-        """Yield the units a few thousand at a time."""
-        for here in parts(self.values.shape[1]):
-            yield _Units(here, self.values[:, here])
 
     def means(self) -> Floats:
         """Return each unit's mean: ``[k]``."""
@@ -368,17 +331,6 @@ class _Units(Struct, frozen=True):
         apart = self.values - self.means()
         made: Floats = np.einsum("ij,ij->j", apart, apart)
         return made
-
-    def state(self) -> AlphaState:
-        """Compute the sums behind alpha; M2 adds the squares within units and between them."""
-        m, k = self.values.shape
-        means = self.means()
-        within = float(self.squares().sum())
-        mean = float(means.sum()) / k
-        off = means - mean
-        return AlphaState(
-            units=k, N=m * k, mean=mean, M2=within + m * float(off @ off), W=within * (m / (m - 1))
-        )
 
     def logs_without(self, state: AlphaState) -> Floats | None:
         """Return ``log(1 - alpha)`` of all units but each one, ``[k]``; ``None`` if undefined."""
@@ -396,11 +348,20 @@ class _Units(Struct, frozen=True):
 
 
 def _pairable(units: Units) -> list[_Units]:
-    """Return the pairable units by their number of ballots; raise ValueError if one is infinite."""
+    """Return the pairable units, a few thousand with as many ballots at a time.
+
+    Raise ValueError if one is infinite.
+    """
     found = _matrix(units).T
-    if (
-        found.size
-        and np.isinf((np.fmin.reduce(found, axis=None), np.fmax.reduce(found, axis=None))).any()
-    ):
+    ends = (np.fmin.reduce(found, axis=None), np.fmax.reduce(found, axis=None)) if found.size else 0
+    if np.isinf(ends).any():
         raise ValueError("a ballot is a finite number, or NaN where it is missing")
-    return [_Units(rows, *dense(rows, m, found)) for (m,), rows in cases(given(found)) if m >= 2]
+    made = []
+    for (m,), rows in cases(given(found)):
+        if m >= 2:
+            (values,) = dense(rows, m, found)
+            made += [
+                _Units(here if isinstance(rows, slice) else rows[here], values[:, here])
+                for here in parts(values.shape[1])
+            ]
+    return made

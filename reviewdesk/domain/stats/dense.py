@@ -7,12 +7,13 @@ form a matrix without gaps, so that no arithmetic has to step over a missing one
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -23,6 +24,41 @@ Rows: TypeAlias = Ints | slice
 BLOCK = 8192
 """Units processed at a time, so that intermediate rows stay in the processor's cache."""
 _MOST_CODES = 1 << 16
+
+
+class Moments(Struct, frozen=True):
+    """The number of values, their mean, and the sum of their squared distances from it."""
+
+    n: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    @staticmethod
+    def of(values: Sequence[float] | Floats) -> Moments:
+        """Compute the moments of finite values."""
+        given = np.asarray(values, dtype=np.float64)
+        if not len(given):
+            return Moments()
+        mean = float(given.mean())
+        off = given - mean
+        return Moments(len(given), mean, float(off @ off))
+
+    def merge(self, other: Moments) -> Moments:
+        """Return the moments of both; associative and commutative up to rounding."""
+        if not self.n or not other.n:
+            return self if self.n else other
+        n = self.n + other.n
+        step = other.mean - self.mean
+        return Moments(
+            n,
+            self.mean + step * (other.n / n),
+            self.squares + other.squares + step * step * (self.n * (other.n / n)),
+        )
+
+    @property
+    def sd(self) -> float | None:
+        """The sample standard deviation; ``None`` under two values."""
+        return math.sqrt(self.squares / (self.n - 1)) if self.n > 1 else None
 
 
 def counted(marks: Bools) -> Ints:
@@ -49,7 +85,12 @@ def cases(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[Any, ...], Rows]]:
     """Yield each distinct combination of values in columns ``[n]``, with the units that have it."""
     n = len(columns[0])
     # Most columns of a run hold one value, which is seen without sorting them.
-    mixed = [column for column in columns if not n or not _constant(column)] if n != 1 else ()
+    # One that is broadcast has no memory of its own per unit.
+    mixed = [
+        one
+        for one in (columns if n != 1 else ())
+        if not n or (one.strides[0] and not bool((one == one[0]).all()))
+    ]
     if not mixed:
         yield tuple(column[0].item() for column in columns), slice(None)
         return
@@ -105,12 +146,6 @@ def looked_up(figure: Callable[..., int], *columns: Ints) -> npt.NDArray[np.int8
             numbers.append(low + place)
         table[one] = figure(*numbers[::-1])
     return table[code]
-
-
-def _constant(column: npt.NDArray[Any]) -> bool:
-    """Whether a column that is not empty holds one value."""
-    # A value that is broadcast has no memory of its own per unit.
-    return not column.strides[0] or bool((column == column[0]).all())
 
 
 def _places(column: npt.NDArray[Any]) -> tuple[Ints, int]:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jurors.drift import Moments, Offsets, drifts, earlier, offsets, seats, welch
+from reviewdesk.domain.jurors.drift import Offsets, drifts, earlier, offsets, seats, welch
 from reviewdesk.domain.jurors.facts import Windows
 from reviewdesk.domain.run.columns import Columns
+from reviewdesk.domain.stats.dense import Moments
 from tests.domain.bodies import body, columns, juror, panel, read
 
 VALUES = st.lists(st.integers(-50, 50).map(lambda step: step / 50), max_size=30)
