@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network
 from urllib.parse import urlsplit
 
-from reviewdesk.domain.reviewer import reviewer_name
+from reviewdesk.domain.tags import reviewer_name
 from reviewdesk.errors import UsageError
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}

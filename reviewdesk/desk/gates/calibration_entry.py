@@ -10,12 +10,6 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from reviewdesk.desk.files import named
-from reviewdesk.domain.gates.calibration_targets import (
-    RANGED,
-    CalibrationReadings,
-    CalibrationTarget,
-    Reliability,
-)
 from reviewdesk.domain.gates.expect import (
     EntryKind,
     EntryResult,
@@ -25,6 +19,7 @@ from reviewdesk.domain.gates.expect import (
     GateStatus,
     hold,
 )
+from reviewdesk.domain.gates.targets import RANGED, CalibrationReadings, Reliability
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import of_trusted
@@ -115,10 +110,10 @@ def entry_result(
             found.line,
             found.fit,
             found.rate,
-            _interval_figures(gate, found) | {CalibrationTarget.HONEST: honest},
+            _interval_figures(gate, found) | {"honest_rate": honest},
             by_default=gate.by_default,
         )
-        tally.add(hold(one, judge.read(CalibrationTarget(one.target))) for one in found.expect)
+        tally.add(hold(one, judge.read(one.target)) for one in found.expect)
     return EntryResult(
         name=gate.name,
         kind=EntryKind.CALIBRATION,

@@ -22,7 +22,7 @@ from reviewdesk.domain.gates.expect import (
     SuiteResult,
     hold,
 )
-from reviewdesk.domain.gates.jury_targets import JuryReadings, JuryTarget
+from reviewdesk.domain.gates.targets import JuryReadings
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Verdict, verdict_reader
 from reviewdesk.errors import ReviewDeskError, SuiteError
@@ -121,8 +121,7 @@ class JuryEntry:
             if self.matches > 1:
                 return
         self.tally.add(
-            hold(one, jury.read(JuryTarget(one.target)), verdict.id, verdict.test)
-            for one in self.gate.expect
+            hold(one, jury.read(one.target), verdict.id, verdict.test) for one in self.gate.expect
         )
 
     @property

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from reviewdesk.desk.figures.calibration import blockers
-from reviewdesk.domain.gates.calibration_targets import Reliability
 from reviewdesk.domain.gates.join import FrameContent, frame_of
+from reviewdesk.domain.gates.targets import Reliability
 from reviewdesk.domain.labels.rows import LabelledRow, confidence
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.labels.summary import LabelledRows, make_rows

@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from reviewdesk.domain.gates.calibration_targets import Reliability
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, SPECIFICITY_LIMIT
 from reviewdesk.domain.gates.join import FrameContent
+from reviewdesk.domain.gates.targets import Reliability
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.safetext import show_line, without_formula
 from reviewdesk.domain.stats.correction import CELLS

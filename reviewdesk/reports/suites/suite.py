@@ -8,9 +8,14 @@ from typing import Annotated, Any, ClassVar, Self, TypeAlias
 from msgspec import Struct
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
-from reviewdesk.domain.gates import calibration_targets, jury_targets
-from reviewdesk.domain.gates.calibration_targets import HONEST, RATES, Reliability
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, Expectation, Matcher, Span
+from reviewdesk.domain.gates.targets import (
+    CALIBRATION_SPANS,
+    HONEST,
+    JURY_SPANS,
+    RATES,
+    Reliability,
+)
 from reviewdesk.domain.stats.correction import Corrected
 from reviewdesk.errors import ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
@@ -93,7 +98,7 @@ class ExpectationModel(SuitePart):
     """A target, held to a matcher."""
 
     what = "an expectation"
-    spans: ClassVar[Mapping[str, Span]] = jury_targets.SPANS
+    spans: ClassVar[Mapping[str, Span]] = JURY_SPANS
 
     target: Text
     matcher: MatcherModel
@@ -124,7 +129,7 @@ class ExpectationModel(SuitePart):
 class CalibrationExpectationModel(ExpectationModel):
     """A target of a judge's calibration, held to a matcher."""
 
-    spans = calibration_targets.SPANS
+    spans = CALIBRATION_SPANS
 
 
 class ReliabilityModel(SuitePart):
@@ -321,11 +326,11 @@ def read_suite(path: str) -> Suite:
 def default_expectations(observed: float | None) -> tuple[Expectation, ...]:
     """Return the expectations of a calibration entry that has no ``expect``."""
     limits = {
-        calibration_targets.CalibrationTarget.ECE: ECE_LIMIT,
-        calibration_targets.CalibrationTarget.BRIER: BRIER_LIMIT,
+        "ece": ECE_LIMIT,
+        "brier": BRIER_LIMIT,
     }
     if observed is not None:
-        limits[calibration_targets.CalibrationTarget.CORRECTED] = observed
+        limits["corrected_rate"] = observed
     return tuple(
-        Expectation(target.value, Schema.of({"maximum": limit})) for target, limit in limits.items()
+        Expectation(target, Schema.of({"maximum": limit})) for target, limit in limits.items()
     )

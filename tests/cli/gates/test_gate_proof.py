@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk.gates.suite import run_suite
-from reviewdesk.domain.gates.calibration_targets import CalibrationTarget
+from reviewdesk.domain.gates.targets import CALIBRATION_SPANS
 from reviewdesk.errors import NotFoundError, SuiteError
 from tests.cli.conftest import Cli, Done
 from tests.cli.gatekit import Write, facts, rows
@@ -271,7 +271,7 @@ def refuse() -> Any:
 
 
 SIZES = ("0", "1e-320", "0.4", "1", "7", "33", "40", "1000000", "1e15")
-EVERY = [one.value for one in CalibrationTarget]
+EVERY = [*CALIBRATION_SPANS]
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.gates.expect import Origin
-from reviewdesk.domain.gates.jury_targets import JuryReadings, JuryTarget
+from reviewdesk.domain.gates.targets import JuryReadings
 from reviewdesk.domain.jury.band import band
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Band
@@ -80,7 +80,7 @@ def hold_gates(item: Item) -> None:
         item.assessment.agreement.spread,
     )
     value, word, escalate = (
-        jury.read(one) for one in (JuryTarget.AGREEMENT, JuryTarget.CONFIDENCE, JuryTarget.ESCALATE)
+        jury.read(one) for one in ("jury.agreement", "jury.confidence", "jury.escalate")
     )
     if pair.value is None:
         assert value.value is None

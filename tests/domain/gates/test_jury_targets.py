@@ -8,19 +8,18 @@ import pytest
 from hypothesis import given
 
 from reviewdesk.domain.gates.expect import Origin, TargetValue
-from reviewdesk.domain.gates.jury_targets import SPANS, JuryReadings, JuryTarget
+from reviewdesk.domain.gates.targets import JURY_SPANS as SPANS
+from reviewdesk.domain.gates.targets import JuryReadings
 from tests.domain.bodies import bodies, body, juror, panel, read
 
 STATED, OURS = Origin.STATED, Origin.RECOMPUTED
 
 
-def reading(value: dict[str, Any], target: JuryTarget, generator: str | None = None) -> TargetValue:
+def reading(value: dict[str, Any], target: str, generator: str | None = None) -> TargetValue:
     return JuryReadings(read(value, generator, threshold=0.7, quorum=0.5)).read(target)
 
 
-def told(
-    value: dict[str, Any], target: JuryTarget, generator: str | None = None
-) -> tuple[Any, Any]:
+def told(value: dict[str, Any], target: str, generator: str | None = None) -> tuple[Any, Any]:
     found = reading(value, target, generator)
     return found.value, found.origin
 
@@ -35,34 +34,34 @@ def test_what_the_report_states_stands() -> None:
         same_family=True,
         bias_warning="the producer's own words",
     )
-    assert reading(said, JuryTarget.AGREEMENT) == TargetValue(0.91, STATED, "krippendorff_alpha")
-    assert told(said, JuryTarget.CONFIDENCE) == ("high", STATED)
-    assert told(said, JuryTarget.ESCALATE) == (False, STATED)
-    assert told(said, JuryTarget.SAME_FAMILY) == (True, STATED)
-    assert told(said, JuryTarget.BIAS_WARNING) == ("the producer's own words", STATED)
+    assert reading(said, "jury.agreement") == TargetValue(0.91, STATED, "krippendorff_alpha")
+    assert told(said, "jury.confidence") == ("high", STATED)
+    assert told(said, "jury.escalate") == (False, STATED)
+    assert told(said, "jury.same_family") == (True, STATED)
+    assert told(said, "jury.bias_warning") == ("the producer's own words", STATED)
 
 
 def test_what_it_leaves_unsaid_comes_from_the_ballots() -> None:
     # Mean 0.5, s² = 0.4² + 0.4² = 0.32, r_WG = 1 - 0.32 * 12 = -2.84: low, so it escalates, and
     # a gate reads it on 0..1.
     split = panel(0.9, 0.1)
-    found = reading(split, JuryTarget.AGREEMENT)
+    found = reading(split, "jury.agreement")
     assert (found.origin, found.metric) == (OURS, "r_wg")
     assert (found.value, found.note) == (0.0, "-2.84 before it is clamped to 0..1")
-    assert told(split, JuryTarget.CONFIDENCE) == ("low", OURS)
-    assert told(split, JuryTarget.ESCALATE) == (True, OURS)
+    assert told(split, "jury.confidence") == ("low", OURS)
+    assert told(split, "jury.escalate") == (True, OURS)
     # All alike: s² = 0, r_WG = 1.
     alike = panel(0.9, 0.9, 0.9)
-    assert reading(alike, JuryTarget.AGREEMENT).value == 1
-    assert told(alike, JuryTarget.CONFIDENCE) == ("high", OURS)
-    assert told(alike, JuryTarget.ESCALATE) == (False, OURS)
-    assert told(alike, JuryTarget.BIAS_WARNING) == (None, OURS)
+    assert reading(alike, "jury.agreement").value == 1
+    assert told(alike, "jury.confidence") == ("high", OURS)
+    assert told(alike, "jury.escalate") == (False, OURS)
+    assert told(alike, "jury.bias_warning") == (None, OURS)
 
 
 def test_votes_speak_where_there_are_no_scores() -> None:
     # One of three pairs votes alike: 2/3 - 1, which is no share of pairs.
     votes = body(*(juror(f"j{n}", **{"pass": n > 0}) for n in range(3)))
-    found = reading(votes, JuryTarget.AGREEMENT)
+    found = reading(votes, "jury.agreement")
     assert found.metric == "r_wg"
     assert (found.value, found.note) == (0.0, "-0.333333 before it is clamped to 0..1")
 
@@ -78,15 +77,15 @@ def test_votes_speak_where_there_are_no_scores() -> None:
     ],
 )
 def test_a_jury_of_one_reads_low_and_true(alone: dict[str, Any]) -> None:
-    found = reading(alone, JuryTarget.AGREEMENT)
+    found = reading(alone, "jury.agreement")
     assert found.value is None
     assert "fewer than two jurors" in found.skip
-    band, escalate = reading(alone, JuryTarget.CONFIDENCE), reading(alone, JuryTarget.ESCALATE)
+    band, escalate = reading(alone, "jury.confidence"), reading(alone, "jury.escalate")
     assert (band.value, band.origin) == ("low", OURS)
     assert (escalate.value, escalate.origin) == (True, OURS)
     assert band.note.endswith("reads low")
     assert escalate.note.endswith("reads true")
-    assert reading(alone, JuryTarget.BIAS_WARNING) == TargetValue(None, OURS)
+    assert reading(alone, "jury.bias_warning") == TargetValue(None, OURS)
 
 
 @pytest.mark.parametrize(
@@ -95,30 +94,30 @@ def test_a_jury_of_one_reads_low_and_true(alone: dict[str, Any]) -> None:
 def test_answers_that_could_change_the_decision_escalate(stated: dict[str, Any]) -> None:
     # Two of three are alike, and the third could have said anything.
     value = panel(0.9, 0.9, None, threshold=0.7, strategy="lowest", **stated)
-    found = reading(value, JuryTarget.ESCALATE)
+    found = reading(value, "jury.escalate")
     assert (found.value, found.origin) == (True, OURS)
     assert found.note == "1 of 3 jurors did not answer, and its vote could change this"
     # A stated flag stands, and an answer that changes nothing escalates nothing.
-    assert reading(value | {"escalate_for_review": False}, JuryTarget.ESCALATE).value is False
+    assert reading(value | {"escalate_for_review": False}, "jury.escalate").value is False
     sure = panel(0.1, 0.1, None, threshold=0.7, strategy="lowest", **stated)
-    assert reading(sure, JuryTarget.ESCALATE).value is False
+    assert reading(sure, "jury.escalate").value is False
 
 
 def test_a_lone_jurys_own_band_stands() -> None:
     alone = panel(0.9, band="medium", escalate_for_review=True)
-    assert told(alone, JuryTarget.CONFIDENCE) == ("medium", STATED)
-    assert told(alone, JuryTarget.ESCALATE) == (True, STATED)
+    assert told(alone, "jury.confidence") == ("medium", STATED)
+    assert told(alone, "jury.escalate") == (True, STATED)
 
 
 def test_an_agreement_that_the_report_calls_undefined_is_skipped() -> None:
     said = panel(0.9, 0.9, agreement={"value": None, "metric": "krippendorff_alpha"})
-    found = reading(said, JuryTarget.AGREEMENT)
+    found = reading(said, "jury.agreement")
     assert (found.value, found.origin, found.metric) == (None, STATED, "krippendorff_alpha")
     assert found.skip == "the report states it as undefined"
     # Two ballots are there, so that band and escalation are what they give.
     note = "the report states no agreement, computed as r_WG 1"
-    assert reading(said, JuryTarget.CONFIDENCE) == TargetValue("high", OURS, note=note)
-    assert reading(said, JuryTarget.ESCALATE) == TargetValue(False, OURS, note=note)
+    assert reading(said, "jury.confidence") == TargetValue("high", OURS, note=note)
+    assert reading(said, "jury.escalate") == TargetValue(False, OURS, note=note)
 
 
 @pytest.mark.parametrize("metric", ["r_wg", "krippendorff_alpha", "unknown"])
@@ -128,11 +127,11 @@ def test_a_stated_agreement_gives_the_band_whatever_the_ballots_give(
 ) -> None:
     for value, band in ((0.5, "low"), (0.7, "medium"), (0.8, "high")):
         said = panel(*scores, agreement={"value": value, "metric": metric})
-        assert reading(said, JuryTarget.AGREEMENT) == TargetValue(value, STATED, metric)
+        assert reading(said, "jury.agreement") == TargetValue(value, STATED, metric)
         confidence = TargetValue(band, STATED, note=f"of the stated {metric} {value}")
-        assert reading(said, JuryTarget.CONFIDENCE) == confidence
+        assert reading(said, "jury.confidence") == confidence
         escalate = TargetValue(band == "low", STATED, note=f"the stated {metric} {value} is {band}")
-        assert reading(said, JuryTarget.ESCALATE) == escalate
+        assert reading(said, "jury.escalate") == escalate
 
 
 @pytest.mark.parametrize("metric", ["pairwise", "consensus_share", "variance"])
@@ -140,37 +139,37 @@ def test_beside_a_measure_without_bands_the_band_is_ours_and_says_so(metric: str
     # .9 .1: r_WG -2.84, low; a share of 1 is no high agreement of r_WG.
     said = panel(0.9, 0.1, agreement={"value": 1.0, "metric": metric})
     note = f"the stated {metric} 1 has no band, computed as r_WG -2.84"
-    assert reading(said, JuryTarget.AGREEMENT) == TargetValue(1.0, STATED, metric)
-    assert reading(said, JuryTarget.CONFIDENCE) == TargetValue("low", OURS, note=note)
-    assert reading(said, JuryTarget.ESCALATE) == TargetValue(True, OURS, note=note)
+    assert reading(said, "jury.agreement") == TargetValue(1.0, STATED, metric)
+    assert reading(said, "jury.confidence") == TargetValue("low", OURS, note=note)
+    assert reading(said, "jury.escalate") == TargetValue(True, OURS, note=note)
     # Its own flag and band come first, and a band alone is none of a value.
     said |= {"escalate_for_review": False, "band": "high"}
-    assert told(said, JuryTarget.CONFIDENCE) == ("high", STATED)
-    assert told(said, JuryTarget.ESCALATE) == (False, STATED)
+    assert told(said, "jury.confidence") == ("high", STATED)
+    assert told(said, "jury.escalate") == (False, STATED)
     nobody = body(agreement={"value": 0.4, "metric": metric})
-    assert told(nobody, JuryTarget.CONFIDENCE) == ("low", OURS)
-    assert told(nobody, JuryTarget.ESCALATE) == (True, OURS)
+    assert told(nobody, "jury.confidence") == ("low", OURS)
+    assert told(nobody, "jury.escalate") == (True, OURS)
 
 
 def test_a_band_without_a_value_is_skipped_as_an_agreement() -> None:
     said = panel(0.9, 0.9, band="low")
-    found = reading(said, JuryTarget.AGREEMENT)
+    found = reading(said, "jury.agreement")
     assert (found.value, found.origin) == (None, STATED)
     assert found.skip == "the report states a band and no agreement"
-    assert told(said, JuryTarget.CONFIDENCE) == ("low", STATED)
+    assert told(said, "jury.confidence") == ("low", STATED)
     # Escalation reads the band of a value; there is none, so it is ours.
-    assert told(said, JuryTarget.ESCALATE) == (False, OURS)
+    assert told(said, "jury.escalate") == (False, OURS)
 
 
 def test_families() -> None:
     kin = body(juror("a", 0.9, model="claude-opus-4-7"), juror("b", 0.1, model="gpt-4o"))
-    assert told(kin, JuryTarget.SAME_FAMILY, "claude-sonnet-4-5") == (True, OURS)
-    assert told(kin, JuryTarget.SAME_FAMILY, "mistral-large") == (False, OURS)
-    unknown = reading(kin, JuryTarget.SAME_FAMILY, None)
+    assert told(kin, "jury.same_family", "claude-sonnet-4-5") == (True, OURS)
+    assert told(kin, "jury.same_family", "mistral-large") == (False, OURS)
+    unknown = reading(kin, "jury.same_family", None)
     assert (unknown.value, unknown.origin) == (False, OURS)
     assert unknown.note
     # Low agreement and kin: the folded warning names the juror.
-    warning = reading(kin, JuryTarget.BIAS_WARNING, "claude-sonnet-4-5")
+    warning = reading(kin, "jury.bias_warning", "claude-sonnet-4-5")
     assert warning.origin is OURS
     assert isinstance(warning.value, str)
     assert "a" in warning.value.split(", and ")[1].split()
@@ -179,25 +178,25 @@ def test_families() -> None:
 @given(bodies())
 def test_every_reading_is_one_that_the_target_can_have(value: dict[str, Any]) -> None:
     jury = JuryReadings(read(value))
-    for target in JuryTarget:
+    for target in SPANS:
         found = jury.read(target)
         assert found.origin is not None
         stopped = found.skip.startswith("stopped early")
         assert stopped or SPANS[target].holds(found.value)
-        lacks = target is JuryTarget.AGREEMENT and found.value is None
+        lacks = target == "jury.agreement" and found.value is None
         assert bool(found.skip) == (lacks or (stopped and found.value is None))
 
 
 @pytest.mark.parametrize(
     ("target", "can", "cannot"),
     [
-        (JuryTarget.AGREEMENT, [0, 1, 0.7, None], [True, "0.7", [], -0.1, 1.1]),
-        (JuryTarget.CONFIDENCE, ["high", "medium", "low"], ["Low", "", None, 1, True]),
-        (JuryTarget.ESCALATE, [True, False], [0, 1, "no", None]),
-        (JuryTarget.SAME_FAMILY, [True, False], [None, "false", 1.0]),
-        (JuryTarget.BIAS_WARNING, [None, "", "any"], [False, 0, {}]),
+        ("jury.agreement", [0, 1, 0.7, None], [True, "0.7", [], -0.1, 1.1]),
+        ("jury.confidence", ["high", "medium", "low"], ["Low", "", None, 1, True]),
+        ("jury.escalate", [True, False], [0, 1, "no", None]),
+        ("jury.same_family", [True, False], [None, "false", 1.0]),
+        ("jury.bias_warning", [None, "", "any"], [False, 0, {}]),
     ],
 )
-def test_what_a_target_can_be(target: JuryTarget, can: list[Any], cannot: list[Any]) -> None:
+def test_what_a_target_can_be(target: str, can: list[Any], cannot: list[Any]) -> None:
     assert [value for value in can if not SPANS[target].holds(value)] == []
     assert [value for value in cannot if SPANS[target].holds(value)] == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import astuple
 
-from reviewdesk.domain.gates.jury_targets import JuryTarget
+from reviewdesk.domain.gates.targets import JURY_SPANS
 from reviewdesk.errors import SuiteError
 from reviewdesk.reports.suites.suite import CalibrationGate, JuryGate, Suite, read_suite
 
@@ -56,7 +56,7 @@ jury:
         None,
     )
     assert (first.line, first.source_line, first.line_of("case")) == (3, 4, 5)
-    assert [one.target for one in first.expect] == list(JuryTarget)[:3]
+    assert [one.target for one in first.expect] == list(JURY_SPANS)[:3]
     assert [one.matcher.words() for one in first.expect] == [
         "be at least 0.7",
         'not be "low"',

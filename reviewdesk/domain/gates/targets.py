@@ -1,0 +1,262 @@
+"""The targets that a suite may set for a jury or for a judge's calibration, and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.gates.expect import Origin, Span, TargetValue, ece_note, is_number
+from reviewdesk.domain.jury import family
+from reviewdesk.domain.jury.records import STOPPED_EARLY, AgreementPair, Spread
+from reviewdesk.domain.records import Metrics
+from reviewdesk.domain.stats.correction import Cells, Corrected, CorrectionStatus, whole
+from reviewdesk.domain.stats.figures import Fit, Ranged
+from reviewdesk.domain.verdict import SLACK, Band, Verdict
+
+RATES = ("corrected_rate", "corrected_rate_low", "corrected_rate_high")
+"""The targets that need both of their inputs."""
+HONEST = ("honest_rate", "honest_rate_low", "honest_rate_high")
+RANGED = ("accuracy", "gap", "brier", "sensitivity", "specificity", "kappa", "honest_rate")
+"""The figures with an interval, by which ``--require-representative`` checks them; its ends are
+targets too."""
+CALIBRATION_SPANS: dict[str, Span] = dict.fromkeys(
+    (
+        "ece", "brier", "gap", "auroc", "ece_p", "accuracy", "n", *RATES, "sensitivity",
+        "specificity", "kappa", "honest_rate", *(f"{one}_{end}" for one in RANGED
+                                                 for end in ("low", "high")),
+    ),
+    Span("a number", is_number, numeric=True),
+)  # fmt: skip
+"""The figures of a judge that a suite may check."""
+_FLAG = Span("true or false", lambda value: isinstance(value, bool))
+JURY_SPANS: dict[str, Span] = {
+    "jury.agreement": Span(
+        "a number from 0 to 1, or null",
+        lambda value: (
+            value is None
+            or (isinstance(value, int | float) and is_number(value) and 0 <= value <= 1)
+        ),
+        numeric=True,
+    ),
+    "jury.confidence": Span(
+        '"high", "medium" or "low"', lambda value: isinstance(value, str) and value in set(Band)
+    ),
+    "jury.escalate": _FLAG,
+    "jury.same_family": _FLAG,
+    "jury.bias_warning": Span(
+        "a text or null", lambda value: value is None or isinstance(value, str)
+    ),
+}
+"""The values of a jury that a suite may check."""
+
+_NO_LABELS = "there are no labels"
+_ALONE = "fewer than two jurors answered, so there is no agreement"
+_STOPPED = "stopped early: not every juror was asked, so there is no agreement"
+_UNDEFINED = "the report states it as undefined"
+_BAND_ALONE = "the report states a band and no agreement"
+_CORRECTIONS = {
+    CorrectionStatus.SKIPPED_NO_SIGNAL: "the judge carries no signal",
+    CorrectionStatus.WEAK_JUDGE: "too close to guessing to correct",
+    CorrectionStatus.OK: "",
+}
+
+
+class Reliability(Cells, frozen=True):
+    """A judge against a trusted set: the counts of its decisions by what they should have been.
+
+    If the labels stand for different numbers of verdicts, the cells are weights instead of counts,
+    scaled to the number of labels.
+    """
+
+    @staticmethod
+    def of(counts: Sequence[float], mass: Cells) -> Reliability:
+        """Return the counts; if rows differ in weight, the weights scaled to the number of rows."""
+        n = sum(counts)
+        total = mass.n
+        scaled = [cell * n / total if total else cell for cell in astuple(mass)]
+        even = all(
+            abs(one - count) <= SLACK * max(n, 1) for one, count in zip(scaled, counts, strict=True)
+        )
+        return Reliability(*map(whole, counts if even else scaled))
+
+
+class CalibrationReadings(Struct, frozen=True):
+    """The figures of a labels file or a run, with the corrected rate if its inputs are given.
+
+    ``by_default`` skips the corrected rate of a judge without a signal.
+    """
+
+    metrics: Metrics
+    fit: Fit
+    rate: Corrected | None
+    ranged: Mapping[str, Ranged]
+    by_default: bool
+
+    def read(self, target: str) -> TargetValue:
+        """Return the value of a target; a value that the labels leave undefined is skipped."""
+        if target in RATES:
+            return self._corrected_rate(target)
+        if target == "n":
+            return TargetValue(self.metrics.n)
+        figure, _, end = target.rpartition("_")
+        if target in RANGED or figure in RANGED:
+            return self._of_interval(target, figure, end)
+        value: float | None = self.metrics.ece
+        note = ""
+        lacking = "undefined"
+        if target == "auroc":
+            value = self.fit.auroc
+            lacking = "every verdict was right, or every one wrong, so there is nothing to rank"
+        elif target == "ece_p":
+            value = self.fit.null.p if self.fit.null else None
+        else:
+            note = ece_note(self.metrics.n, self.fit.null)
+        if not self.metrics.n:
+            return TargetValue(value, skip=_NO_LABELS)
+        return TargetValue(value, note=note, skip="" if value is not None else lacking)
+
+    def _of_interval(self, target: str, figure: str, end: str) -> TargetValue:
+        found = self.ranged.get(target if target in RANGED else figure)
+        if found is None:
+            return TargetValue(None, skip=_NO_LABELS)
+        if target in RANGED:
+            skip = "" if found.value is not None else found.reason or "undefined"
+            return TargetValue(found.value, skip=skip, low=found.low, high=found.high)
+        value = found.low if end == "low" else found.high
+        skip = "" if value is not None else found.reason or "too few labels for an interval"
+        return TargetValue(value, skip=skip)
+
+    def _corrected_rate(self, target: str) -> TargetValue:
+        rate = self.rate
+        if rate is None:
+            skip = "reliability and observed_positive_rate are not both given"
+            return TargetValue(None, skip=skip)
+        note = _CORRECTIONS[rate.status]
+        silent = rate.status is CorrectionStatus.SKIPPED_NO_SIGNAL
+        value = dict(zip(RATES, (rate.rate, rate.low, rate.high), strict=True))[target]
+        return TargetValue(value, note=note, skip=note if silent and self.by_default else "")
+
+
+class JuryReadings:
+    """A verdict as a gate reads it: what its report states, else what its ballots give.
+
+    Agreement and band are the pair that every view shows together. If agreement is undefined
+    because fewer than two jurors answered, the band reads low and the escalation true, whatever
+    the report's defaults say. Source: the jury consensus document.
+    """
+
+    def __init__(self, verdict: Verdict) -> None:
+        """Keep the verdict; recompute nothing yet, as many reports state all that is checked."""
+        self._verdict = verdict
+
+    def read(self, target: str) -> TargetValue:
+        """Return the value of a target, and where it comes from."""
+        found: TargetValue = getattr(self, f"_{target.removeprefix('jury.')}")()
+        return found
+
+    def _bias_warning(self) -> TargetValue:
+        if self._verdict.bias_warning is not None:
+            return TargetValue(self._verdict.bias_warning, Origin.STATED)
+        return TargetValue(self._assessment.bias_warning, Origin.RECOMPUTED)
+
+    @cached_property
+    def _assessment(self) -> Assessment:
+        # Imported here because it loads numpy.
+        from reviewdesk.domain.assessment.assess import assess
+
+        return assess(self._verdict)
+
+    @cached_property
+    def _both(self) -> tuple[AgreementPair, Spread]:
+        """The pair that views show, and the spread of the ballots."""
+        from reviewdesk.domain.assessment.assess import pair_of, spread_in
+        from reviewdesk.domain.jury.verdicts import verdicts_of
+
+        columns = verdicts_of([self._verdict])
+        return pair_of(self._verdict, columns), spread_in(columns)
+
+    @property
+    def _stopped(self) -> bool:
+        """Whether the panel stopped early, and its report states no agreement."""
+        pair, ours = self._both
+        return not pair.reported and ours.reason == STOPPED_EARLY
+
+    @property
+    def _lacks_agreement(self) -> bool:
+        """Whether neither the report nor the ballots give an agreement."""
+        pair, ours = self._both
+        return pair.value is None and ours.raw is None
+
+    def _agreement(self) -> TargetValue:
+        """Return the pair's value, clamped to 0..1; r_WG and alpha can be negative."""
+        pair, _ = self._both
+        origin = Origin.STATED if pair.reported else Origin.RECOMPUTED
+        if pair.value is None:
+            reason = _UNDEFINED if pair.metric else _BAND_ALONE
+            metric = pair.metric if pair.reported else None
+            reason = _ALONE if self._lacks_agreement else reason
+            return TargetValue(None, origin, metric, skip=_STOPPED if self._stopped else reason)
+        value = min(max(pair.value, 0.0), 1.0)
+        note = "" if value == pair.value else f"{pair.value:.6g} before it is clamped to 0..1"
+        return TargetValue(value, origin, pair.metric, note=note)
+
+    def _confidence(self) -> TargetValue:
+        if self._verdict.band is not None:
+            return TargetValue(self._verdict.band.value, Origin.STATED)
+        pair, ours = self._both
+        if self._stopped:
+            return TargetValue(None, Origin.RECOMPUTED, skip=_STOPPED)
+        if self._lacks_agreement:
+            return TargetValue(Band.LOW.value, Origin.RECOMPUTED, note=f"{_ALONE}: reads low")
+        if pair.band is not None and pair.reported:
+            note = f"of the {_agreement_text(pair)}"
+            return TargetValue(pair.band.value, Origin.STATED, note=note)
+        note = self._why_recomputed()
+        if ours.band is None:
+            return TargetValue(Band.LOW.value, Origin.RECOMPUTED, note=f"{note}: reads low")
+        return TargetValue(ours.band.value, Origin.RECOMPUTED, note=note)
+
+    def _escalate(self) -> TargetValue:
+        stated = self._verdict.escalate
+        if stated or (stated is not None and not self._lacks_agreement):
+            return TargetValue(stated, Origin.STATED)
+        if self._lacks_agreement and not (self._stopped and stated is None):
+            return TargetValue(True, Origin.RECOMPUTED, note=f"{_ALONE}: reads true")
+        if why := self._assessment.absent:
+            return TargetValue(True, Origin.RECOMPUTED, note=why)
+        if self._stopped:
+            return TargetValue(None, Origin.RECOMPUTED, skip=_STOPPED)
+        pair, ours = self._both
+        if pair.reported and pair.value is not None and pair.band is not None:
+            note = f"the {_agreement_text(pair)} is {pair.band}"
+            return TargetValue(pair.band is Band.LOW, Origin.STATED, note=note)
+        note = self._why_recomputed()
+        if ours.raw is None:
+            return TargetValue(True, Origin.RECOMPUTED, note=f"{note}: reads true")
+        return TargetValue(bool(self._assessment.escalation), Origin.RECOMPUTED, note=note)
+
+    def _why_recomputed(self) -> str:
+        """Return why our value is used although the report states part of the agreement."""
+        pair, ours = self._both
+        if not pair.reported:
+            return ""
+        none = "the report states no agreement"
+        reason = none if pair.value is None else f"the {_agreement_text(pair)} has no band"
+        raw = "undefined" if ours.raw is None else f"{ours.raw:.6g}"
+        return f"{reason}, computed as r_WG {raw}"
+
+    def _same_family(self) -> TargetValue:
+        if self._verdict.same_family is not None:
+            return TargetValue(self._verdict.same_family, Origin.STATED)
+        found = family.same_family(self._verdict.ballots, self._verdict.generator)
+        note = "the families are not known: reads false" if found is None else ""
+        return TargetValue(bool(found), Origin.RECOMPUTED, note=note)
+
+
+def _agreement_text(pair: AgreementPair) -> str:
+    value = "" if pair.value is None else f" {pair.value:.6g}"
+    return f"stated {pair.metric}{value}"
