@@ -266,7 +266,7 @@ class _Mapper:
             success = None
         found = values.without_nulls(body | scores | {"pass": success})
         if stated is None:
-            found = measured(found, self.remarks)
+            found = measured(found, self.remarks.count)
             if "pass" in found:
                 # A success beside no score is no answer that another key could hold.
                 return found

@@ -227,7 +227,7 @@ def _ballot(juror: dict[str, Any], name: str, remarks: Remarks, *, off: bool) ->
     _add_failure(body, juror, remarks)
     bare = not any(isinstance(juror.get(key), str) for key in _PASSES)
     if bare and "score" in juror and juror["score"] is None:
-        body = measured(body, remarks)
+        body = measured(body, remarks.count)
     return understood(
         values.without_nulls(body, "pass"), unread_keys(juror, _BALLOT_ANSWERS, _ABOUT)
     )

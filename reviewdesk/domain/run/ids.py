@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection
 
 import numpy as np
@@ -59,3 +60,18 @@ def id_hashes(names: Collection[str]) -> tuple[_Hashes, _Hashes]:
     """Return two hashes of each id, which are the same within one process only."""
     first = np.fromiter(map(hash, names), np.int64, len(names))
     return first, np.fromiter((hash(f"{name}\0") for name in names), np.int64, len(names))
+
+
+def counted_keys(keys: array[int], items: array[int]) -> tuple[int, dict[int, int], frozenset[int]]:
+    """Count the hashes of keys, each of which belongs to an item.
+
+    Returns how many differ, how often those occur that occur again, and the items with several.
+    """
+    found, first, counts = np.unique(
+        np.frombuffer(keys, np.int64), return_index=True, return_counts=True
+    )
+    again = counts > 1
+    repeated = dict(zip(found[again].tolist(), counts[again].tolist(), strict=True))
+    of_keys = np.frombuffer(items, np.int64)[first]
+    named, keys_of = np.unique(of_keys, return_counts=True)
+    return len(found), repeated, frozenset(named[keys_of > 1].tolist())

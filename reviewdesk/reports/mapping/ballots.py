@@ -8,12 +8,11 @@ and is refused if it has no others.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from typing import Any
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Status
-from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.secrets import is_setting
 
 UNREAD = "unread"
@@ -67,16 +66,17 @@ NOT_MEASURED = "a pass or fail beside an empty score is not measured, and casts 
 """The note on ballots that ``measured`` changes."""
 
 
-def measured(ballot: dict[str, Any], remarks: Remarks) -> dict[str, Any]:
+def measured(ballot: dict[str, Any], count: Callable[[str], None]) -> dict[str, Any]:
     """Return the ballot of a record whose score is null, NaN or absent, without a vote.
 
     Tools derive pass from the score, so a pass or a fail beside no score was never measured. A
-    ballot with an error, or with a number that is kept raw, stays as it is.
+    ballot with an error, or with a number that is kept raw, stays as it is. ``count`` counts a
+    note.
     """
     known = any(ballot.get(key) is not None for key in ("score", "raw_score", "error"))
     if known or not isinstance(ballot.get("pass"), bool):
         return ballot
-    remarks.count(NOT_MEASURED)
+    count(NOT_MEASURED)
     return {**ballot, "pass": None}
 
 

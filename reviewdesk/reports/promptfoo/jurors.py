@@ -176,7 +176,7 @@ def ballots(
             body["meta"] = {"threshold_before_not" if panel.negated else "threshold": line}
         made = values.without_nulls(body)
         if "score" in part.result and part.result["score"] is None:
-            made = measured(made, remarks)
+            made = measured(made, remarks.count)
         if _contradicts(part, line, negated=panel.negated):
             remarks.count("a grader's pass contradicts its own score; both stand, and are flagged")
         bodies.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from reviewdesk.domain.verdict import Status
@@ -28,8 +28,6 @@ from reviewdesk.reports.wording import found, must_be
 _SLACK = 1e-9
 _STATUSES = frozenset(Status)
 _NO_ERROR = frozenset({"false", "no", "none", "null", "0"})
-_AMOUNTS = ("latency_ms", "cost_usd")
-_NUMBERS = frozenset({*_AMOUNTS, "tokens_in", "tokens_out"})
 
 
 _LABELS = (
@@ -40,8 +38,6 @@ _RAW = (
     "a score outside 0..1, or on one scale with such scores, is kept as raw_score and casts no"
     " vote; say what it means with --scale LOW..HIGH"
 )
-
-
 _UNREADABLE = "a score that cannot be read is a ballot that is not understood, without a vote"
 _EMPTY = "a score that is empty or NaN is not measured, and casts no vote"
 
@@ -55,26 +51,29 @@ class BallotNotes(Remarks):
         self.judges: set[str] = set()
         self.words = UnreadWords(_LABELS)
         """The words that decide nothing."""
+        self._raw: list[float] = []
         self._raw_count = self._unreadable = 0
         self.first_unreadable = ""
-        self._lowest = self._highest = 0.0
 
-    def raw(self, score: float) -> None:
-        """Count a score on an unknown scale."""
-        if not self._raw_count:
-            self._lowest = self._highest = score
-        self._raw_count += 1
-        self._lowest, self._highest = min(self._lowest, score), max(self._highest, score)
-
-    def unreadable(self, place: str, problem: str) -> None:
-        """Count a ballot whose score cannot be read."""
-        self._unreadable += 1
-        self.first_unreadable = self.first_unreadable or f"{place}: {problem}"
+    def remark(self, kind: str, what: Any, place: Callable[[str], str]) -> None:
+        """Count one of a vote's remarks; ``place`` names the place of a column in the row."""
+        if kind == "raw":
+            self._raw_count += 1
+            self._raw = [min([what, *self._raw]), max([what, *self._raw])]
+        elif kind == "word":
+            self.words.add(what)
+        elif kind == "unreadable":
+            self._unreadable += 1
+            self.first_unreadable = self.first_unreadable or f"{place(what[0])}: {what[1]}"
+        else:
+            self.count(what)
 
     def ballot_notes(self, models: Iterable[str]) -> list[str]:
         """Return the notes on words, on scores, and on ``models`` for judges that do not occur."""
-        span = f"from {self._lowest:g} to {self._highest:g}"
-        lines = [f"{_RAW} ({self._raw_count}x, {span})"] if self._raw_count else []
+        lines = []
+        if self._raw:
+            span = "from {:g} to {:g}".format(*self._raw)
+            lines.append(f"{_RAW} ({self._raw_count}x, {span})")
         if self._unreadable:
             lines.append(f"{_UNREADABLE} ({self._unreadable}x); {self.first_unreadable}")
         return [*lines, *self.words.notes(), *unmet_models(models, self.judges)]
@@ -87,63 +86,66 @@ class BallotMaker:
         self,
         words: DecidingWords,
         options: ReadOptions,
-        notes: BallotNotes,
         off_scale: Callable[[str, str], bool],
         is_scored: Callable[[str], bool],
     ) -> None:
-        """Keep the options and the label words; ``notes`` collects remarks on changed values.
+        """Keep the options and the label words.
 
         ``is_scored`` tells whether a judge gives a score anywhere in the table.
         """
         self._words = words
         self._scale = options.scale
         self._models = options.models
-        self._notes = notes
         self._off_scale = off_scale
         self._is_scored = is_scored
+        self._remarks: list[tuple[str, Any]] = []
 
-    def make(self, vote: Vote, place: Callable[[str], str], dimension: str = "") -> dict[str, Any]:
-        """Return the canonical ballot of a vote, without an id.
+    def make(self, vote: Vote) -> dict[str, Any]:
+        """Return the canonical ballot of a vote, without an id, and keep it and its remarks there.
 
         A score that cannot be read, or lies outside the given scale, gives a ballot that is not
-        understood. ``place`` names the place of a column in the row.
+        understood.
         """
-        cells = vote.cells
-        self._notes.judges.add(vote.judge)
-        body: dict[str, Any] = {
-            "model": self._model(vote),
-            "vendor": _text(cells.get("vendor")),
-        }
-        unread = list(vote.unread) if blank(cells.get("pass")) else ["pass", *vote.unread]
-        try:
-            self._add_score(body, vote, dimension)
-            self._add_vote(body, vote)
-        except CellError as error:
-            self._notes.unreadable(place(error.column), error.problem)
-            body = {**body, "score": None, "pass": None, "raw": _text(vote.score)}
-            unread = [error.column]
-        self._add_rest(body, cells)
-        self._add_failure(body, cells)
-        self._add_certainty(body, cells.get("certainty"))
-        found = values.without_nulls(body, "pass")
-        if is_missing(vote.score) and self._is_scored(vote.judge):
-            was = found
-            found = measured(found, self._notes)
-            if found is not was:
-                return found
-        said = any(found.get(key) is not None for key in ("score", "raw_score", "label", "error"))
-        if is_missing(vote.score) and not said and found.get("pass") is None and not unread:
-            self._notes.count(_EMPTY)
-        return understood(found, unread)
-
-    def _model(self, vote: Vote) -> str | None:
+        self._remarks = []
+        body: dict[str, Any] = {}
         stated = _text(vote.cells.get("model"))
         given = self._models.get(vote.judge)
         if stated and given and stated != given:
-            self._notes.count("--models: the table's own model of a judge stands")
-        return stated or given
+            self._count("--models: the table's own model of a judge stands")
+        unread = list(vote.unread) if blank(vote.cells.get("pass")) else ["pass", *vote.unread]
+        try:
+            self._add_score(body, vote)
+            self._add_vote(body, vote)
+        except CellError as error:
+            self._remarks.append(("unreadable", (error.column, error.problem)))
+            body = {"raw": _text(vote.score)}
+            unread = [error.column]
+        who = {"model": stated or given, "vendor": _text(vote.cells.get("vendor"))}
+        body = who | body
+        self._add_weights(body, vote.cells)
+        self._add_failure(body, vote.cells)
+        self._add_certainty(body, likely_number(vote.cells.get("certainty")))
+        vote.made = self._measured(values.without_nulls(body, "pass"), vote, unread)
+        vote.remarks = tuple(self._remarks)
+        return vote.made
 
-    def _add_score(self, body: dict[str, Any], vote: Vote, dimension: str) -> None:
+    def _count(self, sentence: str) -> None:
+        self._remarks.append(("count", sentence))
+
+    def _measured(self, made: dict[str, Any], vote: Vote, unread: list[str]) -> dict[str, Any]:
+        """Return the ballot, without a vote where nothing was measured or understood."""
+        if is_missing(vote.score):
+            if self._is_scored(vote.judge):
+                was = made
+                made = measured(made, self._count)
+                if made is not was:
+                    return made
+            answers = ("score", "raw_score", "label", "error", "pass")
+            if not unread and all(made.get(key) is None for key in answers):
+                self._count(_EMPTY)
+        return understood(made, unread)
+
+    def _add_score(self, body: dict[str, Any], vote: Vote) -> None:
         value = vote.score
         if blank(value):
             return
@@ -164,11 +166,11 @@ class BallotMaker:
             body["score"] = self.share(stated, vote.column)
             body["raw_score"] = stated
             body["scale"] = list(self._scale)
-        elif 0 <= stated <= 1 and not self._off_scale(vote.judge, dimension):
+        elif 0 <= stated <= 1 and not self._off_scale(vote.judge, vote.dimension):
             body["score"] = stated
         else:
             body["raw_score"] = stated
-            self._notes.raw(stated)
+            self._remarks.append(("raw", stated))
 
     def _add_part(self, body: dict[str, Any], vote: Vote, part: float, whole: float) -> None:
         """Read a score such as 4/5 or 85%, which states its own scale."""
@@ -195,7 +197,7 @@ class BallotMaker:
             body["pass"] = decided
             if isinstance(vote.score, str) and not is_plain(vote.score):
                 body["label"] = vote.score.strip()
-            self._notes.count("a score that is a word such as PASS is read as a vote")
+            self._count("a score that is a word such as PASS is read as a vote")
             return
         if not is_word(vote.score):
             raise error
@@ -210,7 +212,7 @@ class BallotMaker:
         if status := self._words.failure(word):
             body["status"] = status
         else:
-            self._notes.words.add(body["label"])
+            self._remarks.append(("word", body["label"]))
 
     def _add_vote(self, body: dict[str, Any], vote: Vote) -> None:
         cells = vote.cells
@@ -234,31 +236,20 @@ class BallotMaker:
             body.update(stated_label)
         else:
             body["pass"] = None
-            self._notes.count(f"a vote that is no word, such as {found(word)}, is left out")
+            self._count(f"a vote that is no word, such as {found(word)}, is left out")
 
-    def _add_rest(self, body: dict[str, Any], cells: Any) -> None:
-        body["reason"] = _text(cells.get("reason"))
-        confidence = likely_number(cells.get("confidence"))
-        body["confidence"] = values.unit(confidence)
+    def _add_weights(self, body: dict[str, Any], cells: Mapping[str, Any]) -> None:
+        """Read the confidence and the weight of a ballot."""
+        body["confidence"] = values.unit(likely_number(cells.get("confidence")))
         if body["confidence"] is None and not blank(cells.get("confidence")):
-            self._notes.count("a confidence that is no number from 0 to 1 is left out")
+            self._count("a confidence that is no number from 0 to 1 is left out")
         weight = likely_number(cells.get("weight"))
         body["weight"] = weight if weight and weight > 0 else None
         if body["weight"] is None and not blank(cells.get("weight")):
-            self._notes.count("a weight that is not above 0 is left out")
-        for key in cells.keys() & _NUMBERS:
-            amount = likely_number(cells[key])
-            if amount is not None and amount >= 0 and (key in _AMOUNTS or amount == int(amount)):
-                body[key] = amount
-        body["at"] = values.time(cells.get("at"))
-        if "latency_s" in cells:
-            body["latency_ms"] = values.amount(likely_number(cells["latency_s"]), 1000)
-        body["temperature"] = likely_number(cells.get("temperature"))
-        body.setdefault("raw", _text(cells.get("raw")))
+            self._count("a weight that is not above 0 is left out")
 
-    def _add_certainty(self, body: dict[str, Any], value: Any) -> None:
+    def _add_certainty(self, body: dict[str, Any], sure: float | None) -> None:
         """Read how sure a juror is of its vote: of a fail, the rest to 1 is the score."""
-        sure = likely_number(value)
         if sure is None or body.get("status") not in (None, "ok"):
             return
         if self._scale is not None or values.unit(sure) is None:
@@ -272,7 +263,7 @@ class BallotMaker:
         if (vote := body.get("pass")) is not None:
             body["score"] = sure if vote else round(1 - sure, 12)
 
-    def _add_failure(self, body: dict[str, Any], cells: Any) -> None:
+    def _add_failure(self, body: dict[str, Any], cells: Mapping[str, Any]) -> None:
         status = cells.get("status")
         if isinstance(status, str) and status.strip().lower() in _STATUSES:
             body.setdefault("status", status.strip().lower())
@@ -285,7 +276,7 @@ class BallotMaker:
         if body.get("score") is not None:
             body.setdefault("raw_score", body["score"])
             del body["score"]
-            self._notes.count("the score of a ballot that failed is kept as raw_score only")
+            self._count("the score of a ballot that failed is kept as raw_score only")
         body.pop("pass", None)
 
 
@@ -300,3 +291,22 @@ def _message(stated: Any) -> str:
 
 def _text(value: Any) -> str | None:
     return None if blank(value) else values.text(value)
+
+
+def _count_of(value: Any) -> float | None:
+    amount = likely_number(value)
+    return amount if amount is not None and amount >= 0 and amount == int(amount) else None
+
+
+REST: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "reason": ("reason", values.text),
+    "raw": ("raw", values.text),
+    "latency_ms": ("latency_ms", lambda value: values.amount(likely_number(value))),
+    "latency_s": ("latency_ms", lambda value: values.amount(likely_number(value), 1000)),
+    "cost_usd": ("cost_usd", lambda value: values.amount(likely_number(value))),
+    "tokens_in": ("tokens_in", _count_of),
+    "tokens_out": ("tokens_out", _count_of),
+    "at": ("at", values.time),
+    "temperature": ("temperature", likely_number),
+}
+"""The field of a ballot for each cell that belongs to it alone, and how it is read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -22,7 +23,7 @@ from reviewdesk.reports.tables.cells import (
     parsed,
     with_decimal_point,
 )
-from reviewdesk.reports.tables.rows import TableRow
+from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import BallotRule, TableMap, Words
 from reviewdesk.reports.wording import must_be
 
@@ -30,41 +31,56 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 _TITLE = 160
 """How many characters of each part of a title are kept."""
-_ROLES = {
-    role: role
-    for role in (
-        "test", "suite", "tags", "threshold", "decision", "input", "output", "conversation",
-        "alternative", "reference", "generator", "rival", "strategy", "agreement", "escalation",
-        "case_name", "attempt", "rubric", "human",
-    )
-} | {"failed": "row_error"}  # fmt: skip
-"""The path of each fact of a row."""
+_FACTS = (
+    "test", "suite", "tags", "threshold", "decision", "input", "output", "conversation",
+    "alternative", "reference", "generator", "rival", "strategy", "agreement", "escalation",
+    "case_name", "attempt", "rubric", "human", "row_error",
+)  # fmt: skip
+"""The paths of the facts of a row."""
 _NO_BALLOTS = frozenset({"nothing", "none"})
 _ANSWERS = frozenset({"pass", "label", "error"})
 _CELLS = {
-    one.encode_name: one.encode_name
-    for one in fields(BallotRule)
-    if one.name not in {"each", "columns", "except_", "where", "as_", "note", "judge", "score",
-                        "failed", "dimension", "by"}
-} | {"epoch": "repeat"}  # fmt: skip
-_PATHS = ("judge", "score", "failed", "dimension", "by", *_CELLS)
+    "model": "model", "vendor": "vendor", "pass": "pass", "label": "label", "error": "error",
+    "status": "status", "confidence": "confidence", "weight": "weight", "certainty": "certainty",
+    "epoch": "repeat",
+}  # fmt: skip
+"""The paths, with their roles, of the cells that make a ballot; few ballots differ in them."""
+_REST = (
+    "reason", "raw", "latency_ms", "latency_s", "cost_usd", "tokens_in", "tokens_out", "at",
+    "temperature",
+)  # fmt: skip
+"""The paths of the cells that are added to a ballot as they are."""
+_PATHS = ("judge", "score", "failed", "dimension", "by", *_CELLS, *_REST)
+_MOST_KNOWN = 10_000
+"""How many ballots of one place are remembered by their cells."""
+_UNSEEN: Any = object()
 
 
-class Vote(Struct, frozen=True):
-    """One judge's ballot, as the cells of a row hold it."""
+class Vote(Struct, eq=False):
+    """One judge's ballot, as some cells hold it; rows with the same cells share it."""
 
     judge: str
-    score: Any = None
-    column: str = "score"
+    score: Any
+    column: str
     """The column of the score, for error messages."""
-    cells: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    """Other cells by role, such as ``reason``. An empty ``pass`` means no vote."""
-    words: bool = False
+    cells: Mapping[str, Any]
+    """Other cells by role, such as ``label``. An empty ``pass`` means no vote."""
+    dimension: str
+    words: bool
     """Whether the score may be any word, because no other cell can hold a label."""
-    unread: tuple[str, ...] = ()
+    unread: Sequence[str]
     """Columns that may hold the answer, if the usual columns for an answer are empty."""
-    check: bool = False
+    check: bool
     """Whether this is a program's check rather than a juror's ballot."""
+    surveyed: bool = False
+    made: dict[str, Any] | None = None
+    """The canonical ballot, without an id, once it was made."""
+    remarks: Sequence[tuple[str, Any]] = ()
+    """What is remarked on each such ballot."""
+
+
+Ballot: TypeAlias = tuple[Vote, Mapping[str, Any]]
+"""A vote, and the cells of this ballot alone by role, such as ``reason``."""
 
 
 class Human(Struct, frozen=True):
@@ -79,27 +95,18 @@ class Human(Struct, frozen=True):
 class TableEntry(Struct, frozen=True):
     """Facts on an item under one rubric, with ballots, checks and a human label from one row."""
 
-    item: str
-    row: str = ""
-    """What tells the rows of one item apart, if each is a verdict of its own."""
+    key: tuple[str, str]
+    """The key of the verdict: rows with the same key form one verdict."""
+    item: str = ""
     rubric: str = ""
     dimension: str = ""
-    name: str = ""
+    title: str = ""
     """The item's name on the desk, if ``item`` is an id that only groups the rows."""
-    facts: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    votes: tuple[Vote, ...] = ()
+    facts: Mapping[str, Any] = _NOTHING
+    ballots: Sequence[Ballot] = ()
     human: Human | None = None
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """The key of the verdict: rows with the same key form one verdict.
-
-        A hash stands for a long item, such as a prompt, so that counting items holds no texts.
-        """
-        item = self.item
-        if len(item) > _TITLE:
-            item = blake2b(item.encode(), digest_size=16).hexdigest()
-        return f"{item}{self.row}", self.dimension or self.rubric
+    problem: CellError | None = None
+    """Why the row cannot be read."""
 
 
 Reader: TypeAlias = Callable[[Mapping[str, Any]], Any]
@@ -117,8 +124,10 @@ def reader(path: str, columns: Sequence[str] = ()) -> Reader:
         return readers[0]
 
     def first(cells: Mapping[str, Any]) -> Any:
-        found = (read(cells) for read in readers)
-        return next((value for value in found if not blank(value)), None)
+        for read in readers:
+            if not blank(value := read(cells)):
+                return value
+        return None
 
     return first
 
@@ -164,27 +173,25 @@ def _gathered(cells: Mapping[str, Any], stem: str, columns: Sequence[str]) -> An
     return next(iter(filled.values())) if len(filled) == 1 else filled or None
 
 
-def _nothing(_cells: Mapping[str, Any]) -> None:
-    """Read a path that the map does not have."""
-
-
 class _Place(Struct, frozen=True):
     """A rule with its paths read, for one place of a row."""
 
     rule: BallotRule
-    conditions: tuple[tuple[Reader, frozenset[str], tuple[Reader, ...]], ...]
+    conditions: Sequence[tuple[Reader, frozenset[str], Sequence[Reader]]]
     read: Mapping[str, Reader]
-    judge: Reader
     score: Reader
-    failed: Reader
-    dimension: Reader
-    cells: tuple[tuple[str, Reader], ...]
+    cells: Sequence[tuple[str, Reader]]
+    rest: Sequence[tuple[str, Reader]]
     column: str
     """The column of the score, for error messages."""
     asked: Mapping[str, str]
     """The columns of votes and labels, by their role."""
     why: str
     """The column of the reason, which a ballot without an answer does not have."""
+    inputs: Reader
+    """Reads all cells that the vote depends on."""
+    known: dict[Any, Vote] = field(default_factory=dict)
+    """The votes so far by these cells, where nothing else decides what they are."""
 
     def fits(self, cells: Mapping[str, Any]) -> bool:
         """Return True if the conditions of the rule hold for a row or an element."""
@@ -196,48 +203,15 @@ class _Place(Struct, frozen=True):
                 return False
         return True
 
+    def own(self, cells: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the filled cells that belong to one ballot alone."""
+        return {path: one for path, read in self.rest if not blank(one := read(cells))}
+
     def get(self, path: str, cells: Mapping[str, Any]) -> Any:
         """Return what a path of the rule holds; a blank cell is None."""
         read = self.read.get(path)
         value = read(cells) if read else None
         return None if blank(value) else value
-
-
-def _place(raw: Mapping[str, Any], columns: Sequence[str], star: str | None = None) -> _Place:
-    """Return a rule for the row, an element, or the column that has ``star`` at the ``*``."""
-    rule = convert(raw, BallotRule)
-    named = {path: raw[path] for path in _PATHS if raw.get(path)}
-    if star is not None:
-        named.setdefault("score", "*")
-        named.setdefault("judge", "=*")
-        named = {path: text.replace("*", star) for path, text in named.items()}
-    within = () if rule.each else columns
-    read = {path: reader(text, within) for path, text in named.items()}
-    conditions = []
-    for where, words in rule.where.items():
-        path = where if star is None else where.replace("*", star)
-        listed = [words] if isinstance(words, str) else words
-        compared = [word[2:] if word.startswith("!=") else f"={word[1:]}" for word in listed
-                    if word.startswith("!")]  # fmt: skip
-        others = tuple(reader(one, within) for one in compared)
-        conditions.append((reader(path, within), frozenset(map(folded, listed)), others))
-    cells = tuple((role, read[path]) for path, role in _CELLS.items() if path in read)
-    held = {path: _first_of(text, within) for path, text in named.items()}
-    asked: dict[str, str] = {path: held[path] for path in ("pass", "label") if path in held}
-    column = held.get("score") or next(iter(asked.values()), "score")
-    return _Place(
-        rule,
-        tuple(conditions),
-        read,
-        read.get("judge", _nothing),
-        read.get("score", _nothing),
-        read.get("failed", _nothing),
-        read.get("dimension", _nothing),
-        cells,
-        column,
-        asked,
-        held.get("reason", ""),
-    )
 
 
 def _alternatives(path: str | Mapping[str, Any]) -> list[str]:
@@ -247,48 +221,43 @@ def _alternatives(path: str | Mapping[str, Any]) -> list[str]:
     return [one for key in path for one in key.split("|")]
 
 
-def _first_of(path: str, columns: Sequence[str]) -> str:
-    """Return the column of a path that is there, else its first one."""
-    alternatives = [path] if path in columns else path.split("|")
-    return next((one for one in alternatives if one in columns), alternatives[0])
-
-
 class RefusedTableError(ValueError):
     """A map says that the table cannot be read: why, and what to do behind a semicolon."""
 
 
 class MapReader:
-    """Reads the rows of one table by a map.
-
-    ``used`` are the columns that the map reads. ``comma`` says that numbers have a decimal comma.
-    """
+    """Reads the rows of one table by a map; ``used`` are the columns that the map reads."""
 
     def __init__(
         self,
         made: TableMap,
-        columns: tuple[str, ...],
+        layout: Layout,
         *,
-        comma: bool = False,
         criteria: frozenset[str] = frozenset(),
         judges: frozenset[str] = frozenset(),
     ) -> None:
         """Resolve the paths. ``criteria`` and ``judges`` are names that a person said to be so."""
         self._map = made
-        self._columns = columns
-        self._comma = comma
+        self._columns = columns = layout.columns
+        self._comma = layout.delimiter in (";", "\t")
+        self._plain = bool(layout.delimiter)
+        """Whether every row has a text in every column."""
         self._criteria = criteria
         self._judges = judges
         self.used: set[str] = set()
         items = [made.item] if isinstance(made.item, str) else made.item
         self._items = [
-            [self._reader(one.strip()) for one in self._split(path, " + ")]
+            [
+                self._reader(one.strip())
+                for one in ([path] if path in columns else path.split(" + "))
+            ]
             for path in items
             if path
         ]
         self._title = [self._reader(one.strip()) for one in made.title.split(" + ") if one]
         self._facts = [
-            (role, self._reader(text) if isinstance(text, str) else self._joined(text))
-            for role, path in _ROLES.items()
+            (path, self._reader(text) if isinstance(text, str) else self._joined(text))
+            for path in _FACTS
             if (text := getattr(made, path))
         ]
         self._of_human = [
@@ -299,7 +268,10 @@ class MapReader:
         self._skips: list[_Place] = []
         self._groups: dict[str, list[_Place]] = {}
         self._known: dict[str, set[str]] = {}
-        rules = self._rules()
+        self._long = ("", "")
+        of_rule = {one.name: one.encode_name for one in fields(BallotRule)}
+        shared = {key: value for name, key in of_rule.items() if (value := getattr(made, name))}
+        rules = [shared | one for one in made.ballots] or [shared]
         for raw in rules:
             self._add(raw)
         inner = [raw for raw in rules if raw.get("each") or raw.get("columns")]
@@ -310,16 +282,6 @@ class MapReader:
             known = self._known.setdefault(raw.get("each", ""), set())
             for path in (*_PATHS, "where"):
                 known.update(one.split(".")[0] for one in _alternatives(raw.get(path, "")))
-
-    def _rules(self) -> list[dict[str, Any]]:
-        of_rule = {one.name: one.encode_name for one in fields(BallotRule)}
-        shared = {
-            key: value for name, key in of_rule.items() if (value := getattr(self._map, name))
-        }
-        return [shared | one for one in self._map.ballots] or [shared]
-
-    def _split(self, path: str, mark: str) -> list[str]:
-        return [path] if path in self._columns else path.split(mark)
 
     def _reader(self, path: str) -> Reader:
         self._use(path)
@@ -343,46 +305,30 @@ class MapReader:
         return joined
 
     def _use(self, path: str) -> None:
-        for one in self._split(path, "|"):
-            gathers = one.endswith(".*") and one not in self._columns
-            self.used.update(
-                (one[:-2], *(name for name in self._columns if name.startswith(one[:-1])))
-                if gathers
-                else (one,)
-            )
+        for one in [path] if path in self._columns else path.split("|"):
+            if one.endswith(".*") and one not in self._columns:
+                self.used.add(one[:-2])
+                self.used.update(name for name in self._columns if name.startswith(one[:-1]))
+            else:
+                self.used.add(one)
 
     def _add(self, raw: dict[str, Any]) -> None:
+        """Add a rule to those for one place of a row, of which the first that fits counts."""
         rule = convert(raw, BallotRule)
         if rule.columns:
             pattern = rule.columns if isinstance(rule.columns, str) else "*"
-            raw = {"score": pattern, **raw}
             for star in self._stars(rule.columns, rule.except_):
-                self._join(f"\0{star}", _place(raw, self._columns, star))
-                self._use_all(raw, star)
+                place = self._place({"score": pattern, "judge": "=*", **raw}, star)
+                self._groups.setdefault(f"\0{star}", []).append(place)
             return
-        place = _place(raw, self._columns)
+        place = self._place(raw)
         if rule.each:
             start = f"{rule.each}."
             self.used.update((rule.each, *(key for key in self._columns if key.startswith(start))))
-        else:
-            self._use_all(raw)
         if rule.as_ == "nothing" and not rule.each:
             self._skips.append(place)
-            return
-        self._join(rule.each, place)
-
-    def _join(self, group: str, place: _Place) -> None:
-        """Add a rule to those for one place of a row, of which the first that fits counts."""
-        self._groups.setdefault(group, []).append(place)
-
-    def _use_all(self, raw: Mapping[str, Any], star: str = "*") -> None:
-        where: Mapping[str, Words] = raw.get("where", {})
-        words = [
-            word for one in where.values() for word in ([one] if isinstance(one, str) else one)
-        ]
-        compared = [word[2:] for word in words if word.startswith("!=")]
-        for path in (*(raw.get(path, "") for path in _PATHS), *where, *compared):
-            self._use(path.replace("*", star))
+        else:
+            self._groups.setdefault(rule.each, []).append(place)
 
     def _stars(self, columns: Words, without: Words) -> list[str]:
         left_out = {without} if isinstance(without, str) else set(without)
@@ -396,102 +342,173 @@ class MapReader:
         )
         return [star for star in found if star not in left_out]
 
+    def _place(self, raw: Mapping[str, Any], star: str = "*") -> _Place:
+        """Return a rule for the row, an element, or the column that has ``star`` at the ``*``."""
+        rule = convert(raw, BallotRule)
+        within = () if rule.each else self._columns
+        named = {path: raw[path].replace("*", star) for path in _PATHS if raw.get(path)}
+        read = {path: reader(text, within) for path, text in named.items()}
+        conditions = []
+        paths = list(named.values())
+        for where, words in rule.where.items():
+            path = where.replace("*", star)
+            listed = [words] if isinstance(words, str) else words
+            others = [word[2:] if word.startswith("!=") else f"={word[1:]}" for word in listed
+                      if word.startswith("!")]  # fmt: skip
+            paths += [path, *others]
+            other_readers = [reader(one, within) for one in others]
+            conditions.append((reader(path, within), frozenset(map(folded, listed)), other_readers))
+        if not rule.each:
+            for path in paths:
+                self._use(path)
+        held: dict[str, str] = {}
+        for path, text in named.items():
+            ways = [text] if text in within else text.split("|")
+            held[path] = next((one for one in ways if one in within), ways[0])
+        asked: dict[str, str] = {path: held[path] for path in ("pass", "label") if path in held}
+        wanted = [path for path in ("judge", "score", "failed", "dimension", *_CELLS)
+                  if path in named]  # fmt: skip
+        return _Place(
+            rule,
+            conditions,
+            read,
+            read.get("score", lambda _cells: None),
+            [(role, read[path]) for path, role in _CELLS.items() if path in read],
+            [(path, read[path]) for path in _REST if path in read],
+            held.get("score") or next(iter(asked.values()), "score"),
+            asked,
+            held.get("reason", ""),
+            self._inputs([named[path] for path in wanted], [read[path] for path in wanted], asked),
+        )
+
+    def _inputs(
+        self, paths: Sequence[str], readers: Sequence[Reader], asked: Mapping[str, str]
+    ) -> Reader:
+        """Return a function that reads what a vote depends on, as a key of a dict."""
+        if self._plain:
+            cells = [path for path in paths if not path.startswith("=")]
+            if cells and all(path in self._columns and "." not in path for path in cells):
+                return itemgetter(*cells)
+            return lambda scope: tuple([read(scope) for read in readers])
+        columns = tuple(asked.values())
+
+        def typed(scope: Mapping[str, Any]) -> Any:
+            # 1, 1.0 and true are one key, and not one vote. An absent cell is no empty one.
+            found = [read(scope) for read in readers]
+            return *found, *map(type, found), *[column in scope for column in columns]
+
+        return typed
+
     def entries(
         self, row: TableRow, remarks: Remarks, *, only_ballots: bool = False
     ) -> list[TableEntry]:
         """Return what a row says: an entry for each rubric; none if the row holds no ballots.
 
         ``only_ballots`` leaves out the facts on the item, for a look that needs none.
-
-        Raises:
-            CellError: the row cannot be read.
         """
+        if row.problem:
+            return [TableEntry(("", row.place), problem=CellError("", row.problem))]
+        try:
+            return self._entries(row, remarks, only_ballots)
+        except CellError as error:
+            return [TableEntry(("", row.place), problem=error)]
+
+    def _entries(self, row: TableRow, remarks: Remarks, only_ballots: bool) -> list[TableEntry]:
         cells = row.cells
         for place in self._skips:
             if place.fits(cells):
                 remarks.count(place.rule.note)
                 return []
-        wanted = self._key_facts if only_ballots else self._facts
-        facts = {role: one for role, read in wanted if not blank(one := read(cells))}
-        rubric = ""
-        if "rubric" in facts:
-            rubric = (values.text(facts.pop("rubric")) or "").strip()
-        row_human = self._human(facts.pop("human"), cells) if "human" in facts else None
-        votes, humans = self._ballots(cells, remarks, labelled=row_human is not None)
+        facts: dict[str, Any] = {}
+        for path, read in self._key_facts if only_ballots else self._facts:
+            if not blank(value := read(cells)):
+                facts[path] = value
+        rubric = (values.text(facts.pop("rubric")) or "").strip() if "rubric" in facts else ""
+        row_human = None
+        if "human" in facts:
+            by, at = (read(cells) if read else None for read in self._of_human)
+            row_human = Human((facts.pop("human"),), by, at)
+        humans: dict[str, Human | None] = {}
+        votes = self._votes(cells, remarks, humans, labelled=row_human is not None)
         item = self._item(row, remarks)
-        apart = f"\0{row.number}" if self._whole else ""
+        group = item if len(item) <= _TITLE else self._short(item)
+        if self._whole:
+            group = f"{group}\0{row.number}"
         title = ""
-        if self._title:
-            title = ": ".join(filter(None, (name(read(cells))[:_TITLE] for read in self._title)))
-        if self._origin:
-            facts["origin"] = {key: read(cells) for key, read in self._origin.items()}
+        if not only_ballots:
+            title = self._title_and_origin(cells, facts)
         alone = len(votes) < 2
         return [
             TableEntry(
+                (group, dimension or rubric),
                 item,
-                apart,
                 rubric,
                 dimension,
                 title,
                 facts,
-                tuple(ballots),
+                ballots,
                 humans.get(dimension) or (row_human if alone else None),
             )
             for dimension, ballots in (votes or {"": []}).items()
         ]
 
-    def _ballots(
-        self, cells: Mapping[str, Any], remarks: Remarks, *, labelled: bool
-    ) -> tuple[dict[str, list[Vote]], dict[str, Human | None]]:
-        """Return the ballots and the labels in a row by the question that they answer."""
-        votes: dict[str, list[Vote]] = {}
-        humans: dict[str, Human | None] = {}
-        for places in self._groups.values():
-            for scope, column in self._scopes(cells, places[0].rule.each, remarks):
-                for place in places:
-                    if not place.conditions or place.fits(scope):
-                        break
-                else:
-                    continue
-                kind = place.rule.as_
-                if kind == "refused":
-                    raise RefusedTableError(place.rule.note)
-                if kind == "person":
-                    dimension = self._dimension(place, scope, name(place.judge(scope)))
-                    humans[dimension] = humans.get(dimension) or _person(place, scope)
-                    votes.setdefault(dimension, [])
-                elif kind not in _NO_BALLOTS and (
-                    vote := self._vote(place, scope, column, labelled=labelled)
-                ):
-                    dimension = self._dimension(place, scope, vote.judge)
-                    votes.setdefault(dimension, []).append(vote)
-        return votes, humans
+    def _short(self, item: str) -> str:
+        """Return a hash for a long item, such as a prompt, so that grouping holds no texts."""
+        if item != self._long[0]:
+            self._long = (item, blake2b(item.encode(), digest_size=16).hexdigest())
+        return self._long[1]
 
-    def _human(self, word: Any, cells: Mapping[str, Any]) -> Human:
-        by, at = (read(cells) if read else None for read in self._of_human)
-        return Human((word,), by, at)
+    def _title_and_origin(self, cells: Mapping[str, Any], facts: dict[str, Any]) -> str:
+        """Return the title of an item, and add its ids in the tool to the facts."""
+        if self._origin:
+            facts["origin"] = {key: read(cells) for key, read in self._origin.items()}
+        return ": ".join(filter(None, (name(read(cells))[:_TITLE] for read in self._title)))
 
     def _item(self, row: TableRow, remarks: Remarks) -> str:
         for parts in self._items:
-            if len(parts) == 1:
-                if joined := name(parts[0](row.cells)):
-                    return joined
-                continue
-            ids = [name(value) for read in parts if not blank(value := read(row.cells))]
-            if joined := "/".join(filter(None, ids)):
+            found = [name(read(row.cells)) for read in parts]
+            if joined := "/".join(filter(None, found)):
                 return joined
         if not self._items:
             return str(row.number)
         remarks.count("a row without an id is named by its number")
         return f"row {row.number}"
 
-    def _scopes(
+    def _votes(
+        self,
+        cells: Mapping[str, Any],
+        remarks: Remarks,
+        humans: dict[str, Human | None],
+        *,
+        labelled: bool,
+    ) -> dict[str, list[Ballot]]:
+        """Return the ballots in a row by the question that they answer; ``humans`` gets labels."""
+        votes: dict[str, list[Ballot]] = {}
+        for group, places in self._groups.items():
+            each = places[0].rule.each
+            for scope, column in self._inside(cells, group, remarks) if each else ((cells, ""),):
+                place = next((one for one in places if one.fits(scope)), None)
+                if place is None:
+                    continue
+                kind = place.rule.as_
+                if kind == "refused":
+                    raise RefusedTableError(place.rule.note)
+                if kind == "person":
+                    judge = name(place.get("judge", scope))
+                    dimension = self._dimension(place, scope, judge)
+                    humans[dimension] = humans.get(dimension) or _person(place, scope)
+                    votes.setdefault(dimension, [])
+                elif kind not in _NO_BALLOTS:
+                    vote = self._vote(place, scope, column, labelled=labelled)
+                    if vote is not None:
+                        ballot = (vote, place.own(scope) if place.rest else _NOTHING)
+                        votes.setdefault(vote.dimension, []).append(ballot)
+        return votes
+
+    def _inside(
         self, cells: Mapping[str, Any], each: str, remarks: Remarks
     ) -> Iterator[tuple[Mapping[str, Any], str]]:
-        """Yield the row, or the elements inside it, each with its path for error messages."""
-        if not each:
-            yield cells, ""
-            return
+        """Yield the elements inside a row, each with its path for error messages."""
         held = parsed(_at(cells, each))
         if blank(held):
             start = f"{each}."
@@ -503,26 +520,47 @@ class MapReader:
         if not isinstance(held, dict | list):
             kind = "an object in JSON" if isinstance(held, str) else "an object"
             raise CellError(each, must_be(kind, held))
-        listed = held.items() if isinstance(held, dict) else enumerate(held)
-        for key, one in listed:
+        known = self._known[each]
+        for key, one in held.items() if isinstance(held, dict) else enumerate(held):
             inner = one if isinstance(one, dict) else {}
-            remarks.unmapped(values.beyond(inner, self._known[each]), f"{each}.")
+            if not known.issuperset(inner):
+                remarks.unmapped(values.beyond(inner, known), f"{each}.")
             yield {"@key": key, "@value": one, "^": cells, **inner}, f"{each}.{key}"
 
     def _vote(
         self, place: _Place, scope: Mapping[str, Any], column: str, *, labelled: bool
     ) -> Vote | None:
-        """Return the ballot in a row or an element, or None if there is none."""
+        """Return the vote in a row or an element, or None if there is none.
+
+        A vote without an answer depends on the whole row, and a failed one on its reason.
+        """
+        key = place.inputs(scope)
+        try:
+            if (known := place.known.get(key)) is not None:
+                return known
+        except TypeError:  # a list or an object in a cell
+            return self._new_vote(place, scope, column, labelled=labelled)[0]
+        vote, depends = self._new_vote(place, scope, column, labelled=labelled)
+        if vote is not None and not depends:
+            if len(place.known) >= _MOST_KNOWN:
+                place.known.clear()
+            place.known[key] = vote
+        return vote
+
+    def _new_vote(
+        self, place: _Place, scope: Mapping[str, Any], column: str, *, labelled: bool
+    ) -> tuple[Vote | None, bool]:
+        """Return a vote, and whether it depends on more than its own cells."""
         score = place.score(scope)
-        failed = place.failed(scope)
+        failed = place.get("failed", scope)
         held = {role: one for role, read in place.cells if not blank(one := read(scope))}
         silent = not failed and blank(score) and _ANSWERS.isdisjoint(held)
-        judge = name(place.judge(scope))
+        judge = name(place.get("judge", scope))
         listed = bool(place.rule.columns)
         # A tool leaves the cell of a scorer empty that it did not ask; of a question, if it failed.
-        unasked = bool(self._map.name) and place.dimension is _nothing
+        unasked = bool(self._map.name) and "dimension" not in place.read
         if silent and (unasked if listed else labelled and not judge):
-            return None
+            return None, True
         if not self._map.name:
             # An empty cell of a plain table says that there is no vote, an absent column nothing.
             for role, column_name in place.asked.items():
@@ -530,39 +568,40 @@ class MapReader:
                     held.setdefault(role, None)
         if self._comma:
             score = with_decimal_point(score)
-        if failed and folded(str(failed)) not in {"false", "0", "no"}:
-            reason = held.get("reason")
-            held["error"] = reason if isinstance(reason, str) and reason.strip() else True
+        has_failed = bool(failed) and folded(str(failed)) not in {"false", "0", "no"}
+        if has_failed:
+            reason = place.get("reason", scope)
+            held["error"] = reason if isinstance(reason, str) else True
             score = None
         shown = place.column if not column else f"{column}.{place.column}"
         if column and place.column == "@value":
             shown = column
-        unread = self._unread(place, scope) if silent and not listed else ()
-        return Vote(
+        vote = Vote(
             judge or "unnamed",
             score,
             shown,
             held,
-            words=bool(self._map.name),
-            unread=unread,
-            check=place.rule.as_ == "check",
+            self._dimension(place, scope, judge or "unnamed"),
+            bool(self._map.name),
+            self._unread(place, scope) if silent and not listed else (),
+            place.rule.as_ == "check",
         )
+        return vote, silent or has_failed
 
-    def _unread(self, place: _Place, scope: Mapping[str, Any]) -> tuple[str, ...]:
+    def _unread(self, place: _Place, scope: Mapping[str, Any]) -> Sequence[str]:
         """Return the columns or keys that may hold the answer of a ballot without one."""
         answering = [place.column, *place.asked.values()]
         if not place.rule.each:
             plain = not self._map.name
-            return tuple(unread_keys(scope, answering, self.used - {place.why})) if plain else ()
+            return unread_keys(scope, answering, self.used - {place.why}) if plain else ()
         element = scope["@value"]
         if not isinstance(element, dict):
             return () if "@value" in answering else (place.rule.each,)
-        known = self._known[place.rule.each] - {place.why}
-        return tuple(unread_keys(element, answering, known))
+        return unread_keys(element, answering, self._known[place.rule.each] - {place.why})
 
     def _dimension(self, place: _Place, scope: Mapping[str, Any], judge: str) -> str:
         """Return the question that a ballot answers, if the judges answer different ones."""
-        stated = name(place.dimension(scope))
+        stated = name(place.get("dimension", scope))
         if stated or place.rule.as_ == "check" or judge in self._judges:
             return stated
         known = bool(self._map.name) and not self._map.panel and is_criterion(judge)

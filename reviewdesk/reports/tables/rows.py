@@ -7,9 +7,10 @@ number, and its place in the file.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally
-from reviewdesk.reports.bytes.window import Window, decode_utf8
+from reviewdesk.reports.bytes.window import Window, not_utf8
 from reviewdesk.reports.dialect import FirstLook
 from reviewdesk.reports.mapping.records import records
 from reviewdesk.reports.tables import binary
@@ -29,6 +30,7 @@ _LISTS = ("data", "events", "rows", "results", "items", "records", "cases", "tes
 """Keys that hold the rows in a document, such as a service's response."""
 
 _MOST_COLUMNS = 1000
+_BLOCK = 1 << 18
 _DELIMITERS = (",", ";", "\t", "|")
 _SYNTAX_ERRORS = {
     "unexpected end": ("opens a quote that does not end", 'Write a quote inside quotes as "".'),
@@ -76,16 +78,18 @@ class Layout(Struct, frozen=True):
 
     def rows(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[TableRow]:
         """Yield every row in the order of the file. Raise InputFileError at a syntax error."""
-        for number, row in enumerate(self._rows(stream, fail, tally), 1):
-            yield replace(row, number=number)
+        for number, (place, cells, problem) in enumerate(self._rows(stream, fail, tally), 1):
+            yield TableRow(place, cells, problem, number)
 
-    def _rows(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[TableRow]:
+    def _rows(
+        self, stream: BinaryIO, fail: Fail, tally: ImportTally
+    ) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+        """Yield the place and the cells of every row, and why it is none of the table."""
         if self.is_binary:
             for place, cells in binary.rows(self.kind, stream, fail):
-                yield TableRow(place, cells)
+                yield place, cells, ""
         elif self.outline is None:
-            for line, cells, problem in _csv_records(stream, self.columns, self.delimiter, fail):
-                yield TableRow(f"line {line}", cells, problem)
+            yield from _csv_records(stream, self.columns, self.delimiter, fail)
         elif self.orient:
             window = Window(stream, fail, tally)
             rows: Iterator[tuple[str, Any]]
@@ -95,28 +99,31 @@ class Layout(Struct, frozen=True):
                 rows = _oriented(window.value("$"), self.orient)
             for name, cells in rows:
                 problem = "" if isinstance(cells, dict) else must_be("an object", cells)
-                yield TableRow(f"row {show_line(name, 60)}", {} if problem else cells, problem)
+                yield f"row {show_line(name, 60)}", {} if problem else cells, problem
         else:
             first, *inner = self.key.split(".")
             lists = (first,) if first else ()
             for record in records(stream, self.outline, fail, tally, lists, "table"):
                 place = f"line {record.line}" if record.line else spell_path(record.path)
-                yield from _rows_inside(record.value, inner, place, self.outline.keys)
+                if inner or not isinstance(record.value, dict):
+                    yield from _rows_inside(record.value, inner, place, self.outline.keys)
+                else:
+                    yield place, record.value, ""
 
 
 def _rows_inside(
     value: Any, steps: Sequence[str], place: str, around: Mapping[str, Any]
-) -> Iterator[TableRow]:
+) -> Iterator[tuple[str, Mapping[str, Any], str]]:
     """Yield the row that a value is, or those of the lists inside it, with what is around them."""
     if not isinstance(value, dict):
-        yield TableRow(place, {}, must_be("an object", value))
+        yield place, {}, must_be("an object", value)
         return
     if not steps:
-        yield TableRow(place, value)
+        yield place, value, ""
         return
     listed = value.get(steps[0])
     if not isinstance(listed, list):
-        yield TableRow(f"{place}.{steps[0]}", {}, must_be("a list", listed))
+        yield f"{place}.{steps[0]}", {}, must_be("a list", listed)
         return
     outer = {**value, "^": around}
     for index, one in enumerate(listed):
@@ -222,7 +229,9 @@ def _csv_layout(text: str) -> Layout | None:
     for delimiter in _DELIMITERS:
         lines = (f"{line}\n" for line in text.split("\n"))
         try:
-            names = next((record for record in _reader(lines, delimiter) if any(record)), [])
+            names: list[str] = next(
+                (record for record in _reader(lines, delimiter) if any(record)), []
+            )
         except csv.Error:
             continue
         columns = tuple(name.strip() for name in names)
@@ -233,14 +242,15 @@ def _csv_layout(text: str) -> Layout | None:
 
 def _csv_records(
     stream: BinaryIO, columns: tuple[str, ...], delimiter: str, fail: Fail
-) -> Iterator[tuple[int, dict[str, Any], str]]:
-    """Yield each record after the header: its line, its cells by column, and its problem."""
+) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield each record after the header: its place, its cells by column, and its problem."""
     lines = _Lines(stream, fail)
-    reader = _reader(lines, delimiter)
+    reader = _reader(iter(lines), delimiter)
+    width = len(columns)
     header = True
     while True:
         lines.held = 0
-        start = lines.number + 1
+        start = reader.line_num + 1
         try:
             fields = next(reader, None)
         except csv.Error as error:
@@ -255,40 +265,54 @@ def _csv_records(
                 raise fail(f"line {start}", "is a header of over 64 KiB", "")
             continue
         problem = ""
-        if len(fields) < len(columns) or any(map(str.strip, fields[len(columns) :])):
-            problem = f"has {len(fields)} cells where the header has {len(columns)}"
-        yield start, dict(zip(columns, fields, strict=False)), problem
+        if len(fields) != width and (len(fields) < width or any(map(str.strip, fields[width:]))):
+            problem = f"has {len(fields)} cells where the header has {width}"
+        yield f"line {start}", dict(zip(columns, fields, strict=False)), problem
 
 
 class _Lines:
-    """Decodes lines; ``held`` counts the bytes of one record, which may have many lines."""
+    """Decodes lines, many at a time; ``held`` counts the bytes read since it was set to 0."""
 
     def __init__(self, stream: BinaryIO, fail: Fail) -> None:
         self._stream = stream
         self._fail = fail
-        self._offset = 0
-        self.number = self.held = 0
+        self.held = 0
 
-    def __iter__(self) -> _Lines:
-        return self
+    def __iter__(self) -> Iterator[str]:
+        number = offset = 0
+        rest = b""
+        while block := self._stream.read(_BLOCK):
+            self.held += len(block)
+            end = block.rfind(b"\n") + 1
+            line = len(rest) + (block.find(b"\n") if end else len(block))
+            if max(line, self.held - _BLOCK) > MAX_ITEM or b"\0" in block:
+                self._refuse(rest + block, number + 1)
+            data = rest + block[:end]
+            rest = block[end:] if end else rest + block
+            if end:
+                yield from self._text_lines(data, number, offset)
+                number += data.count(b"\n")
+                offset += len(data)
+        if rest:
+            yield from self._text_lines(rest, number, offset)
 
-    def __next__(self) -> str:
-        raw = self._stream.readline(MAX_ITEM + 1)
-        if not raw:
-            raise StopIteration
-        self.number += 1
-        self.held += len(raw)
-        where = f"line {self.number}"
-        if self.held > MAX_ITEM:
-            raise self._fail(where, "is part of a record of over 8 MiB", "")
-        if b"\0" in raw:
-            raise self._fail(where, "holds a NUL byte and is no text", "")
-        text = decode_utf8(raw, self._offset, self._fail, where)
-        self._offset += len(raw)
-        return text
+    def _text_lines(self, data: bytes, number: int, offset: int) -> Iterable[str]:
+        try:
+            return io.StringIO(data.decode(), newline="\n")
+        except UnicodeDecodeError as error:
+            line = number + 1 + data.count(b"\n", 0, error.start)
+            raise not_utf8(self._fail, f"line {line}", offset + error.start) from error
+
+    def _refuse(self, data: bytes, first: int) -> NoReturn:
+        """Raise the error for lines that hold a NUL byte, or are part of a too long record."""
+        zero = data.find(b"\0")
+        line = first + data.count(b"\n", 0, max(zero, 0))
+        if zero >= 0:
+            raise self._fail(f"line {line}", "holds a NUL byte and is no text", "")
+        raise self._fail(f"line {line}", "is part of a record of over 8 MiB", "")
 
 
-def _reader(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
+def _reader(lines: Iterator[str], delimiter: str) -> Any:
     # The limit of the csv module holds for the whole process, so it is never lowered here.
     if csv.field_size_limit() < MAX_ITEM:
         csv.field_size_limit(MAX_ITEM)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from functools import partial
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -28,7 +27,7 @@ from reviewdesk.reports.tables.guess import Guess, guess, listed
 from reviewdesk.reports.tables.map_file import packaged_map, read_map, toml_of, unclear_table
 from reviewdesk.reports.tables.rows import Layout, TableRow, all_columns, layout_of
 from reviewdesk.reports.tables.table_map import TableMap
-from reviewdesk.reports.tables.verdict import TableShape, TableSurvey, read_rows, verdicts
+from reviewdesk.reports.tables.verdict import TableShape, TableSurvey, verdicts
 
 USES = frozenset({"models", "pass_labels", "fail_labels", "scale"})
 """The reading options that apply to every table."""
@@ -43,27 +42,26 @@ def open_table(source: Source, layout: Layout, options: ReadOptions, made: Table
     options = _with_words(options, made)
     reading = MapReader(
         made,
-        layout.columns,
-        comma=layout.delimiter in (";", "\t"),
+        layout,
         criteria=frozenset(options.criteria_columns),
         judges=frozenset(options.judge_columns),
     )
     if twice := doubled(layout.columns, reading.used):
         raise fail("", f'has the column "{show_line(twice, 60)}" twice', "Keep one of them.")
     survey = TableSurvey(scale_by_judge=bool(made.name), panel=made.panel)
+    remarks = Remarks()
     with source.open_raw() if layout.is_binary else source.open() as stream:
-        rows = layout.rows(stream, fail, ImportTally(lenient=True))
         try:
-            look = partial(reading.entries, only_ballots=True)
-            for _, key, entry in read_rows(rows, look, Remarks()):
-                survey.add(key, entry)
+            for row in layout.rows(stream, fail, ImportTally(lenient=True)):
+                if entries := reading.entries(row, remarks, only_ballots=True):
+                    survey.add(entries)
         except RefusedTableError as error:
             raise fail("", *str(error).split("; ", 1)) from error
-    if not survey.rows:
+    survey.close()
+    if not survey.total:
         raise fail("", "is a table without rows that say anything of a jury", "Write it again.")
-    shape = TableShape(
-        reading.entries, made, layout.outline is not None or any(map(is_setting, layout.columns))
-    )
+    secrets = layout.outline is not None or any(map(is_setting, layout.columns))
+    shape = TableShape(reading, made, secrets)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         yield from verdicts(layout.rows(stream, fail, tally), survey, shape, options, tally)
@@ -77,7 +75,7 @@ def open_table(source: Source, layout: Layout, options: ReadOptions, made: Table
         made.name or "table",
         header,
         items,
-        total=len(survey.rows),
+        total=survey.total,
         skip_bad=options.skip_bad,
         notes=(*made.notes, *unread, *survey.panel_note()),
         lenient=True,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from reviewdesk.domain.enums import Strategy
 from reviewdesk.domain.jury.family import family
+from reviewdesk.domain.run.ids import counted_keys
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.bytes.strict_json import ImportTally
@@ -19,7 +21,7 @@ from reviewdesk.reports.mapping.foreign import LEFT_OUT, Remarks, Scales, Verdic
 from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import ReportVerdict
-from reviewdesk.reports.tables.ballot import BallotMaker, BallotNotes
+from reviewdesk.reports.tables.ballot import REST, BallotMaker, BallotNotes
 from reviewdesk.reports.tables.cells import (
     CellError,
     DecidingWords,
@@ -30,7 +32,7 @@ from reviewdesk.reports.tables.cells import (
     names,
     part_of_whole,
 )
-from reviewdesk.reports.tables.entries import Human, TableEntry, Vote
+from reviewdesk.reports.tables.entries import Human, MapReader, TableEntry, Vote
 from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.tables.table_map import TableMap
 from reviewdesk.reports.wording import FieldProblem
@@ -39,48 +41,61 @@ _MOST_NAMED = 5
 _MOST_JUDGES = 10_000
 
 Key: TypeAlias = tuple[str, str]
-Read: TypeAlias = tuple[TableRow, Key, TableEntry | CellError]
 
 
 class TableSurvey:
-    """The results of a first pass over the rows: verdicts, their row counts, and scales."""
+    """The results of a first pass over the rows: how often keys come back, and scales.
+
+    Rows with one key that follow each other are a run. Only hashes of the keys are held: keys that
+    differ and share one would come out later, and be the same verdicts.
+    """
 
     def __init__(self, *, scale_by_judge: bool, panel: bool = False) -> None:
         """Start with no rows."""
-        self.rows: dict[Key, int] = {}
-        self.apart = 0
-        self._rubrics: dict[str, str | None] = {}
-        self._last: Key | None = None
+        self.apart = self.total = 0
+        self.runs: dict[int, int] = {}
+        """The number of runs of each key that comes back, by its hash."""
+        self._several: frozenset[int] = frozenset()
+        self._keys = array("q")
+        self._items = array("q")
+        self._last: Sequence[Key] = ()
         self._by_judge = scale_by_judge
         self._panel = panel
         self._scales = Scales()
         self._judges: dict[str, None] = {}
         self._scored: set[str] = set()
 
-    def add(self, key: Key, entry: TableEntry | CellError) -> None:
-        """Count one row."""
-        if key != self._last and key in self.rows:
-            self.apart += 1
-        self._last = key
-        self.rows[key] = self.rows.get(key, 0) + 1
-        if isinstance(entry, CellError):
-            return
-        item, rubric = key  # the question, by its dimension or its rubric
-        if self._rubrics.setdefault(item, rubric) != rubric:
-            self._rubrics[item] = None
-        for vote in entry.votes:
-            if not vote.check and not entry.dimension and len(self._judges) <= _MOST_NAMED:
-                self._judges.setdefault(vote.judge)
-            score = likely_number(vote.score)
-            self._scales.off(self.scale_of(vote.judge, entry.dimension), score)
-            if (score is not None or part_of_whole(vote.score)) and len(
-                self._scored
-            ) < _MOST_JUDGES:
-                self._scored.add(vote.judge)
+    def add(self, entries: Sequence[TableEntry]) -> None:
+        """Count the entries of one row."""
+        keys = [entry.key for entry in entries]
+        for entry in entries:
+            if entry.key not in self._last:
+                self._keys.append(hash(entry.key))
+                self._items.append(hash(entry.key[0]))
+            for vote, _ in entry.ballots:
+                if not vote.surveyed:
+                    self._add_vote(vote)
+        self._last = keys
+
+    def _add_vote(self, vote: Vote) -> None:
+        vote.surveyed = True
+        if not vote.check and not vote.dimension and len(self._judges) <= _MOST_NAMED:
+            self._judges.setdefault(vote.judge)
+        score = likely_number(vote.score)
+        self._scales.off(self.scale_of(vote.judge, vote.dimension), score)
+        scored = score is not None or part_of_whole(vote.score)
+        if scored and len(self._scored) < _MOST_JUDGES:
+            self._scored.add(vote.judge)
+
+    def close(self) -> None:
+        """Count the verdicts, once all rows were added."""
+        self.total, self.runs, self._several = counted_keys(self._keys, self._items)
+        self.apart = len(self._keys) - self.total
+        self._keys = self._items = array("q")
 
     def several(self, item: str) -> bool:
         """Return True if an item is judged under more than one rubric."""
-        return self._rubrics.get(item, "") is None
+        return hash(item) in self._several
 
     def panel_note(self) -> tuple[str, ...]:
         """Return a note that a tool's scores by name are read as one panel; empty for one judge.
@@ -108,34 +123,34 @@ class TableSurvey:
 
 
 class Draft:
-    """A verdict that still waits for rows."""
+    """A verdict that still waits for rows, ``runs`` runs of them."""
 
-    def __init__(self, row: TableRow) -> None:
+    def __init__(self, row: TableRow, entry: TableEntry, runs: int) -> None:
         """Start at the first row of an item."""
         self.row = row
-        self.group = self.item = self.rubric = self.dimension = self.name = ""
+        self.runs = runs
+        self.group = entry.key[0]
+        self.item = entry.item
+        self.dimension = entry.dimension
+        self.rubric = self.title = ""
+        self.stated: dict[str, Any] = {}
+        """The cells of the facts, as the row has them that was read last."""
         self.facts: dict[str, Any] = {}
         self.ballots: list[tuple[str, float, dict[str, Any]]] = []
         self.checks: list[dict[str, Any]] = []
         self.human: dict[str, Any] | None = None
         self.problem: tuple[str, str] | None = None
         self.secrets: set[str] = set()
-        self.places: dict[tuple[str, str], str] = {}
-
-    def wrong(self, row: TableRow, error: CellError) -> None:
-        """Record why this item gives no verdict. The first reason is kept."""
-        if self.problem is None:
-            place = row.at(error.column) if error.column else row.place
-            self.problem = (place, error.problem)
+        self.places: dict[tuple[str, str], TableRow] = {}
 
 
 class VerdictMaker:
-    """Makes the verdicts of one table, with unique ids."""
+    """Makes the verdicts of one table."""
 
     def __init__(
         self, seen: TableSurvey, options: ReadOptions, notes: BallotNotes, made: TableMap
     ) -> None:
-        """Start with no ids given; ``seen`` holds the facts of the whole table."""
+        """Keep what decides how cells are read; ``seen`` holds the facts of the whole table."""
         self._table = seen
         self._notes = notes
         self._scale = options.scale
@@ -143,27 +158,29 @@ class VerdictMaker:
         self._errors = set(map(folded, made.words.get("error", ())))
         self._quiet = set(made.words.get("quiet", ()))
         self._unsure = set(map(folded, made.words.get("unsure", ())))
-        self._ballots = BallotMaker(self._words, options, notes, seen.off_scale, seen.is_scored)
+        self._repeats = bool(made.name)
+        self._ballots = BallotMaker(self._words, options, seen.off_scale, seen.is_scored)
         self._names = VerdictNames()
 
-    def add(self, draft: Draft, row: TableRow, entry: TableEntry, *, repeats: bool) -> None:
-        """Add one row of an item to its draft."""
-        draft.item = entry.item
-        draft.group = entry.key[0]
+    def add(self, draft: Draft, row: TableRow, entry: TableEntry) -> None:
+        """Add one row of an item to its draft. The first reason for no verdict is kept."""
         draft.rubric = draft.rubric or entry.rubric
-        draft.dimension = entry.dimension
-        draft.name = draft.name or entry.name
+        draft.title = draft.title or entry.title
         try:
-            for vote in entry.votes:
+            if entry.problem is not None:
+                raise entry.problem
+            for vote, rest in entry.ballots:
                 if vote.check:
-                    draft.checks.append(self._check(vote, row))
+                    draft.checks.append(self._check(vote, rest, row))
                 else:
-                    self._add_ballot(draft, row, vote, repeats=repeats)
-            for role, value in entry.facts.items():
-                if not blank(value):
-                    self._add_fact(draft.facts, role, value)
+                    self._add_ballot(draft, row, vote, rest)
         except CellError as error:
-            draft.wrong(row, error)
+            place = row.at(error.column) if error.column else row.place
+            draft.problem = (place, error.problem)
+            return
+        for role, value in entry.facts.items():
+            if role not in draft.stated or draft.stated[role] != value:
+                self._add_fact(draft, role, value)
         if entry.human is not None:
             self._add_human(draft, entry.human)
 
@@ -171,11 +188,11 @@ class VerdictMaker:
         """Return the canonical body of a draft that has all of its rows."""
         facts = draft.facts
         said = facts.get("conversation")
-        name = draft.name or draft.item
+        name = draft.title or draft.item
         question = draft.dimension or draft.rubric
         if question and self._table.several(draft.group):
             name = f"{name} / {question}"
-        case = {"test": facts.get("test") or draft.name or draft.item}
+        case = {"test": facts.get("test") or draft.title or draft.item}
         case.update({key: facts[key] for key in ("suite", "tags") if facts.get(key)})
         case.update(
             {key: facts[role] for role, key in (("case_name", "name"), ("attempt", "epoch"))
@@ -220,25 +237,40 @@ class VerdictMaker:
             found["escalation_reasons"] = reasons
         return found
 
-    def _add_ballot(self, draft: Draft, row: TableRow, vote: Vote, *, repeats: bool) -> None:
+    def _add_ballot(self, draft: Draft, row: TableRow, vote: Vote, rest: Mapping[str, Any]) -> None:
         repeat = vote.cells.get("repeat")
-        seat = (vote.judge, "" if blank(repeat) else str(repeat).strip())
-        if not repeats and seat in draft.places:
-            before = draft.places[seat]
-            again = f"{_quoted(vote.judge)} rates {_quoted(draft.item)} a second time"
-            text = (
-                f"{again}, first at {before}; number such rows in a column named repeat, or name"
-                " the question in a column named dimension"
-            )
-            raise CellError("", text)
-        draft.places.setdefault(seat, row.place)
+        if not self._repeats:
+            seat = (vote.judge, "" if blank(repeat) else str(repeat).strip())
+            before = draft.places.setdefault(seat, row)
+            if before is not row:
+                again = f"{_quoted(vote.judge)} rates {_quoted(draft.item)} a second time"
+                text = (
+                    f"{again}, first at {before.place}; number such rows in a column named repeat,"
+                    " or name the question in a column named dimension"
+                )
+                raise CellError("", text)
         order = likely_number(repeat)
-        ballot = self._ballots.make(vote, row.at, draft.dimension)
+        ballot = self._ballot(vote, rest, row)
         draft.ballots.append((vote.judge, 0 if order is None else order, ballot))
 
-    def _check(self, vote: Vote, row: TableRow) -> dict[str, Any]:
+    def _ballot(self, vote: Vote, rest: Mapping[str, Any], row: TableRow) -> dict[str, Any]:
+        """Return the canonical ballot of a vote, with the cells that belong to it alone."""
+        made = self._ballots.make(vote) if vote.made is None else vote.made
+        self._notes.judges.add(vote.judge)
+        for kind, what in vote.remarks:
+            self._notes.remark(kind, what, row.at)
+        if not rest:
+            return made
+        ballot = dict(made)
+        for cell, value in rest.items():
+            key, read = REST[cell]
+            if key not in ballot and (found := read(value)) is not None:
+                ballot[key] = found
+        return ballot
+
+    def _check(self, vote: Vote, rest: Mapping[str, Any], row: TableRow) -> dict[str, Any]:
         """Return a program's check. Its score decides only if it is 0 or 1."""
-        answer = self._ballots.make(vote, row.at)
+        answer = self._ballot(vote, rest, row)
         passed = answer.get("pass")
         if passed is None and answer.get("score") in (0, 1):
             passed = answer["score"] == 1
@@ -248,7 +280,8 @@ class VerdictMaker:
             {"name": vote.judge, "pass": passed, "reason": answer.get("reason")}, "pass"
         )
 
-    def _add_fact(self, facts: dict[str, Any], role: str, value: Any) -> None:
+    def _add_fact(self, draft: Draft, role: str, value: Any) -> None:
+        facts = draft.facts
         found = self._fact(role, value)
         if role == "decision" and isinstance(value, str) and not is_plain(value):
             facts.setdefault("label", value.strip())
@@ -257,7 +290,9 @@ class VerdictMaker:
                 return
         if found is None:
             self._notes.count(f"a {role} that cannot be one is left out")
-        elif role not in facts:
+            return
+        draft.stated[role] = value
+        if role not in facts:
             facts[role] = found
         elif role == "decision" and facts[role] != found:
             # A decision that differs by row belongs to the ballots, not to the panel.
@@ -354,7 +389,7 @@ _FAILED = frozenset({"error", "timeout", "parse_fail", "empty", "missing_key"})
 def _failure(facts: dict[str, Any], jurors: list[dict[str, Any]]) -> str | None:
     """Return the decision ``error`` of a row whose response or whose whole panel failed."""
     failed = all("error" in one or one.get("status") in _FAILED for one in jurors)
-    return "error" if failed and (jurors or facts.get("failed")) else None
+    return "error" if failed and (jurors or facts.get("row_error")) else None
 
 
 def _generator(facts: dict[str, Any], jurors: list[dict[str, Any]]) -> dict[str, Any]:
@@ -391,36 +426,13 @@ def _quoted(name: str) -> str:
     return f'"{show_line(name, 60)}"'
 
 
-EntriesOf: TypeAlias = Callable[[TableRow, Remarks], list[TableEntry]]
-"""Reads a row; returns nothing if the row has nothing to do with a jury.
-
-Raises:
-    CellError: the row cannot be read.
-"""
-
-
 class TableShape(Struct, frozen=True):
     """How the rows of a table are read, and the map that says so."""
 
-    entries: EntriesOf
+    reading: MapReader
     made: TableMap
     holds_secrets: bool = True
     """Whether a cell may be an API key or hold one, by its column's name."""
-
-
-def read_rows(rows: Iterable[TableRow], entries_of: EntriesOf, remarks: Remarks) -> Iterator[Read]:
-    """Yield each entry of each row with its key, or the row's error. Skip rows without a jury."""
-    for row in rows:
-        if row.problem:
-            yield row, ("", row.place), CellError("", row.problem)
-            continue
-        try:
-            entries = entries_of(row, remarks)
-        except CellError as error:
-            yield row, ("", row.place), error
-            continue
-        for entry in entries:
-            yield row, entry.key, entry
 
 
 def verdicts(
@@ -436,28 +448,51 @@ def verdicts(
     """
     remarks = BallotNotes()
     maker = VerdictMaker(survey, options, remarks, shape.made)
-    left = dict(survey.rows)
-    waiting = deque(left)
-    drafts: dict[Key, Draft] = {}
-    for row, key, entry in read_rows(rows, shape.entries, remarks):
-        secrets = named_secrets(row.cells) if shape.holds_secrets else set()
-        draft = drafts.get(key)
-        if draft is None:
-            draft = drafts[key] = Draft(row)
-        if isinstance(entry, CellError):
-            draft.wrong(row, entry)
-        elif draft.problem is None:
-            maker.add(draft, row, entry, repeats=bool(shape.made.name))
-        draft.secrets |= secrets
-        left[key] -= 1
-        while waiting and waiting[0] in drafts and not left[waiting[0]]:
-            yield _item(drafts.pop(waiting.popleft()), maker)
+    for draft in _drafts(rows, survey, shape, maker, remarks):
+        yield _item(draft, maker)
     tally.unreadable = remarks.first_unreadable
     tally.notes.extend([*remarks.ballot_notes(options.models), *remarks.notes(LEFT_OUT)])
     if survey.apart:
         tally.notes.append(
             f"rows of one item that stand apart were brought together ({survey.apart}x)"
         )
+
+
+def _drafts(
+    rows: Iterable[TableRow],
+    survey: TableSurvey,
+    shape: TableShape,
+    maker: VerdictMaker,
+    remarks: Remarks,
+) -> Iterator[Draft]:
+    """Yield drafts in the order of their first rows, each once it has all of its rows."""
+    waiting: deque[Draft] = deque()
+    drafts: dict[Key, Draft] = {}
+    last: list[Key] = []
+    for row in rows:
+        entries = shape.reading.entries(row, remarks)
+        if not entries:
+            continue
+        keys = [entry.key for entry in entries]
+        if keys != last:
+            for key in set(last).difference(keys):
+                drafts[key].runs -= 1
+                if not drafts[key].runs:
+                    del drafts[key]
+            last = keys
+            while waiting and not waiting[0].runs:
+                yield waiting.popleft()
+        secrets = named_secrets(row.cells) if shape.holds_secrets else set()
+        for entry in entries:
+            draft = drafts.get(entry.key)
+            if draft is None:
+                draft = Draft(row, entry, survey.runs.get(hash(entry.key), 1))
+                drafts[entry.key] = draft
+                waiting.append(draft)
+            draft.secrets |= secrets
+            if draft.problem is None:
+                maker.add(draft, row, entry)
+    yield from waiting
 
 
 def _item(draft: Draft, maker: VerdictMaker) -> ReportVerdict:
@@ -467,5 +502,7 @@ def _item(draft: Draft, maker: VerdictMaker) -> ReportVerdict:
     if len(draft.secrets) > MOST_SECRETS:
         problem = FieldProblem((), f"shows over {MOST_SECRETS} keys in clear")
         return ReportVerdict("", None, draft.row.place, problem)
-    body = SecretRemover(draft.secrets).clean(maker.body(draft))
+    body = maker.body(draft)
+    if draft.secrets:
+        body = SecretRemover(draft.secrets).clean(body)
     return ReportVerdict("", body, draft.row.place)
