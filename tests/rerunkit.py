@@ -7,8 +7,7 @@ from typing import Any
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder, survey
-from reviewdesk.desk.live.rerun_batch import RerunListener, carry_out
+from reviewdesk.desk.live.rerun import ReadyRerun, RerunListener, RerunOrder, carry_out, survey
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunSummary
 from reviewdesk.domain.panel.spec import PanelSpec

@@ -26,17 +26,8 @@ from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import UsageError
 from reviewdesk.file_output import whole_file
 from reviewdesk.live.keys import PROCESS
-from reviewdesk.live.limits import Budget, Meter
-from reviewdesk.live.records import (
-    CACHE_HEADER,
-    Call,
-    Clock,
-    Exchange,
-    Keep,
-    ReplyStore,
-    Transport,
-    calls_for,
-)
+from reviewdesk.live.limits import Meter
+from reviewdesk.live.records import CACHE_HEADER, Call, Clock, Exchange, Keep, Transport, calls_for
 from reviewdesk.live.replies.ballots import answer_of, ballot_of
 from reviewdesk.live.replies.envelope import Fault, reply_or_fault
 from reviewdesk.live.runner import CallRunner
@@ -235,26 +226,6 @@ class World(Struct, frozen=True):
 
         return World(PROCESS, SystemClock(), HttpTransport)
 
-    def session(
-        self,
-        limits: RunLimits,
-        transport: Transport,
-        keep: Callable[[Call, Exchange], None],
-        noted: Callable[[str], None] = lambda _: None,
-    ) -> CallSession:
-        """Return a session whose exchanges ``keep`` stores."""
-        return CallSession(
-            transport,
-            keep,
-            environment=self.environment,
-            clock=self.clock,
-            concurrency=limits.concurrency,
-            per_host=limits.per_host,
-            deadline=limits.deadline,
-            max_wait=limits.max_wait,
-            noted=noted,
-        )
-
 
 @dataclass(slots=True)
 class BatchProgress:
@@ -307,7 +278,6 @@ class Batch(Generic[Q]):
 
     def __init__(
         self,
-        store: ReplyStore,
         meter: Meter,
         asking: CallSession,
         done: Callable[[Q, CaseCalls], None],
@@ -323,7 +293,6 @@ class Batch(Generic[Q]):
         ``vendors``, if it is given, and the others about a case once these have answered. Answers
         in the ``cache`` are stored, and cost nothing.
         """
-        self._store = store
         self._meter = meter
         self._asking = asking
         self._done = done
@@ -381,20 +350,20 @@ class Batch(Generic[Q]):
 
     async def _advance(self, question: Q, found: CaseCalls) -> None:
         """Use the stored answers of a case, and queue the calls that none answers."""
-        hidden = self._asking.hiding(None)
+        hidden = self._asking.redactor
         while calls := found.next():
             is_open = False
             for call in calls:
-                stored = self._store.reply(call.key)
+                stored = self._meter.store.reply(call.key)
                 ballot = answer_of(call, stored, hidden)
                 if ballot is None and self._cache is not None:
                     exchange = self._cache.reply(call)
                     ballot = answer_of(call, exchange, hidden)
                     if exchange is not None and ballot is not None:
-                        self._store.keep(call, exchange, 0.0)
+                        self._meter.store.keep(call, exchange, 0.0)
                 if ballot is None and self._vendors is not None and _is_batched(call):
                     exchange = await self._vendors.send(call, stored)
-                    ballot = ballot_of(call, exchange, hidden) if exchange else None
+                    ballot = ballot_of(call, exchange, self._asking.redactor) if exchange else None
                 elif ballot is None:
                     self._waiting.append(((question, found), call))
                 if ballot is None:
@@ -415,8 +384,7 @@ def _is_batched(call: Call) -> bool:
 
 async def ask_all(
     questions: Iterable[Q],
-    store: ReplyStore,
-    budget: Budget,
+    meter: Meter,
     limits: RunLimits,
     world: World,
     *,
@@ -427,15 +395,15 @@ async def ask_all(
     batches: BatchStore | None = None,
     cache: ReplyCache | None = None,
 ) -> BatchProgress:
-    """Make the calls that no stored reply answers, until all are made or the budget is closed.
+    """Make the calls that no stored reply answers, until all are made or the ceiling is reached.
 
-    Each reply is in the ``store`` before it is used. With ``batches``, jurors are asked through the
-    batch interfaces of their vendors, where these have one, and their calls may be left waiting.
+    Each reply is in the store of the meter before it is used. With ``batches``, jurors are asked
+    through the batch interfaces of their vendors, where these have one, and their calls may be left
+    waiting.
 
     Raises:
         DeskError: a reply cannot be stored; those before it are.
     """
-    meter = Meter(store, budget)
 
     def keep(call: Call, exchange: Exchange) -> None:
         meter.keep(call, exchange)
@@ -444,9 +412,19 @@ async def ask_all(
 
     transport = world.transport()
     clock = world.clock
-    asking = world.session(limits, transport, keep, noted)
+    asking = CallSession(
+        transport,
+        keep,
+        environment=world.environment,
+        clock=clock,
+        concurrency=limits.concurrency,
+        per_host=limits.per_host,
+        deadline=limits.deadline,
+        max_wait=limits.max_wait,
+        noted=noted,
+    )
     vendors = None if batches is None else BatchTransport(batches, asking, keep)
-    batch = Batch[Q](store, meter, asking, done, came, vendors=vendors, cache=cache)
+    batch = Batch[Q](meter, asking, done, came, vendors=vendors, cache=cache)
     started = clock.monotonic()
 
     def report(counts: BatchProgress) -> None:

@@ -28,63 +28,6 @@ from reviewdesk.live.retry import asked_wait, backoff, budget_wait
 from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import endpoint
 
-
-class Budget:
-    """The money spent, and the most that open requests may still cost, in US dollars.
-
-    Before a request goes out, its worst case is reserved; its actual cost then replaces the
-    reservation. Without a ceiling the budget only counts.
-    """
-
-    def __init__(self, ceiling: float | None = None, spent: float = 0.0) -> None:
-        """Start with what earlier runs have spent."""
-        self.ceiling = ceiling
-        self.spent = spent
-        self.reserved = 0.0
-        self.promised = 0.0
-        """The most that calls cost which wait at vendors, or will be submitted to them."""
-        self.closed = False
-        """Whether the ceiling has stopped the run; a closed budget never opens again."""
-        self._open = 0
-        self._freed = asyncio.Condition()
-
-    async def reserve(self, usd: float) -> bool:
-        """Reserve the worst case of a request; ``False`` if the ceiling forbids it.
-
-        While other requests are open, wait for what they free. If the request might exceed the
-        ceiling even with none open, stop the run.
-        """
-        async with self._freed:
-            while not self.closed and not self._fits(usd):
-                if not self._open:
-                    self.closed = True
-                    break
-                await self._freed.wait()
-            if self.closed:
-                return False
-            self._open += 1
-            self.reserved += usd
-            return True
-
-    def settle(self, reserved: float, actual: float) -> None:
-        """Replace what was reserved for a request by what it cost."""
-        self.reserved -= reserved
-        self.spent += actual
-
-    async def release(self, reserved: float) -> None:
-        """End a request, and free what was reserved for it and not used."""
-        async with self._freed:
-            self.reserved -= reserved
-            self._open -= 1
-            if not self._open:
-                self.reserved = 0.0  # repeated additions leave a rounding error
-            self._freed.notify_all()
-
-    def _fits(self, usd: float) -> bool:
-        most = self.spent + self.reserved + self.promised + usd
-        return self.ceiling is None or most <= self.ceiling + SLACK
-
-
 _UNSENT: Final = frozenset({"connection", "dns", "tls", "proxy", "endpoint"})
 """Kinds of failure in which the request never reached an endpoint."""
 
@@ -119,40 +62,71 @@ def booked(call: Call, exchange: Exchange) -> float | None:
 
 
 class Meter:
-    """Reserves budget for every request of a run, and stores each exchange with its cost.
+    """Stores each exchange of a run with its cost, and keeps the run below a ceiling.
 
-    A call that waits for another attempt reserves nothing.
+    Before a request goes out, its worst case is reserved; its actual cost then replaces the
+    reservation. A call that waits for another attempt reserves nothing, and without a ceiling the
+    money is only counted. ``promised`` is the most that calls cost which wait at vendors, or will
+    be submitted to them; all amounts are US dollars.
     """
 
-    def __init__(self, store: ReplyStore, budget: Budget) -> None:
-        """Store exchanges in ``store`` and count them against ``budget``."""
-        self._store = store
-        self._budget = budget
+    def __init__(
+        self,
+        store: ReplyStore,
+        ceiling: float | None = None,
+        spent: float = 0.0,
+        promised: float = 0.0,
+    ) -> None:
+        """Start with what earlier runs have ``spent``."""
+        self.store = store
+        self.ceiling = ceiling
+        self.spent = spent
+        self.closed = False
+        """Whether the ceiling has stopped the run; a closed meter never opens again."""
+        self._promised = promised
         self._held: dict[str, float] = {}
+        """What is reserved for each open request, by the key of its call."""
+        self._open = 0
+        self._freed = asyncio.Condition()
 
     async def begin(self, call: Call) -> bool:
-        """Reserve a request of a call; return ``False`` if it might exceed the ceiling."""
+        """Reserve the worst case of a request; return ``False`` if the ceiling forbids it.
+
+        While other requests are open, wait for what they free. If the request might exceed the
+        ceiling even with none open, stop the run.
+        """
         most = worst(call) or 0.0
-        if not await self._budget.reserve(most):
-            return False
-        self._held[call.key] = most
-        return True
+        async with self._freed:
+            while not self.closed and not self._fits(most):
+                if not self._open:
+                    self.closed = True
+                    break
+                await self._freed.wait()
+            if self.closed:
+                return False
+            self._open += 1
+            self._held[call.key] = most
+            return True
 
     def keep(self, call: Call, exchange: Exchange) -> None:
         """Store an exchange with its cost, which replaces what was reserved for it."""
         usd = booked(call, exchange)
-        self._store.keep(call, exchange, usd)
+        self.store.keep(call, exchange, usd)
         if exchange.is_batched:
-            self._budget.promised -= worst(call, in_batch=True) or 0.0
-        self._budget.settle(self._held.pop(call.key, 0.0), usd or 0.0)
+            self._promised -= worst(call, in_batch=True) or 0.0
+        self._held.pop(call.key, None)
+        self.spent += usd or 0.0
 
     async def end(self, call: Call) -> None:
-        """End a request, and release what was reserved for it and not used."""
-        await self._budget.release(self._held.pop(call.key, 0.0))
+        """End a request, and free what was reserved for it and not used."""
+        async with self._freed:
+            self._held.pop(call.key, None)
+            self._open -= 1
+            self._freed.notify_all()
 
-    async def settled(self) -> None:
-        """Return when every exchange so far is on disk."""
-        await self._store.settled()
+    def _fits(self, usd: float) -> bool:
+        most = self.spent + sum(self._held.values()) + self._promised + usd
+        return self.ceiling is None or most <= self.ceiling + SLACK
 
 
 MINUTE: Final = 60.5

@@ -106,10 +106,11 @@ class Survey:
             TransportError: a juror's address cannot be used.
         """
         is_open = False
-        while not is_open and (calls := found.next()):
-            is_open = self._count(found, calls)
-        if is_open:
-            self._count(found, found.rest())
+        while calls := found.rest() if is_open else found.next():
+            answered = [self._is_answered(found, call) for call in calls]
+            if is_open:
+                return
+            is_open = not all(answered)
 
     def plan(self, proxies: Callable[[str], str | None] = proxy_for) -> ConsentPlan:
         """Return what a person consents to."""
@@ -128,45 +129,33 @@ class Survey:
             waiting=self._waiting,
         )
 
-    def _count(self, found: CaseCalls, calls: Sequence[Call]) -> bool:
-        """Count calls; return True if one of them has no answer."""
-        is_open = False
-        for call in calls:
-            before = None if self._store is None else self._store.reply(call.key)
-            ballot = None
-            if before is not None:
-                ballot = answer_of(call, before, self._hidden(call.juror))
-                self._stored += ballot is not None
-            if ballot is None and self._cache is not None:
-                kept = self._cache.reply(call)
-                ballot = answer_of(call, kept, self._hidden(call.juror)) if kept else None
-                self._cached += ballot is not None
-            if ballot is not None:
-                found.take(call, ballot)
-                continue
-            is_open = True
-            kind = None
-            if before is not None:
-                kind = kind_of_loss(ballot_of(call, before, self._hidden(call.juror)))
-            self._count_open(call, kind)
-        return is_open
-
-    def _count_open(self, call: Call, kind: str | None) -> None:
-        """Count a call without an answer, which failed before with this ``kind`` if it was made."""
+    def _is_answered(self, found: CaseCalls, call: Call) -> bool:
+        """Count a call; return whether it has an answer."""
+        before = self._store.reply(call.key) if self._store else None
+        ballot = answer_of(call, before, self._hidden(call.juror)) if before else None
+        self._stored += ballot is not None
+        if ballot is None and self._cache is not None:
+            kept = self._cache.reply(call)
+            ballot = answer_of(call, kept, self._hidden(call.juror)) if kept else None
+            self._cached += ballot is not None
+        if ballot is not None:
+            found.take(call, ballot)
+            return True
         is_batched = self._in_batch(call)
         usd = worst(call, in_batch=is_batched)
         if is_batched and call.key in self._held:
             self._waiting += 1
             self.waiting_usd += usd or 0.0
-            return
+            return False
         self._jurors[call.juror] += 1
         self._digest.update(hashed(call))
         self._batched += is_batched
         self.batched_usd += (usd or 0.0) * is_batched
         self.worst_usd = _sum(self.worst_usd, usd)
-        if kind is not None:
-            self._again[kind] += 1
+        if before is not None:
+            self._again[kind_of_loss(ballot_of(call, before, self._hidden(call.juror)))] += 1
             self.again_usd = _sum(self.again_usd, usd)
+        return False
 
 
 def _sum(one: float | None, other: float | None) -> float | None:

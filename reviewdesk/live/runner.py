@@ -162,20 +162,16 @@ class _Job(Generic[T]):
         else:
             self._note(exchange, found if isinstance(found, Fault) else None)
         self.count += 1
-        return step or ballot_of(call, exchange, self._redactor)
+        return step or ballot_of(call, exchange, self.asking.redactor)
 
     def failed(self, fault: Fault) -> CanonicalBallot:
         """Return the ballot of a call that is not tried again, with what its last attempt gave."""
-        hidden = self._redactor
+        hidden = self.asking.redactor
         fault = Fault(fault.status, fault.kind, hidden.text(fault.message))
         if self.last is None:
             return failed(self.call, fault, self.asking.at())
         ballot = ballot_of(self.call, self.last, hidden)
         return {**ballot, "error": {"type": fault.kind, "message": fault.message}}
-
-    @property
-    def _redactor(self) -> Redactor:
-        return self.asking.hiding(None)
 
     def _note(self, exchange: Exchange, fault: Fault | None) -> None:
         now = self.asking.clock.monotonic()
@@ -207,7 +203,7 @@ class _Job(Generic[T]):
         return self._stored(started, response, problem)
 
     def _stored(self, started: float, response: Response | None, problem: str | None) -> Exchange:
-        hidden = self._redactor
+        hidden = self.asking.redactor
         exchange = Exchange(
             call=self.call.key,
             attempt=self.count,
@@ -427,7 +423,7 @@ class CallRunner(Generic[T]):
         finally:
             state.limit.leave()
         if not isinstance(found, Retry):
-            await meter.settled()
+            await meter.store.settled()
         return found
 
     # Waiting

@@ -6,13 +6,13 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from reviewdesk.domain.panel.juror import Juror
-from reviewdesk.domain.panel.turnout import RATE_LIMITED, STOPPED
+from reviewdesk.domain.panel.turnout import RATE_LIMITED, STOPPED, ModelPause
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.keys import PROCESS, Key, Redactor, known_keys, read_key
 from reviewdesk.live.limits import REFUSED, TICK, ModelLimit, ModelLimits
@@ -161,7 +161,8 @@ class CallSession:
         self._next_start = 0.0
         self._refused: dict[tuple[str, str], frozenset[str]] = {}
         self._keys = known_keys(self.environment)
-        self._redactor = Redactor(self._keys)
+        self.redactor = Redactor(self._keys)
+        """Hides every key seen so far."""
 
     def at(self) -> str:
         """Return the current time as ballots state it: ISO format with milliseconds."""
@@ -190,8 +191,7 @@ class CallSession:
         key = await read_key(state.place, self.environment)
         if key.problem is not None:
             state.stopped = Fault(Status.MISSING_KEY, "missing_key", key.problem)
-        for secret in key.secrets:
-            self.hiding(secret)
+        self.hide(key.secrets)
         model = state.juror.deployment or state.juror.model
         state.limit = self._limits.of(state.place.host, key.value, model)
         state.key = key
@@ -200,7 +200,7 @@ class CallSession:
         """Ask a juror no more in this session, and tell of it."""
         if state.stopped is None:
             state.stopped = fault
-            self.noted(self.hiding(None).text(fault.message))
+            self.noted(self.redactor.text(fault.message))
 
     def set_aside_at(self, state: JurorState) -> float | None:
         """Return the time at which a paused juror is set aside if the pause lasts until then.
@@ -213,7 +213,7 @@ class CallSession:
         pause = None if limit is None else limit.pause()
         if limit is None or pause is None:
             return None
-        if pause.is_named and pause.left > self._max_wait + TICK:
+        if self._is_too_long(pause):
             return -math.inf
         if limit.refusing_since is None:
             return None
@@ -225,16 +225,18 @@ class CallSession:
         pause = None if limit is None else limit.pause()
         if limit is None or pause is None:
             return
-        if pause.is_named and pause.left > self._max_wait + TICK:
+        since = max(limit.refusing_since or self._began, self._began)
+        why = f"has answered nothing but 429 for {self.clock.monotonic() - since:.0f} s"
+        if self._is_too_long(pause):
             why = f"asks to wait {math.ceil(pause.left)} s"
-        else:
-            since = max(limit.refusing_since or self._began, self._began)
-            why = f"has answered nothing but 429 for {self.clock.monotonic() - since:.0f} s"
         text = (
             f"juror {state.juror.name} is set aside until the run is resumed: {limit.model} at "
             f"{limit.host} {why}, and max-wait is {self._max_wait:g} s: {limit.told}"
         )
         self.stop(state, Fault(Status.ERROR, RATE_LIMITED, text))
+
+    def _is_too_long(self, pause: ModelPause) -> bool:
+        return pause.is_named and pause.left > self._max_wait + TICK
 
     def paused(self, state: JurorState, seconds: float) -> None:
         """Tell of a pause that a person would notice."""
@@ -252,12 +254,12 @@ class CallSession:
         self._next_start = max(self._next_start, now) + GAP
         await self.clock.sleep(self._next_start - now)
 
-    def hiding(self, key: str | None) -> Redactor:
-        """Return a redactor for every key seen so far, including this one."""
-        if key is not None and key not in self._keys:
-            self._keys = self._keys | {key}
-            self._redactor = Redactor(self._keys)
-        return self._redactor
+    def hide(self, secrets: Iterable[str | None]) -> None:
+        """Let the redactor hide these keys too."""
+        known = self._keys | {secret for secret in secrets if secret is not None}
+        if known != self._keys:
+            self._keys = known
+            self.redactor = Redactor(known)
 
     def dropped(self, place: Endpoint, model: str) -> frozenset[str]:
         """Return what the endpoint refused for this model, which is not sent again."""

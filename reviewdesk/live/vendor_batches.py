@@ -133,7 +133,7 @@ class BatchClient:
             exchange = await self._once(request)
             if (fault := fault_of(exchange)) is None:
                 return exchange.body
-            message = self._asking.hiding(None).text(fault.message)
+            message = self._asking.redactor.text(fault.message)
             is_refused = 300 <= (exchange.status or 0) < 500 and exchange.status != 408
             if is_paid and not is_refused and fault.kind not in _NEVER_SENT:
                 raise TransportError(UNSURE, message)
@@ -161,8 +161,7 @@ class BatchClient:
         key = await read_key(place, self._asking.environment)
         if key.problem is not None:
             raise TransportError("missing_key", key.problem)
-        for secret in key.secrets:
-            self._asking.hiding(secret)
+        self._asking.hide(key.secrets)
         headers = headers_for(place, key, self._wire.key_header)
         root = place.url.removesuffix(place.wire.value)
         root = root.removesuffix("/openai") if self._wire.is_native else root
@@ -273,7 +272,7 @@ class BatchTransport:
         answer = BatchAnswer(problem=f"batch_ended: {why}")
         if isinstance(found, dict):
             answer = found.pop(call_id(call.key, nonce), answer)
-        hidden = self._asking.hiding(None)
+        hidden = self._asking.redactor
         exchange = Exchange(
             call=call.key,
             attempt=0,
@@ -325,7 +324,7 @@ class BatchTransport:
         except TransportError as problem:
             self._asking.noted(f"the batch of {batch.juror} cannot be fetched: {problem.message}")
             return None
-        return found if job.results else self._asking.hiding(None).text(job.problem)
+        return found if job.results else self._asking.redactor.text(job.problem)
 
     async def _find(self, batch: VendorBatch, client: BatchClient) -> VendorJob | None:
         """Return the vendor's batch of our name, or without names the one with our answers.
@@ -393,4 +392,4 @@ class BatchTransport:
         self.waiting += count
 
     def _put(self, batch: VendorBatch, job: VendorJob) -> None:
-        self._store.put_batch(replace(batch, id=self._asking.hiding(None).text(job.id)))
+        self._store.put_batch(replace(batch, id=self._asking.redactor.text(job.id)))

@@ -13,7 +13,7 @@ from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.prompt import render
 from reviewdesk.errors import TransportError
 from reviewdesk.live.batch import Unstored
-from reviewdesk.live.limits import Budget, Meter
+from reviewdesk.live.limits import Meter
 from reviewdesk.live.records import Call, Exchange, Request, Response
 from reviewdesk.live.runner import CallRunner
 from reviewdesk.live.session import CallSession
@@ -94,7 +94,7 @@ async def ask_panel(
     async def draw(free: int) -> list[tuple[None, Call]] | None:
         return [(None, call) for call in islice(waiting, free)] or None
 
-    meter = Meter(Unstored(None), Budget())
+    meter = Meter(Unstored(None))
     async with aclosing(CallRunner(asking, draw, meter).ballots()) as found:
         async for _, call, ballot in found:
             yield call, ballot

@@ -23,7 +23,7 @@ from reviewdesk.domain.panel.juror import Juror, Price
 from reviewdesk.domain.panel.turnout import Host
 from reviewdesk.errors import Cancelled, CeilingError, TransportError, UsageError
 from reviewdesk.live.batch import Batch, CaseCalls, Unstored
-from reviewdesk.live.limits import Budget, Meter, booked, worst
+from reviewdesk.live.limits import Meter, booked, worst
 from reviewdesk.live.plan import payloads, plan
 from reviewdesk.live.records import Exchange, Response
 from reviewdesk.live.session import CallSession
@@ -168,9 +168,9 @@ async def test_no_more_cases_are_drawn_than_can_be_open(room: Room) -> None:
         finished.append(pending)
 
     store = Unstored(None)
-    meter = Meter(store, Budget())
+    meter = Meter(store)
     asking = CallSession(Jurors(), meter.keep, environment={}, clock=Clock(), concurrency=4)
-    batch = Batch[PendingCase](store, meter, asking, done)
+    batch = Batch[PendingCase](meter, asking, done)
     await batch.run(cases(), lambda _: None)
     assert (len(finished), drawn, batch.counts.calls) == (40, 40, 200)
 
@@ -180,7 +180,7 @@ async def test_a_stop_keeps_what_came_back(room: Room) -> None:
     room.put()
     kept: set[tuple[str, str]] = set()
     store = Unstored(lambda call, _exchange: kept.add((call.case, f"m{call.seat}")))
-    meter = Meter(store, Budget())
+    meter = Meter(store)
     came = asyncio.Event()
 
     def answer(body: dict[str, Any]) -> Response:
@@ -190,7 +190,7 @@ async def test_a_stop_keeps_what_came_back(room: Room) -> None:
 
     jurors = Jurors(answer)
     asking = CallSession(jurors, meter.keep, environment={}, clock=Clock(), concurrency=3)
-    batch = Batch[PendingCase](store, meter, asking, lambda _pending, _found: None)
+    batch = Batch[PendingCase](meter, asking, lambda _pending, _found: None)
     panel = read_panel(room.order().panel)
     nine = [Case(f"c{at}", "a", input=f"question c{at}.") for at in range(9)]
     posed = (PendingCase(at, one, panel) for at, one in enumerate(nine))
@@ -226,25 +226,35 @@ def test_a_request_costs_its_worst_case_unless_it_was_refused_or_never_arrived(
     assert booked(one, Exchange("k", 0, "n", "t", 1.0, status, "{}", {}, problem)) == share * most
 
 
-async def test_a_budget_lets_wait_only_while_something_is_open() -> None:
-    budget = Budget(10.0)
-    assert await budget.reserve(6)
-    waiting = asyncio.create_task(budget.reserve(6))
+async def test_a_request_waits_for_money_only_while_something_is_open() -> None:
+    calls = [
+        call(dataclasses.replace(juror(URL), price=Price(1000, 1000)), f"c{n}") for n in range(4)
+    ]
+    most = worst(calls[0])
+    assert most is not None
+
+    def cost(share: float) -> Exchange:
+        body = {"choices": [{"message": {"content": "x"}}], "usage": {"cost": share * most}}
+        return Exchange("k", 0, "n", "t", 1.0, 200, json.dumps(body))
+
+    meter = Meter(Unstored(None), 1.7 * most)
+    assert await meter.begin(calls[0])
+    waiting = asyncio.create_task(meter.begin(calls[1]))
     await asyncio.sleep(0)
     assert not waiting.done()
-    # It cost 1 of the 6 that were covered: 1 + 6 fits in 10.
-    budget.settle(6, 1)
-    await budget.release(0)
+    # It cost a tenth of what was reserved: 0.1 + 1 fits in 1.7.
+    meter.keep(calls[0], cost(0.1))
+    await meter.end(calls[0])
     assert await waiting
-    # 1 + 6 + 4 does not fit in 10, and once the 6 are spent nothing open could free more.
-    last = asyncio.create_task(budget.reserve(4))
+    # 0.1 + 1 + 1 does not fit in 1.7, and once all of it is spent nothing open could free more.
+    last = asyncio.create_task(meter.begin(calls[2]))
     await asyncio.sleep(0)
     assert not last.done()
-    budget.settle(6, 6)
-    await budget.release(0)
+    meter.keep(calls[1], cost(1))
+    await meter.end(calls[1])
     assert not await last
-    assert budget.closed
-    assert not await budget.reserve(0)
+    assert meter.closed
+    assert not await meter.begin(calls[3])
 
 
 NEAR = juror("http://127.0.0.1:9/v1")

@@ -27,7 +27,7 @@ from reviewdesk.domain.panel.turnout import BatchSummary, LiveProgress, ModelPau
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import Cancelled
 from reviewdesk.live.batch import Batch, BatchProgress, CaseCalls
-from reviewdesk.live.limits import MINUTE, Budget, CallTurn, Meter, ModelLimit, ModelLimits
+from reviewdesk.live.limits import MINUTE, CallTurn, Meter, ModelLimit, ModelLimits
 from reviewdesk.live.records import Call, Exchange, Request, Response, calls_for
 from reviewdesk.live.replies.envelope import Envelope, Fault, Retryable
 from reviewdesk.live.retry import asked_wait
@@ -132,7 +132,7 @@ def asked(limited: Mapping[str, Answer], **how: Any) -> Asked:
     """Ask three jurors about 40 cases."""
     clock, store = VirtualClock(), Store()
     found = Asked(Host(clock, limited))
-    meter = Meter(store, Budget())
+    meter = Meter(store)
     asking = CallSession(
         found.host, meter.keep, environment={}, clock=clock, noted=found.notes.append, **how
     )
@@ -144,7 +144,7 @@ def asked(limited: Mapping[str, Answer], **how: Any) -> Asked:
         now = dataclasses.replace(counts, seconds=clock.time)
         found.states.append(now.of(len(CASES), 3 * len(CASES), None))
 
-    batch = Batch[PendingCase](store, meter, asking, finished)
+    batch = Batch[PendingCase](meter, asking, finished)
     panel = Panel("mean", jurors=JURORS, rubric="is right")
     cases = (
         PendingCase(at, Case(name, "an answer", input=f"question {name}."), panel)

@@ -79,7 +79,7 @@ def run_rerun(
 
     It reports the progress, and of one verdict each ballot.
     """
-    from reviewdesk.desk.live.rerun_batch import RerunListener, carry_out
+    from reviewdesk.desk.live.rerun import RerunListener, carry_out
 
     ends: list[RerunSummary] = []
     due = 0.0

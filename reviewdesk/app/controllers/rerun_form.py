@@ -17,7 +17,7 @@ from reviewdesk.app.controllers.jobs import PREPARING
 from reviewdesk.app.controllers.requests import FieldInput, OwnForm, PromptForm, QuestionForm
 from reviewdesk.app.keys.commands import files
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live import rerun, rerun_batch
+from reviewdesk.desk.live import rerun
 from reviewdesk.desk.live.rerun import JURORS, RerunOrder
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.panel.case import outside_texts
@@ -242,7 +242,7 @@ class RerunForm(OwnForm):
 
         def answered(yes: bool | None) -> None:
             if yes:
-                rerun_batch.give_up(self._core.desk, found)
+                rerun.give_up(self._core.desk, found)
                 self.unfinished = tuple(one for one in self.unfinished if one is not found)
                 self.changed()
                 self._gave_up()

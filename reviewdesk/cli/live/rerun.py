@@ -154,7 +154,7 @@ def _unfinished(desk: Desk, order: RerunOrder) -> list[ReadyRerun]:
 
 
 def _give_up(desk: Desk) -> None:
-    from reviewdesk.desk.live.rerun_batch import give_up
+    from reviewdesk.desk.live.rerun import give_up
     from reviewdesk.desk.live.rerun_history import unfinished
     from reviewdesk.views.live.rerun import unfinished_text
 
@@ -181,7 +181,7 @@ def _agreed(ready: ReadyRerun) -> bool:
 
 
 def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
-    from reviewdesk.desk.live.rerun_batch import RerunListener, run_now
+    from reviewdesk.desk.live.rerun import RerunListener, run_now
     from reviewdesk.views.document import Section
     from reviewdesk.views.live.panel import turnout
 

@@ -43,7 +43,7 @@ from reviewdesk.errors import (
 from reviewdesk.file_output import refuse_desk
 from reviewdesk.live.batch import BatchProgress, ReplyCache, RunLimits, World, ask_all
 from reviewdesk.live.keys import PROCESS
-from reviewdesk.live.limits import Budget
+from reviewdesk.live.limits import Meter
 from reviewdesk.live.plan import Survey, hosts, payloads
 from reviewdesk.live.records import Call, ReplyStore, calls_for
 from reviewdesk.live.wires.batches import interface
@@ -285,19 +285,19 @@ class BatchRun:
         panel = self.panel
         journal = self._journal
         held = self._commit()
-        budget = Budget(order.max_cost, 0.0 if journal is None else journal.spent)
-        budget.promised = self._promised
         at_vendors = "; what the vendors took is noted" if self._in_batches else ""
         self.came = f"0 of {self._count} cases are complete{at_vendors}"
         priced = all(juror.price is not None for juror in panel.jurors)
         store = self.store
         if store is None:
             raise RuntimeError("the run has not begun")
+        spent = 0.0 if journal is None else journal.spent
+        meter = Meter(store, order.max_cost, spent, self._promised)
 
         def told(counts: BatchProgress) -> None:
-            spent = budget.spent if priced else None
             self.came = f"{counts.cases} of {self._count} cases are complete{at_vendors}"
-            self.listener.told(counts.of(self._count, self._calls, spent))
+            usd = meter.spent if priced else None
+            self.listener.told(counts.of(self._count, self._calls, usd))
 
         writer = None
         if order.report:
@@ -312,11 +312,11 @@ class BatchRun:
         results = Results(panel, held, put, order.report)
         try:
             counts = await ask_all(
-                self._pending(), store, budget, order, self.world,
+                self._pending(), meter, order, self.world,
                 done=results.take, told=told, noted=self.listener.noted,
                 batches=journal if self._in_batches else None, cache=self._cache,
             )  # fmt: skip
-            self._check_spent(budget, counts)
+            self._check_spent(meter, counts)
             if counts.waiting or counts.unsent:
                 pending = BatchesPending(counts.waiting, counts.fetched, counts.unsent)
                 raise CallsPendingError(pending)
@@ -331,13 +331,13 @@ class BatchRun:
                     left = self._count - results.summary.verdicts
                     facts = {"left": left, "done": results.summary.verdicts, "stopped": left > 0}
                     journal.append("rerun_ended", facts)
-        cost = budget.spent if priced else None
+        cost = meter.spent if priced else None
         return results.finish(counts, cost, order.max_failed)
 
-    def _check_spent(self, budget: Budget, counts: BatchProgress) -> None:
-        if budget.closed:
+    def _check_spent(self, meter: Meter, counts: BatchProgress) -> None:
+        if meter.closed:
             raise CeilingError(
-                f"stopped before the ceiling of ${budget.ceiling:.10g}: ${budget.spent:.4f} is "
+                f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is "
                 f"spent, and {counts.cases} of {self._count} cases are complete",
                 "What was paid for is stored; go on with --resume and a higher --max-cost.",
             )

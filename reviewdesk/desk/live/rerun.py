@@ -1,10 +1,17 @@
-"""Re-runs: which jurors are asked again about which verdicts, and what would be sent."""
+"""Re-runs: which jurors are asked again about which verdicts, what would be sent, and the asking.
+
+One consent and one ceiling hold for all verdicts of a re-run, whose journal is in the desk.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+import json
+import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,38 +21,54 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.live.journal import DeskJournal
-from reviewdesk.desk.live.rerun_history import UnfinishedRerun
+from reviewdesk.desk.live.rerun_history import UnfinishedRerun, held
+from reviewdesk.desk.review import items
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, own_facts
 from reviewdesk.domain.panel.case import Case, case_of
 from reviewdesk.domain.panel.juror import VENDORS, seat_body
 from reviewdesk.domain.panel.rerun import (
+    RerunDecision,
     RerunExtent,
     RerunRequest,
     RerunScope,
     RerunSeats,
+    RerunSummary,
     contract_before,
     missing,
+    rerun_facts,
     seating,
 )
 from reviewdesk.domain.panel.spec import PanelSpec, panel_of
-from reviewdesk.domain.panel.turnout import ConsentPlan
+from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress
 from reviewdesk.domain.panel.verdict_body import verdict_body
-from reviewdesk.domain.records import Item
-from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
-from reviewdesk.live.batch import CaseCalls, RunLimits
-from reviewdesk.live.keys import PROCESS, key_problem
+from reviewdesk.domain.records import Event, Item
+from reviewdesk.domain.verdict import Decision
+from reviewdesk.errors import Cancelled, CeilingError, ReviewDeskError, UsageError
+from reviewdesk.live.batch import BatchProgress, CaseCalls, RunLimits, World, ask_all
+from reviewdesk.live.keys import PROCESS, key_problem, redactor
+from reviewdesk.live.limits import Meter, booked
 from reviewdesk.live.plan import Survey
 from reviewdesk.live.plan import payloads as sent
-from reviewdesk.live.records import Call, calls_for
+from reviewdesk.live.records import Call, Exchange, calls_for
+from reviewdesk.live.replies.ballots import answer_of
 from reviewdesk.live.wires.vendors import endpoint
-from reviewdesk.store import reruns
+from reviewdesk.store import events, reruns
+from reviewdesk.store.connect import writing
+from reviewdesk.store.events import NewEvent
 
 JURORS = "@jurors"
 """The name of the panel that is made of the report's jurors, where others are paths of files."""
 
+HELD = 50
+"""The most verdicts whose calls are held between consent and sending; those of others are made
+again, with other nonces."""
+
+_TOGETHER = 500
+"""The most plans that one transaction writes."""
+
 
 class PreparedRerun(Struct, frozen=True):
-    """A re-run that waits for a person's consent; nothing has been sent or written."""
+    """A re-run of one verdict that waits for consent; nothing has been sent or written."""
 
     item: Item
     case: Case
@@ -59,46 +82,64 @@ class PreparedRerun(Struct, frozen=True):
     def begin(self) -> CaseCalls:
         return CaseCalls(self.calls)
 
+    def body(self, ballots: Mapping[str, CanonicalBallot], committed_at: str) -> CanonicalVerdict:
+        """Return the new verdict; calls without one of the ``ballots``, by call, were stopped."""
+        jurors = dict(self.seats.kept)
+        for call in self.calls:
+            jurors[call.seat] = ballots.get(call.key) or {
+                **seat_body(call.juror),
+                "status": "error",
+                "error": {"type": "stopped", "message": "stopped before the answer came"},
+            }
+        in_order = [jurors[seat] for seat in range(self.seats.size)]
+        made = verdict_body(self.case, self.seats.panel, in_order, committed_at=committed_at)
+        # The new verdict keeps the item's own texts in the form that its report gave them.
+        first_body = self.item.verdict.body
+        for name in ("output", "alternative", "input"):
+            if name in first_body:
+                made[name] = first_body[name]
+        own = dict(own_facts(made))
+        if self.contract_before is not None:
+            own["contract_before"] = self.contract_before
+        if own:
+            made["meta"] = {"reviewdesk": own}
+        return made
+
 
 def own_panel(item: Item, wish: RerunRequest | None = None) -> PanelSpec:
     """Return the panel that the report describes.
 
     If ``wish`` names jurors, the report has to describe only these.
     """
-    placed = {
-        name: urlsplit(vendor.base_url).netloc
-        for name, vendor in VENDORS.items()
-        if vendor.base_url
-    }
     from reviewdesk.reports.panels.prices import priced
 
-    return priced(panel_of(item.verdict, item.run.header, placed, _wanted_jurors(item, wish)))
+    addresses = {name: vendor.base_url for name, vendor in VENDORS.items() if vendor.base_url}
+    placed = {name: urlsplit(url).netloc for name, url in addresses.items()}
+    wanted: tuple[str, ...] | None = None
+    if wish is not None and wish.scope is not RerunScope.PANEL:
+        is_missing = wish.scope is RerunScope.MISSING
+        wanted = missing(item.verdict) if is_missing else (wish.juror or "",)
+    return priced(panel_of(item.verdict, item.run.header, placed, wanted))
 
 
-def _wanted_jurors(item: Item, wish: RerunRequest | None) -> tuple[str, ...] | None:
-    if wish is None or wish.scope is RerunScope.PANEL:
-        return None
-    return missing(item.verdict) if wish.scope is RerunScope.MISSING else (wish.juror or "",)
+def panel_for(
+    source: str,
+    item: Item,
+    wish: RerunRequest | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> PanelSpec:
+    """Return the panel that ``source`` names: a file, ``JURORS``, or if empty the report's own.
 
-
-def jurors_panel(item: Item, environment: Mapping[str, str] | None = None) -> PanelSpec:
-    """Return those of the report's jurors whose key is set, or current models of the set keys.
-
-    Unlike ``own_panel``, it asks today's prompts. The report's names of vendors and models choose
-    among known addresses and never give one.
+    ``JURORS`` are those of the report's jurors whose key is set, or current models of the set keys.
+    They are asked today's prompts, and the report's names choose among known addresses.
 
     Raises:
         UsageError: no key of a known vendor is set.
     """
-    from reviewdesk.desk.live.panel_new import reachable_panel
-
-    return reachable_panel(item.verdict, environment).spec
-
-
-def panel_for(source: str, item: Item, wish: RerunRequest | None = None) -> PanelSpec:
-    """Return the panel that ``source`` names: a file, ``JURORS``, or if empty the report's own."""
     if source == JURORS:
-        return jurors_panel(item)
+        from reviewdesk.desk.live.panel_new import reachable_panel
+
+        return reachable_panel(item.verdict, environment).spec
     return panel_from(source) if source else own_panel(item, wish)
 
 
@@ -108,79 +149,6 @@ def panel_from(path: str) -> PanelSpec:
     from reviewdesk.reports.panels.panel_file import read_panel
 
     return read_panel(named(path))
-
-
-def prepare(
-    desk: Desk,
-    key: int,
-    panel: PanelSpec,
-    wish: RerunRequest,
-    *,
-    environment: Mapping[str, str] | None = None,
-    item: Item | None = None,
-) -> PreparedRerun:
-    """Prepare a re-run: the jurors, and their calls about the verdict, or ``item`` if it is read.
-
-    Raises:
-        UsageError: no juror can be asked.
-    """
-    item = item or desk.item(key)
-    seats = seating(item.verdict, panel, wish)
-    case = case_of(item.verdict.body, item.verdict.generator).under(panel.rubric)
-    places = sorted(seats.asked)
-    asked_panel = dataclasses.replace(
-        seats.panel, jurors=tuple(seats.asked[seat] for seat in places)
-    )
-    calls = tuple(replace(call, seat=places[call.seat]) for call in calls_for(case, asked_panel))
-    known = PROCESS if environment is None else environment
-    problems = [key_problem(endpoint(call.juror), known) for call in calls]
-    if all(problems):
-        why = "; ".join(dict.fromkeys(filter(None, problems)))
-        raise UsageError(f"no juror can be asked: {why}", "Set it, or choose another panel.")
-    committed = seats.committed(case.rubric, case.tags)
-    before = contract_before(item.verdict, seats.asked.values())
-    return PreparedRerun(item, case, wish, seats, calls, committed, before)
-
-
-def payloads(prepared: Iterable[PreparedRerun]) -> Iterator[dict[str, Any]]:
-    """Yield the body of every request that would be sent."""
-    return sent(call for one in prepared for call in one.calls)
-
-
-def rerun_body(
-    prepared: PreparedRerun, ballots: Mapping[str, CanonicalBallot], committed_at: str
-) -> CanonicalVerdict:
-    """Return the new verdict; calls without one of the ``ballots``, by call, were stopped."""
-    seats = prepared.seats
-    jurors = dict(seats.kept)
-    for call in prepared.calls:
-        jurors[call.seat] = ballots.get(call.key) or _stopped_ballot(call)
-    in_order = [jurors[seat] for seat in range(seats.size)]
-    made = verdict_body(prepared.case, seats.panel, in_order, committed_at=committed_at)
-    # The new verdict keeps the item's own texts in the form that its report gave them.
-    first_body = prepared.item.verdict.body
-    for name in ("output", "alternative", "input"):
-        if name in first_body:
-            made[name] = first_body[name]
-    own = dict(own_facts(made))
-    if prepared.contract_before is not None:
-        own["contract_before"] = prepared.contract_before
-    if own:
-        made["meta"] = {"reviewdesk": own}
-    return made
-
-
-def _stopped_ballot(call: Call) -> CanonicalBallot:
-    return {
-        **seat_body(call.juror),
-        "status": "error",
-        "error": {"type": "stopped", "message": "stopped before the answer came"},
-    }
-
-
-HELD = 50
-"""The most verdicts whose calls are held between consent and sending; those of others are made
-again, with other nonces."""
 
 
 class RerunOrder(RunLimits, frozen=True, kw_only=True):
@@ -198,6 +166,36 @@ class RerunOrder(RunLimits, frozen=True, kw_only=True):
     """Whether the person gave consent in advance, so that no question is asked."""
     panel: PanelSpec | None = None
     """The panel itself, if it was read already."""
+
+
+def prepared(
+    desk: Desk, key: int, order: RerunOrder, environment: Mapping[str, str]
+) -> PreparedRerun:
+    """Prepare one verdict of an order: the jurors, and their calls about it.
+
+    Raises:
+        UsageError: no juror can be asked.
+    """
+    item = desk.item(key)
+    panel = order.panel or panel_for(order.source, item, order.wish)
+    seats = seating(item.verdict, panel, order.wish)
+    case = case_of(item.verdict.body, item.verdict.generator).under(panel.rubric)
+    places = sorted(seats.asked)
+    asked = dataclasses.replace(seats.panel, jurors=tuple(seats.asked[seat] for seat in places))
+    calls = tuple(replace(call, seat=places[call.seat]) for call in calls_for(case, asked))
+    problems = [key_problem(endpoint(call.juror), environment) for call in calls]
+    if all(problems):
+        why = "; ".join(dict.fromkeys(filter(None, problems)))
+        raise UsageError(f"no juror can be asked: {why}", "Set it, or choose another panel.")
+    return PreparedRerun(
+        item, case, order.wish, seats, calls, seats.committed(case.rubric, case.tags),
+        contract_before(item.verdict, seats.asked.values()),
+    )  # fmt: skip
+
+
+def payloads(prepared: Iterable[PreparedRerun]) -> Iterator[dict[str, Any]]:
+    """Yield the body of every request that would be sent."""
+    return sent(call for one in prepared for call in one.calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,24 +257,6 @@ class ReadyRerun:
         return self.first.item.verdict.id if alone else f"{len(self.keys):,} verdicts"
 
 
-def survey(
-    desk: Desk,
-    order: RerunOrder,
-    environment: Mapping[str, str] | None = None,
-    told: Callable[[float], bool] = lambda _share: True,
-) -> ReadyRerun:
-    """Prepare every verdict of an order, and sum up what would be sent.
-
-    ``told`` receives the share that is done; False stops. Verdicts that cannot be asked about are
-    left out and counted if a filter chose them and others remain.
-
-    Raises:
-        UsageError: no verdict can be asked about, or a ceiling is given without prices.
-        Cancelled: ``told`` stopped it.
-    """
-    return _survey(desk, order, PROCESS if environment is None else environment, told)
-
-
 def survey_rest(
     desk: Desk,
     found: UnfinishedRerun,
@@ -298,21 +278,33 @@ def survey_rest(
     order = replace(
         order, keys=keys, wish=found.wish, source=found.source, shown=found.shown, panel=None
     )
-    return _survey(desk, order, PROCESS if environment is None else environment, told, found, plans)
+    return survey(desk, order, environment, told, found, plans)
 
 
-def _survey(
+def survey(
     desk: Desk,
     order: RerunOrder,
-    environment: Mapping[str, str],
-    told: Callable[[float], bool],
+    environment: Mapping[str, str] | None = None,
+    told: Callable[[float], bool] = lambda _share: True,
     resumes: UnfinishedRerun | None = None,
     plans: Mapping[int, reruns.PlannedRerun] | None = None,
 ) -> ReadyRerun:
-    order = with_panel(order)
+    """Prepare every verdict of an order, and sum up what would be sent.
+
+    ``told`` receives the share that is done; False stops. Verdicts that cannot be asked about are
+    left out and counted if a filter chose them and others remain. A re-run that is resumed has
+    ``plans`` of its verdicts.
+
+    Raises:
+        UsageError: no verdict can be asked about, or a ceiling is given without prices.
+        Cancelled: ``told`` stopped it.
+    """
+    if order.source and not order.source.startswith("@") and not order.panel:
+        order = replace(order, panel=panel_from(order.source))
+    known = PROCESS if environment is None else environment
     plans = plans or {}
     journal = DeskJournal(desk, "", 0)
-    calls = Survey(environment, journal)
+    calls = Survey(known, journal)
     made: dict[int, PreparedRerun] = {}
     keys: list[int] = []
     panels: dict[str, None] = {}
@@ -322,8 +314,9 @@ def _survey(
     for place, key in enumerate(order.keys):
         if not told(place / len(order.keys)):
             raise Cancelled("cancelled: nothing was sent")
+        plan = plans.get(key)
         try:
-            one = _prepared_as_planned(desk, key, order, environment, plans.get(key))
+            one = prepared(desk, key, order, known)
         except UsageError as error:
             if resumes is not None or order.shown is None:
                 raise
@@ -331,12 +324,17 @@ def _survey(
             left_out[error.message.rpartition(": ")[2]] += 1
             problem = problem or error
             continue
+        if plan is not None and plan.panel_hash != one.committed:
+            raise UsageError(
+                f"{one.item.verdict.id}: the panel is not the one that was agreed to",
+                "Put the panel file back, or give the re-run up.",
+            )
         keys.append(key)
         panels[one.seats.panel.name] = None
-        contracts |= set() if one.contract_before is None else {one.contract_before}
+        contracts |= {one.contract_before} - {None}  # type: ignore[arg-type]
         if len(made) < HELD:
             made[key] = one
-        journal.draw(one.calls, plans[key].plan if key in plans else None)
+        journal.draw(one.calls, plan.plan if plan else None)
         calls.add(one.begin())
         journal.draw(one.calls, None)
     if problem is not None and not keys:
@@ -346,36 +344,227 @@ def _survey(
         raise UsageError("a ceiling needs prices, and a juror has none", hint)
     return ReadyRerun(
         order, tuple(keys), calls.plan(), made, left_out, " or ".join(panels),
-        tuple(sorted(contracts)), resumes, plans, environment,
+        tuple(sorted(contracts)), resumes, plans, known,
     )  # fmt: skip
 
 
-def _prepared_as_planned(
-    desk: Desk,
-    key: int,
-    order: RerunOrder,
-    environment: Mapping[str, str],
-    plan: reruns.PlannedRerun | None,
-) -> PreparedRerun:
-    one = prepared(desk, key, order, environment)
-    if plan is not None and plan.panel_hash != one.committed:
-        raise UsageError(
-            f"{one.item.verdict.id}: the panel is not the one that was agreed to",
-            "Put the panel file back, or give the re-run up.",
-        )
-    return one
+# Asking
 
 
-def with_panel(order: RerunOrder) -> RerunOrder:
-    """Return the order with its panel read, if that is a file."""
-    is_file = bool(order.source) and not order.source.startswith("@")
-    return replace(order, panel=panel_from(order.source)) if is_file and not order.panel else order
+class RerunListener(Struct, frozen=True):
+    """Callbacks of a re-run: each ballot as it comes, the progress, and what it brought at last."""
+
+    came: Callable[[int, CanonicalBallot], None] = lambda _key, _ballot: None
+    told: Callable[[LiveProgress], None] = lambda _: None
+    ended: Callable[[RerunSummary], None] = lambda _: None
+    noted: Callable[[str], None] = lambda _: None
+    """Hears of long pauses, and of jurors that are stopped."""
 
 
-def prepared(
-    desk: Desk, key: int, order: RerunOrder, environment: Mapping[str, str]
-) -> PreparedRerun:
-    """Prepare one verdict of an order; raise UsageError if it cannot be asked about."""
-    item = desk.item(key)
-    panel = order.panel or panel_for(order.source, item, order.wish)
-    return prepare(desk, key, panel, order.wish, environment=environment, item=item)
+async def carry_out(
+    desk: Desk, ready: ReadyRerun, listener: RerunListener, world: World | None = None
+) -> RerunSummary:
+    """Carry out a re-run that a person has agreed to, on the runner that ``judge`` uses.
+
+    The plan is in the desk before the first request, and each reply before it is used. If the task
+    is cancelled, what came is kept: a single verdict ends with the ballots that came, and of many
+    the unfinished ones wait for a resume.
+
+    Raises:
+        CeilingError: the next call might exceed the ceiling; what came is kept.
+    """
+    resumes = ready.resumes
+    word = resumes.batch if resumes else secrets.token_hex(8)
+    of = resumes.of if resumes else len(ready.keys)
+    with held(word), closing(DeskJournal(desk, word, of)) as journal:
+        plans = write_plans(journal, ready)
+        spent = reruns.spent(desk.conn, [one.plan for one in ready.plans.values()])
+        for key, one in ready.plans.items() if ready.order.max_cost is not None else ():
+            if rows := reruns.unbooked(desk.conn, one.plan):
+                calls = {call.key: call for call in ready.prepared(desk, key).calls}
+                known = ((calls[row["call"]], row) for row in rows if row["call"] in calls)
+                spent += sum(booked(call, Exchange(**row)) or 0.0 for call, row in known)
+        meter = Meter(journal, ready.order.max_cost, spent)
+        run = _Run(ready, listener, journal, meter, plans, RerunSummary(len(ready.keys)))
+        return await run.ask(world or World.real())
+
+
+def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
+    """Write the plan of each verdict and then the consent to all; return the plans' keys.
+
+    A re-run that is continued has its plans, so that the consent alone is added.
+    """
+    desk = journal.desk
+    order = ready.order
+
+    def plan(key: int) -> NewEvent:
+        one = ready.prepared(desk, key)
+        told = dict(journal.about)
+        if len(ready.keys) == 1:
+            jurors = [seat_body(juror) for juror in one.seats.asked.values()]
+            told |= ready.consent_facts | {"jurors": jurors}
+        facts = rerun_facts(one.wish, one.seats.panel.name, one.committed, told)
+        return items.about(desk, key, NewEvent("rerun_planned", desk.at(), detail=facts))[1]
+
+    def consent(first: int) -> NewEvent:
+        told: dict[str, Any] = {
+            **journal.about,
+            "left": len(ready.keys),
+            "filter": order.shown,
+            "source": order.source,
+            "max_cost_usd": order.max_cost,
+            "how": "--yes" if order.yes else "asked",
+            **reruns.this_process(),
+            **ready.consent_facts,
+            "jurors": [seat_body(juror) for juror in ready.first.seats.panel.jurors],
+            "first": first,
+        }
+        facts = rerun_facts(order.wish, ready.panel, ready.first.committed, told)
+        return NewEvent("rerun_planned", desk.at(), run=ready.first.item.run.hash, detail=facts)
+
+    if ready.resumes is not None:
+        with writing(desk.conn, desk.path):
+            agreed = consent(ready.resumes.event.detail["first"])
+            events.append(desk.conn, desk.reviewer, [agreed])
+        return {key: one.plan for key, one in ready.plans.items()}
+    made: list[Event] = []
+    for start in range(0, len(ready.keys), _TOGETHER):
+        keys = ready.keys[start : start + _TOGETHER]
+        with writing(desk.conn, desk.path):
+            made += events.append(desk.conn, desk.reviewer, [plan(key) for key in keys])
+            if start + _TOGETHER >= len(ready.keys):
+                events.append(desk.conn, desk.reviewer, [consent(made[0].seq)])
+    return dict(zip(ready.keys, (one.key for one in made), strict=True))
+
+
+def _finish(
+    journal: DeskJournal, one: PreparedRerun, plan: int, ballots: Mapping[str, CanonicalBallot]
+) -> CanonicalVerdict | None:
+    """Queue the new verdict of a plan, if anybody answered, and the event that ends it.
+
+    It is stopped if fewer jurors answered than were asked.
+    """
+    journal.draw(one.calls, None)
+    body = one.body(ballots, events.by_key(journal.desk.conn, plan).at) if ballots else None
+    stopped = len(ballots) < len(one.calls)
+    key = one.item.row.key
+    facts: dict[str, Any] = {**journal.about, "plan": plan, "stopped": stopped}
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    if body is not None:
+        facts |= {
+            "decision": body.get("decision"),
+            "panel_hash": (body.get("provenance") or {}).get("panel_hash"),
+            "answered": len(ballots),
+        }
+
+    def write(desk: Desk) -> None:
+        if body is not None:
+            reruns.enter(desk.conn, plan, key, desk.at(), text, stopped=stopped)
+        entry = NewEvent("rerun_ended", desk.at(), detail=facts)
+        events.append(desk.conn, desk.reviewer, [items.about(desk, key, entry)[1]])
+
+    journal.put(write)
+    return body
+
+
+@dataclass(slots=True)
+class _Run:
+    """One re-run whose plan is in the desk, up to its last verdict."""
+
+    ready: ReadyRerun
+    listener: RerunListener
+    journal: DeskJournal
+    meter: Meter
+    plans: Mapping[int, int]
+    """The planning event of each verdict."""
+    summary: RerunSummary
+    ballots: dict[str, CanonicalBallot] = field(default_factory=dict)
+    """The ballots of a single verdict by call, which a stop keeps."""
+
+    async def ask(self, world: World) -> RerunSummary:
+        """Make the calls that no stored reply answers, and store the verdicts as they come."""
+        meter = self.meter
+        summary = self.summary
+        try:
+            await ask_all(
+                self._drawn(), meter, self.ready.order, world,
+                done=lambda one, found: self._store(one, found.answers),
+                came=self._came, told=self._told, noted=self.listener.noted,
+            )  # fmt: skip
+        finally:
+            # The replies that came are paid for, so that this runs at every end.
+            self._end()
+        if meter.closed:
+            raise CeilingError(
+                f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is "
+                f"spent, and {summary.left:,} of {summary.verdicts:,} verdicts are left",
+                "What came is kept; go on with a higher ceiling.",
+            )
+        return summary
+
+    def _told(self, counts: BatchProgress) -> None:
+        plan = self.ready.plan
+        self.summary.spent_usd = None if plan.worst_usd is None else self.meter.spent
+        self.listener.told(counts.of(self.summary.verdicts, plan.calls, self.summary.spent_usd))
+
+    def _drawn(self) -> Iterator[PreparedRerun]:
+        for key in self.ready.keys:
+            one = self.ready.prepared(self.journal.desk, key)
+            self.journal.draw(one.calls, self.plans[key])
+            yield one
+
+    def _came(self, one: PreparedRerun, call: Call, ballot: CanonicalBallot) -> None:
+        self.summary.turnouts.add([ballot])
+        self.listener.came(one.item.row.key, {**ballot, "id": call.juror.name})
+        if self.summary.verdicts == 1:
+            self.ballots[call.key] = ballot
+
+    def _store(self, one: PreparedRerun, ballots: Mapping[str, CanonicalBallot]) -> None:
+        key = one.item.row.key
+        body = _finish(self.journal, one, self.plans[key], ballots)
+        if body is not None:
+            made = body.get("decision")
+            self.summary.done[key] = RerunDecision(
+                self.plans[key], one.item.assessment.decision, Decision(made) if made else None
+            )
+
+    def _end(self) -> None:
+        summary = self.summary
+        is_alone = summary.verdicts == 1 and not self.meter.closed
+        if is_alone and not summary.done:
+            self._store(self.ready.prepared(self.journal.desk, self.ready.keys[0]), self.ballots)
+        done = len(summary.done)
+        summary.left = left = 0 if is_alone else summary.verdicts - done
+        facts = {"left": left, "done": done, "flips": dict(summary.flips), "stopped": left > 0}
+        self.journal.append("rerun_ended", facts, self.ready.first.item.run.hash)
+        self.listener.ended(summary)
+
+
+def give_up(desk: Desk, found: UnfinishedRerun) -> int:
+    """End a re-run for good: what came of each verdict is kept; return how many were left."""
+    found.refuse_held()
+    order = RerunOrder(wish=found.wish, source=found.source)
+    rest = [one for one in reruns.planned(desk.conn, found.event) if not one.done]
+    with closing(DeskJournal(desk, found.batch, found.of)) as journal:
+        for plan in rest:
+            with suppress(ReviewDeskError):
+                ready = prepared(desk, plan.verdict, order, PROCESS)
+                hidden = redactor([call.juror for call in ready.calls], PROCESS)
+                journal.draw(ready.calls, plan.plan)
+                stored = ((call, journal.reply(call.key)) for call in ready.calls)
+                answers = ((call.key, answer_of(call, one, hidden)) for call, one in stored)
+                ballots = {key: ballot for key, ballot in answers if ballot is not None}
+                if ballots and ready.committed == plan.panel_hash:
+                    _finish(journal, ready, plan.plan, ballots)
+        facts = {"left": 0, "given_up": found.left, "stopped": True}
+        journal.append("rerun_ended", facts, found.event.run)
+    return len(rest)
+
+
+def run_now(desk: Desk, ready: ReadyRerun, listener: RerunListener) -> RerunSummary:
+    """Carry out a re-run over the network, and return what it brought.
+
+    Raises:
+        KeyboardInterrupt: a person stopped it; what came is kept.
+    """
+    return asyncio.run(carry_out(desk, ready, listener))

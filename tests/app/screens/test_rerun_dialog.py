@@ -12,8 +12,7 @@ from textual.widgets import Input, OptionList
 from reviewdesk.app.screens.fields import PromptField
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk.live.journal import DeskJournal
-from reviewdesk.desk.live.rerun import RerunOrder, survey
-from reviewdesk.desk.live.rerun_batch import write_plans
+from reviewdesk.desk.live.rerun import RerunOrder, survey, write_plans
 from reviewdesk.settings import Settings
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 from tests.app.rerunkit import KEY, dialog, ended, panel_file

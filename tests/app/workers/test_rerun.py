@@ -178,12 +178,12 @@ async def test_closing_stops_it_and_what_came_back_is_kept(tmp_path: Path) -> No
 async def test_a_fault_of_the_job_is_one_line_and_the_sitting_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reviewdesk.desk.live import rerun_batch
+    from reviewdesk.desk.live import rerun
 
     async def failing(*_: Any) -> Any:
         raise RuntimeError(f"headers {KEY}")
 
-    monkeypatch.setattr(rerun_batch, "carry_out", failing)
+    monkeypatch.setattr(rerun, "carry_out", failing)
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     settings = Settings(panel=panel_file(tmp_path / "p.yaml", "http://127.0.0.1:9/v1"))
     async with staged(desk, run, settings=settings) as stage:

@@ -14,8 +14,14 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, jurors_panel, survey_rest
-from reviewdesk.desk.live.rerun_batch import give_up
+from reviewdesk.desk.live.rerun import (
+    JURORS,
+    ReadyRerun,
+    RerunOrder,
+    give_up,
+    panel_for,
+    survey_rest,
+)
 from reviewdesk.desk.live.rerun_history import UnfinishedRerun, unfinished
 from reviewdesk.desk.review.history import session_history
 from reviewdesk.domain.panel.juror import Juror
@@ -329,11 +335,13 @@ def test_the_report_s_jurors_are_asked_as_far_as_their_keys_are_set(desk: Desk) 
     ]
     body = {**verdict("v"), "jurors": jurors}
     item = desk.item(desk.find(load(desk, report(body)), "v"))
-    made = jurors_panel(item, {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"})
+    made = panel_for(JURORS, item, environment={"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"})
     assert [(one.name, one.vendor) for one in made.jurors] == [("a", "anthropic"), ("b", "openai")]
-    assert [one.name for one in jurors_panel(item, {"OPENAI_API_KEY": "k"}).jurors] == ["b"]
+    assert [
+        one.name for one in panel_for(JURORS, item, environment={"OPENAI_API_KEY": "k"}).jurors
+    ] == ["b"]
     with pytest.raises(UsageError) as error:
-        jurors_panel(item, {})
+        panel_for(JURORS, item, environment={})
     assert "Set ANTHROPIC_API_KEY or OPENAI_API_KEY." in str(error.value)
     assert JURORS.startswith("@")
 
