@@ -25,7 +25,6 @@ NUMPY = {
     "domain/audit/stated_rule.py",
     "domain/gates/such_items.py",
     "domain/jurors/drift.py",
-    "domain/jurors/pairs.py",
     "domain/jurors/panels.py",
     "domain/jurors/strata.py",
     "domain/jury/agreement.py",

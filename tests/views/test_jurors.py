@@ -26,12 +26,12 @@ from reviewdesk.domain.jurors.facts import (
     Windows,
     design,
     quoted_kappa,
-    rates,
 )
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import Voted
+from reviewdesk.domain.stats.stratified import stratified_rates as rates
 from reviewdesk.views.jurors import jurors
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import load, open_desk, report, verdict

@@ -84,8 +84,7 @@ _MOST_VOLATILE = 20
 def jurors_page(desk: Desk, run: Run) -> JurorsPage:
     """Compute the jurors page of a run."""
     from reviewdesk.domain.jurors import drift
-    from reviewdesk.domain.jurors.pairs import pairs
-    from reviewdesk.domain.jurors.strata import first_seats
+    from reviewdesk.domain.jurors.strata import first_seats, pairs
 
     if run.whole != run.verdicts:
         return JurorsPage((), 0, Basis(0), of_archive=True)

@@ -6,7 +6,6 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -16,13 +15,8 @@ from reviewdesk.domain.records import Design
 from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, Z, rogan_gladen
 from reviewdesk.domain.stats.figures import Estimate, Part, Target
 from reviewdesk.domain.stats.rates import kappa_weights, wilson
-from reviewdesk.domain.stats.stratified import Rates, Voted, midp_interval, stratified_rates
+from reviewdesk.domain.stats.stratified import Rates, Voted, midp_interval
 from reviewdesk.domain.verdict import Decision, stated_trim
-
-if TYPE_CHECKING:
-    from reviewdesk.domain.jurors.pairs import JurorPair
-    from reviewdesk.domain.stats.clusters import Clusters
-
 
 ENOUGH = 20
 """The fewest labelled votes for which a juror's kappa, and a weight from it, is given."""
@@ -87,16 +81,6 @@ def design(found: Sequence[Voted]) -> Design:
     sizes = {one.stratum: one.size for one in found if one.size}
     counted = {one.stratum: one.counted.n for one in found}
     return design_of(int(labelled(found).n), sizes, counted)
-
-
-def rates(
-    found: Sequence[Voted], target: Target = Target.RUN, clusters: Clusters | None = None
-) -> Rates:
-    """Estimate a juror's rates over all its votes.
-
-    ``clusters`` are the labels by content and case, if some are alike.
-    """
-    return stratified_rates(found, target, clusters)
 
 
 def weighted(found: Sequence[Voted]) -> Cells:
@@ -338,8 +322,11 @@ class JurorFacts(Struct, frozen=True):
     """One juror: against the labels, through the draw, and over all its verdicts of the run.
 
     ``labelled_*`` describe the labels alone, unweighted, as a blind session may show them; the
-    other rates are through the draw. ``weight`` is a suggestion from the votes that have labels.
-    ``offset`` is ``None`` if the juror never scored a verdict together with another juror.
+    other rates are through the draw. Sensitivity and specificity are the shares of right votes on
+    what should pass, and on what should fail; dissent is that of the dissents that were alone or
+    trimmed, and kappa is ``None`` under ``ENOUGH`` votes. ``weight`` is a suggestion from the votes
+    that have labels. ``offset`` is ``None`` if the juror never scored a verdict together with
+    another juror.
     """
 
     counts: JurorCounts
@@ -350,7 +337,6 @@ class JurorFacts(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The juror's id, or ``id#2`` for the second seat with the same id."""
         return self.counts.name
 
     @property
@@ -359,61 +345,53 @@ class JurorFacts(Struct, frozen=True):
         return self.seats.not_asked > 0
 
     @property
-    def cells(self) -> Cells:
-        return Cells(self.counts.tp, self.counts.fn, self.counts.tn, self.counts.fp)
-
-    @property
     def labelled_accuracy(self) -> Rate:
         return Rate(self.counts.right, self.counts.votes)
 
     @property
     def labelled_sensitivity(self) -> Rate:
-        """The share of passes among the labelled votes on responses that should pass."""
         return Rate(self.counts.tp, self.counts.tp + self.counts.fn)
 
     @property
     def labelled_specificity(self) -> Rate:
-        """The share of fails among the labelled votes on responses that should fail."""
         return Rate(self.counts.tn, self.counts.tn + self.counts.fp)
 
     @property
     def labelled_dissent(self) -> Rate:
-        """The share of right votes among the labelled dissents that were alone or trimmed."""
         return Rate(self.counts.lone_right, self.counts.lone_dissents)
 
     @property
     def labelled_kappa(self) -> float | None:
-        """Cohen's kappa over the labels, unweighted; ``None`` under ``ENOUGH`` votes."""
-        return self.cells.kappa if self.counts.votes >= ENOUGH else None
+        one = self.counts
+        return Cells(one.tp, one.fn, one.tn, one.fp).kappa if one.votes >= ENOUGH else None
 
     @property
     def accuracy(self) -> Quoted:
-        """The share of the juror's votes that are right."""
         return self.rate("accuracy")
 
     @property
     def sensitivity(self) -> Quoted:
-        """The share of passes among the votes on responses that should pass."""
         return self.rate("sensitivity")
 
     @property
     def specificity(self) -> Quoted:
-        """The share of fails among the votes on responses that should fail."""
         return self.rate("specificity")
 
     @property
     def dissent(self) -> Quoted:
-        """The share of right votes among the dissents that were alone or trimmed."""
         return _quotable_rate(self.labelled_dissent, self.drawn.dissent, self.drawn.dissent_design)
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa with the labels; ``None`` under ``ENOUGH`` votes and if undefined."""
         return self.drawn.kappa if self.drawn.design.stands else self.labelled_kappa
 
     @property
     def observed(self) -> Rate:
         return Rate(self.seats.passes, self.seats.votes)
+
+    @property
+    def parse_failures(self) -> Rate:
+        return Rate(self.seats.parse_failed, self.seats.seats)
 
     @property
     def corrected(self) -> tuple[float | None, CorrectionStatus | None]:
@@ -429,11 +407,6 @@ class JurorFacts(Struct, frozen=True):
         reject = self.specificity.share or 0.0
         return rogan_gladen(observed, hit, reject)
 
-    @property
-    def parse_failures(self) -> Rate:
-        """The share of the juror's seats in the run whose reply could not be parsed."""
-        return Rate(self.seats.parse_failed, self.seats.seats)
-
     def rate(self, name: str, target: Target = Target.RUN) -> Quoted:
         """Return the accuracy, sensitivity or specificity by ``name``, with ends for ``target``."""
         drawn = getattr(self.drawn.run if target is Target.RUN else self.drawn.such, name)
@@ -444,6 +417,63 @@ def _quotable_rate(labelled: Rate, drawn: Estimate, design: Design) -> Quoted:
     if design.stands:
         return Quoted(drawn.estimate, drawn.low, drawn.high, bounds=False)
     return Quoted(labelled.share, drawn.low, drawn.high, bounds=True)
+
+
+class Alike(Struct, frozen=True):
+    """Counts over the n verdicts on which both jurors of a pair voted."""
+
+    n: int
+    alike: int
+    first_passes: int
+    second_passes: int
+
+    @property
+    def share(self) -> float | None:
+        return self.alike / self.n if self.n else None
+
+    @property
+    def expected(self) -> float | None:
+        """The share of equal votes of independent jurors: ``p q + (1 - p)(1 - q)``.
+
+        ``p`` and ``q`` are the pass rates over the verdicts in common; ``None`` without one.
+        """
+        if not self.n:
+            return None
+        p = self.first_passes / self.n
+        q = self.second_passes / self.n
+        return p * q + (1 - p) * (1 - q)
+
+    @property
+    def z(self) -> float | None:
+        """The distance of ``alike`` from its expectation, in standard deviations.
+
+        Given a and b passes, the number of common passes is hypergeometric, and ``alike`` changes
+        by two with each, so that ``sd = 2 sqrt(a b (n - a) (n - b) / (n^2 (n - 1)))``. ``None`` if
+        a juror always votes the same, or under two verdicts. Source: Fisher 1935, fixed margins.
+        """
+        n = self.n
+        a = self.first_passes
+        b = self.second_passes
+        spread = a * b * (n - a) * (n - b)
+        if n < 2 or not spread or self.expected is None:
+            return None
+        return (self.alike - n * self.expected) / (2 * math.sqrt(spread / (n * n * (n - 1))))
+
+
+class JurorPair(Struct, frozen=True):
+    """Two jurors of a run; good jurors too agree beyond ``expected``, since they judge one truth.
+
+    ``halves`` are the first and the second half of the run's verdicts, in file order, and show a
+    pair that begins to agree. Both jurors scored ``scored`` verdicts, ``equal_scores`` of them
+    equally.
+    """
+
+    first: str
+    second: str
+    votes: Alike
+    halves: tuple[Alike, Alike]
+    scored: int
+    equal_scores: int
 
 
 class Basis(Struct, frozen=True):

@@ -1,14 +1,15 @@
-"""What people's labels say about two panels that judged the same items; no numpy."""
+"""What people's labels say about two panels that judged the same items."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
 
-from reviewdesk.domain.jurors.facts import Difference, design, rates
+from reviewdesk.domain.jurors.facts import Difference, design
 from reviewdesk.domain.jurors.strata import Labels, clusters, compare, voted
 from reviewdesk.domain.query.completion import condition
 from reviewdesk.domain.records import Design, Truth
@@ -16,6 +17,7 @@ from reviewdesk.domain.run.columns import NOTHING, Small
 from reviewdesk.domain.stats.calibration_page import DrillDown
 from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.stats.rates import sign_test
+from reviewdesk.domain.stats.stratified import stratified_rates
 from reviewdesk.domain.verdict import Decision
 
 Cell: TypeAlias = tuple[Decision | None, Decision | None, Truth | None]
@@ -36,76 +38,44 @@ class ComparedRun(Struct, frozen=True):
 class PanelComparison(Struct, frozen=True):
     """Two panels on the verdicts of the first run whose content the second run judged too.
 
-    ``cells`` counts them. The rates and the ``difference``, the first panel's accuracy less the
-    second's, are over the items that both decided; ``design`` is that of these items' labels in the
-    draw of the run named ``drawn``.
+    ``cells`` counts these ``items``. Both panels passed or failed the ``decided``, and the
+    decisions on the ``flips`` differ, as ``flip:`` keeps them. ``labelled`` items have a pass or
+    fail label and are decided by both, which are ``both_right``, ``both_wrong``, or one of them
+    right alone. The rates and the ``difference``, the first panel's accuracy less the second's, are
+    over the items that both decided; ``design`` is that of these items' labels in the draw of the
+    run named ``drawn``. ``p`` is that of the sign test over the labels on which one panel alone is
+    right, one for each content: how likely panels that are right equally often would split these
+    labels at least as unevenly; ``None`` without such a label.
     """
 
     first: ComparedRun
     second: ComparedRun
     cells: Mapping[Cell, int]
+    items: int
+    decided: int
+    flips: int
+    labelled: int
+    both_right: int
+    both_wrong: int
+    first_alone: int
+    second_alone: int
     drawn: str
     design: Design
     difference: Difference
-    labels: Mapping[Cell, int]
-    """As ``cells``, with one verdict for each content, since they share a label."""
+    p: float | None
 
     def count(self, wanted: Callable[[Cell], bool]) -> int:
         """Return the number of common items in the cells that are ``wanted``."""
         return sum(n for cell, n in self.cells.items() if wanted(cell))
 
-    @property
-    def items(self) -> int:
-        """The number of common items."""
-        return self.count(lambda _: True)
 
-    @property
-    def decided(self) -> int:
-        """The number of common items that each panel passed or failed."""
-        return self.count(_decided)
-
-    @property
-    def flips(self) -> int:
-        """The number of common items on which the decisions differ, as ``flip:`` keeps them."""
-        return self.count(flipped)
-
-    @property
-    def labelled(self) -> int:
-        """The number of common items with a pass or fail label that each panel decided."""
-        return self.count(_known)
-
-    @property
-    def both_right(self) -> int:
-        """The number of these labelled items on which both panels are right."""
-        return self.count(lambda cell: _known(cell) and _right(cell) == (True, True))
-
-    @property
-    def both_wrong(self) -> int:
-        """The number of these labelled items on which both panels are wrong."""
-        return self.count(lambda cell: _known(cell) and _right(cell) == (False, False))
-
-    @property
-    def first_alone(self) -> int:
-        """The number of these labelled items on which the first panel alone is right."""
-        return self.count(lambda cell: _known(cell) and _right(cell) == (True, False))
-
-    @property
-    def second_alone(self) -> int:
-        """The number of these labelled items on which the second panel alone is right."""
-        return self.count(lambda cell: _known(cell) and _right(cell) == (False, True))
-
-    @property
-    def p(self) -> float | None:
-        """The p value of the sign test over the labels on which one panel alone is right.
-
-        It is the two-sided mid-p: how likely panels that are right equally often would split these
-        labels at least as unevenly; ``None`` without such a label.
-        """
-        first, second = (
-            sum(n for cell, n in self.labels.items() if _known(cell) and _right(cell) == alone)
-            for alone in ((True, False), (False, True))
-        )
-        return sign_test(first, second)
+def _sides(cells: Mapping[Cell, int]) -> Counter[tuple[bool, bool]]:
+    """Count labelled items that both panels decided by whether each panel is right."""
+    made = Counter[tuple[bool, bool]]()
+    for cell, n in cells.items():
+        if _decided(cell) and cell[2] in _KNOWN:
+            made[_right(cell)] += n
+    return made
 
 
 def flipped(cell: Cell) -> bool:
@@ -116,10 +86,6 @@ def flipped(cell: Cell) -> bool:
 
 def _decided(cell: Cell) -> bool:
     return cell[0] in _DECIDED and cell[1] in _DECIDED
-
-
-def _known(cell: Cell) -> bool:
-    return _decided(cell) and cell[2] in _KNOWN
 
 
 def _right(cell: Cell) -> tuple[bool, bool]:
@@ -199,20 +165,34 @@ def compare_panels(
 ) -> PanelComparison:
     """Compare two panels, paired on the items that both decided.
 
-    The labels of the run for whose draw more of them count are used, those of ``first`` if equally
-    many do; which run that is depends on what was labelled, never on what the labels say.
+    ``cells`` counts the common items, and ``labels`` one verdict for each content. The labels of
+    the run for whose draw more of them count are used, those of ``first`` if equally many do; which
+    run that is depends on what was labelled, never on what the labels say.
     """
     swapped = second.counted > first.counted
     base = second if swapped else first
     one, two = (base.others, base.votes) if swapped else (base.votes, base.others)
-    mine, theirs = (voted(votes, base.labels) for votes in (one, two))
-    groups = [clusters(votes, base.labels) for votes in (one, two)]
+    found = [voted(votes, base.labels) for votes in (one, two)]
+    rated = [
+        stratified_rates(mine, clusters=clusters(votes, base.labels)).accuracy
+        for mine, votes in zip(found, (one, two), strict=True)
+    ]
+    sides = _sides(cells)
+    alone = _sides(labels)
     return PanelComparison(
-        ComparedRun(first.name, first.hash, rates(mine, clusters=groups[0]).accuracy),
-        ComparedRun(second.name, second.hash, rates(theirs, clusters=groups[1]).accuracy),
-        cells,
-        base.name,
-        design(mine),
-        compare(second.name, one, two, base.labels),
-        labels,
+        first=ComparedRun(first.name, first.hash, rated[0]),
+        second=ComparedRun(second.name, second.hash, rated[1]),
+        cells=cells,
+        items=sum(cells.values()),
+        decided=sum(n for cell, n in cells.items() if _decided(cell)),
+        flips=sum(n for cell, n in cells.items() if flipped(cell)),
+        labelled=sides.total(),
+        both_right=sides[True, True],
+        both_wrong=sides[False, False],
+        first_alone=sides[True, False],
+        second_alone=sides[False, True],
+        drawn=base.name,
+        design=design(found[0]),
+        difference=compare(second.name, one, two, base.labels),
+        p=sign_test(alone[True, False], alone[False, True]),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import combinations
 from statistics import NormalDist
 from types import MappingProxyType
 
@@ -13,16 +14,17 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.jurors.facts import (
+    Alike,
     Apart,
     Contest,
     Difference,
     JurorCounts,
+    JurorPair,
     JurorRates,
     design,
     labelled,
     paired,
     quoted_kappa,
-    rates,
     trim_named,
 )
 from reviewdesk.domain.jury.panels import code
@@ -45,12 +47,11 @@ from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.dense import cases, counted
 from reviewdesk.domain.stats.figures import Target
-from reviewdesk.domain.stats.stratified import Voted
+from reviewdesk.domain.stats.stratified import Voted, stratified_rates
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Strategy, verdict_from_body
 
 PANEL = "panel"
 _TRIMS = (NOTHING, STRATEGIES.index(Strategy.TRIMMED_MEAN))
-_DECIDED = tuple(DECISIONS.index(word) for word in (Decision.FAIL, Decision.PASS))
 
 
 class Labels(Struct, frozen=True):
@@ -126,10 +127,9 @@ def first_seats(found: Columns) -> dict[str, tuple[int, int]]:
 
 def panel_votes(found: Columns) -> Small:
     """Return the panel's decisions as votes, ``[n]``: 1 for a pass, 0 for a fail, else -1."""
-    fail, passed = _DECIDED
-    return np.where(
-        found.decision == passed, 1, np.where(found.decision == fail, 0, NOTHING)
-    ).astype(np.int8)
+    fail, passed = (DECISIONS.index(word) for word in (Decision.FAIL, Decision.PASS))
+    failed = np.where(found.decision == fail, 0, NOTHING)
+    return np.where(found.decision == passed, 1, failed).astype(np.int8)
 
 
 def voted(votes: Small, labels: Labels) -> list[Voted]:
@@ -139,13 +139,10 @@ def voted(votes: Small, labels: Labels) -> list[Voted]:
     every = _cells(votes, labels, cast & (labels.truth >= 0), by_label=True)
     counted = _cells(votes, labels, _counting(votes, labels))
     found = clusters(votes, labels)
+    repeated = found if found is not None and found.repeated else None
     made = []
-    for h in range(len(STRATA)):
-        fails = int(sizes[2 * h])
-        passes = int(sizes[2 * h + 1])
-        spread = None
-        if found is not None and found.repeated:
-            spread = found.of_stratum(h, fails + passes)[1]
+    for h, (fails, passes) in enumerate(sizes.reshape(-1, 2).tolist()):
+        spread = None if repeated is None else repeated.of_stratum(h, fails + passes)[1]
         made.append(Voted(h, passes, fails, counted[h], every[h], spread))
     return made
 
@@ -199,21 +196,20 @@ def compare(to: str, one: Small, two: Small, labels: Labels, z: float = Z) -> Di
         known = mine & (labels.truth >= 0)
         if known.sum() < mine.sum():
             known = mine & labels.counted
-        right = known & (one == labels.truth)
+        right = (one == labels.truth)[known]
+        rows = len(right)
+        # Labels as contents.
+        (_, times) = np.unique(labels.content[known], return_counts=True)
+        m = len(times)
+        count = int(mine.sum())
         sampled = float(seen[h] / size[h])
-        cells.append(_apart(h, int(mine.sum()), labels.content[known], right[known], sampled))
+        if m == rows:
+            cells.append(Apart(h, count, m, int(right.sum()), sampled))
+            continue
+        worth = rows**2 / float((times**2).sum())
+        hits = float(right.mean()) * m
+        cells.append(Apart(h, count, m, hits, sampled, count * m / rows, worth))
     return paired(to, int(both.sum()), cells, z)
-
-
-def _apart(h: int, size: int, content: Ints, right: Bools, sampled: float) -> Apart:
-    """Return the verdicts of one stratum on which two raters differ, with labels as contents."""
-    rows = len(content)
-    (_, times) = np.unique(content, return_counts=True)
-    m = len(times)
-    if m == rows:
-        return Apart(h, size, m, int(right.sum()), sampled)
-    worth = rows**2 / float((times**2).sum())
-    return Apart(h, size, m, float(right.mean()) * m, sampled, size * m / rows, worth)
 
 
 def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dict[str, Bools]:
@@ -271,10 +267,10 @@ def juror_rates(
         word = design(mine)
         made[name] = JurorRates(
             design=word,
-            run=rates(mine, clusters=groups),
-            such=rates(mine, Target.ITEMS, groups),
+            run=stratified_rates(mine, clusters=groups),
+            such=stratified_rates(mine, Target.ITEMS, groups),
             kappa=quoted_kappa(mine)[0] if word.stands else None,
-            dissent=rates(alone, clusters=clusters(dissent, labels)).accuracy,
+            dissent=stratified_rates(alone, clusters=clusters(dissent, labels)).accuracy,
             dissent_design=design(alone),
             difference=compare(PANEL, cast, panel, labels) if len(votes) > 1 else None,
         )
@@ -316,7 +312,7 @@ def _contest(votes: Mapping[str, Small], panel: Small, labels: Labels) -> Contes
 def _share(found: Sequence[Voted]) -> float | None:
     """Return the accuracy that may be quoted: through the draw, else over the unweighted labels."""
     if design(found).stands:
-        return rates(found).accuracy.estimate
+        return stratified_rates(found).accuracy.estimate
     cells = labelled(found)
     return cells.right / cells.n if cells.n else None
 
@@ -402,3 +398,40 @@ def juror_counts(
         for j, seat in seats.items()
     ]
     return tuple(sorted(made, key=lambda one: (one.seat, one.name)))
+
+
+MOST_PAIRS = 500
+"""The most pairs that are kept: those with the most verdicts in common."""
+
+
+def pairs(columns: Columns) -> tuple[JurorPair, ...]:
+    """Return the ``MOST_PAIRS`` pairs of jurors that sat on most verdicts together, most first."""
+    counts: dict[tuple[int, int], Ints] = {}
+    early = np.arange(len(columns)) < (len(columns) + 1) // 2
+    for seats in combinations(range(len(columns.juror)), 2):
+        for who, rows in cases(*columns.juror[list(seats)]):
+            if min(who) < 0:
+                continue
+            first, second = (seat for _, seat in sorted(zip(who, seats, strict=True)))
+            one = columns.votes[first, rows]
+            other = columns.votes[second, rows]
+            voted = (one >= 0) & (other >= 0)
+            scores = columns.scores[first, rows], columns.scores[second, rows]
+            scored = ~(np.isnan(scores[0]) | np.isnan(scores[1]))
+            marks = [
+                fact
+                for half in (voted & early[rows], voted & ~early[rows])
+                for fact in (half, half & (one == other), half & (one == 1), half & (other == 1))
+            ]
+            marks += [scored, scored & (scores[0] == scores[1])]
+            key = (min(who), max(who))
+            found = np.array([int(np.count_nonzero(mark)) for mark in marks])
+            counts[key] = counts.get(key, 0) + found
+    made = []
+    for key in sorted(counts, key=lambda key: (-int(counts[key][[0, 4]].sum()), key))[:MOST_PAIRS]:
+        *votes, scored_, equal = counts[key].tolist()
+        halves = Alike(*votes[:4]), Alike(*votes[4:])
+        both = Alike(*(a + b for a, b in zip(votes[:4], votes[4:], strict=True)))
+        names = [columns.names[j] for j in key]
+        made.append(JurorPair(*names, both, halves, scored_, equal))
+    return tuple(made)

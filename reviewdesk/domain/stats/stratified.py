@@ -104,7 +104,7 @@ class Rates(Struct, frozen=True):
 
 
 def stratified_rates(
-    found: Sequence[Voted], target: Target, clusters: Clusters | None = None
+    found: Sequence[Voted], target: Target = Target.RUN, clusters: Clusters | None = None
 ) -> Rates:
     """Estimate a rater's rates over all verdicts that it decided, from the labels that count.
 

@@ -9,22 +9,24 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.jurors import strata
 from reviewdesk.domain.jurors.facts import (
+    Alike,
     JurorCounts,
     JurorFacts,
+    JurorPair,
     JurorRates,
     Seats,
     design,
     quoted_kappa,
-    rates,
     suggested_weights,
     volatile,
 )
-from reviewdesk.domain.jurors.pairs import Alike, JurorPair, pairs
+from reviewdesk.domain.jurors.strata import pairs
 from reviewdesk.domain.labels.rows import TENTATIVE, UNSEEN
 from reviewdesk.domain.run.columns import DECISIONS, Columns
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import Voted
+from reviewdesk.domain.stats.stratified import stratified_rates as rates
 from reviewdesk.domain.verdict import Decision
 from tests.domain.bodies import GRID, body, columns, juror, maybe, read
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jurors.facts import Apart, design, labelled, paired, rates, weighted
+from reviewdesk.domain.jurors.facts import Apart, design, labelled, paired, weighted
 from reviewdesk.domain.jurors.strata import (
     LabelledPanel,
     Labels,
@@ -24,6 +24,7 @@ from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.run.columns import Columns, Small
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.rates import midp
+from reviewdesk.domain.stats.stratified import stratified_rates as rates
 from reviewdesk.domain.verdict import Decision, Policy
 from tests.domain.bodies import body, columns, juror, panel, read
 
