@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -47,6 +47,9 @@ _BLANK = " \t\r\n\ufeff"
 _OPEN = "<think>"
 _CLOSE = "</think>"
 _THOUGHTS = re.compile(rf"\A[{_BLANK}]*+(?:{_OPEN}.*?{_CLOSE}[{_BLANK}]*+)*+", re.DOTALL)
+
+
+K = TypeVar("K", float, str)
 
 
 class ReplyProblem(StrEnum):
@@ -103,17 +106,14 @@ class ParsedReply(Struct, frozen=True):
         return known
 
 
-class UnreadableReply(Struct, frozen=True):
+class UnreadableReply(ValueError):
     """A reply that a person has to read, and a sentence that says why."""
 
-    kind: ReplyProblem
-    message: str
-
-
-class _UnfitError(ValueError):
     def __init__(self, kind: ReplyProblem, message: str) -> None:
+        """Store the reason and the sentence."""
         super().__init__(message)
-        self.found = UnreadableReply(kind, message)
+        self.kind = kind
+        self.message = message
 
 
 def parse(
@@ -128,44 +128,48 @@ def parse(
     """
     try:
         return _answer(_verdict(_without_thoughts(text)), nonce, strict=strict, labels=labels)
-    except _UnfitError as problem:
-        return problem.found
+    except UnreadableReply as problem:
+        return problem
 
 
 def _without_thoughts(text: str) -> str:
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise _UnfitError(ReplyProblem.TOO_LONG, "the reply is longer than 64 kB")
+        raise UnreadableReply(ReplyProblem.TOO_LONG, "the reply is longer than 64 kB")
     reply = _THOUGHTS.sub("", text, count=1)
     if reply.startswith(_OPEN):
-        raise _UnfitError(ReplyProblem.TRUNCATED, "the reply ends inside its thoughts")
+        raise UnreadableReply(ReplyProblem.TRUNCATED, "the reply ends inside its thoughts")
     head = reply.partition("{")[0]
     reply = reply[head.rfind(_CLOSE) + len(_CLOSE) :] if _CLOSE in head else reply
     if not reply.strip(_BLANK):
-        raise _UnfitError(ReplyProblem.EMPTY, "the reply is empty")
+        raise UnreadableReply(ReplyProblem.EMPTY, "the reply is empty")
     return reply
 
 
 def _verdict(reply: str) -> dict[str, Any]:
-    """Return the one object that holds an answer; raise _UnfitError unless there is exactly one."""
+    """Return the one object that holds an answer; no other number of them is readable."""
     found: list[dict[str, Any]] = []
     seen = False
     for written in spans(reply):
         seen = True
         try:
-            value = _decode(written)
-        except _UnfitError:
-            if _ANSWERING.search(written):
-                raise
-            continue  # braces in prose
-        found.extend(_answer_objects(value))
+            value = _DECODER.decode(written)
+        except (json.JSONDecodeError, RecursionError):
+            problem = UnreadableReply(ReplyProblem.NOT_JSON, "the reply's object is not JSON")
+        except UnreadableReply as error:
+            problem = error
+        else:
+            found += _answer_objects(value)
+            continue
+        if _ANSWERING.search(written):  # else these are braces in prose
+            raise problem
     if len(found) > 1:
-        raise _UnfitError(
+        raise UnreadableReply(
             ReplyProblem.TWO_OBJECTS, f"the reply holds {len(found)} verdicts, not one"
         )
     if not seen:
-        raise _UnfitError(ReplyProblem.NO_OBJECT, "the reply holds no JSON object")
+        raise UnreadableReply(ReplyProblem.NO_OBJECT, "the reply holds no JSON object")
     if not found:
-        raise _UnfitError(
+        raise UnreadableReply(
             ReplyProblem.NOT_A_VERDICT, "the reply holds JSON, but neither score nor vote"
         )
     return found[0]
@@ -179,7 +183,9 @@ def spans(reply: str) -> Iterator[str]:
         if start is None:
             return
         if count == MAX_STARTS:
-            raise _UnfitError(ReplyProblem.TOO_MANY, f"the reply holds over {MAX_STARTS} objects")
+            raise UnreadableReply(
+                ReplyProblem.TOO_MANY, f"the reply holds over {MAX_STARTS} objects"
+            )
         at = _end(reply, start.start())
         yield reply[start.start() : at]
 
@@ -194,17 +200,17 @@ def _end(reply: str, start: int) -> int:
             depth -= 1
             if not depth:
                 return token.end()
-    raise _UnfitError(ReplyProblem.TRUNCATED, "the reply breaks off inside its JSON")
+    raise UnreadableReply(ReplyProblem.TRUNCATED, "the reply breaks off inside its JSON")
 
 
 def _answer_objects(value: Any) -> list[dict[str, Any]]:
     """Return ``[value]`` if the object has an answer key, in any case, else ``[]``.
 
-    Nested objects are not searched. An object with an answer in a list raises _UnfitError.
+    Nested objects are not searched. An object with an answer in a list raises UnreadableReply.
     """
     if isinstance(value, list):
         if any(_answer_objects(child) for child in value if isinstance(child, dict)):
-            raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict stands in a list")
+            raise UnreadableReply(ReplyProblem.NOT_A_VERDICT, "the verdict stands in a list")
         return []
     return [value] if any(folded(key) in ANSWER_KEYS for key in value) else []
 
@@ -212,36 +218,25 @@ def _answer_objects(value: Any) -> list[dict[str, Any]]:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _UnfitError(ReplyProblem.DOUBLED_KEY, "a key of the reply's JSON stands there twice")
+        raise UnreadableReply(
+            ReplyProblem.DOUBLED_KEY, "a key of the reply's JSON stands there twice"
+        )
     return found
 
 
-def _reject_constant(word: str) -> Any:
-    raise _UnfitError(ReplyProblem.NOT_JSON, f"{word} is no number of JSON")
-
-
-def _finite_number(digits: str) -> float:
+def _finite(digits: str) -> float:
     value = float(digits)
-    if not math.isfinite(value):
-        raise _UnfitError(
-            ReplyProblem.OUT_OF_RANGE, f"the number {show_line(digits, 40)} is too large"
-        )
-    return value
+    if math.isfinite(value):
+        return value
+    shown = show_line(digits, 40)
+    if digits.strip("-").isalpha():
+        raise UnreadableReply(ReplyProblem.NOT_JSON, f"{shown} is no number of JSON")
+    raise UnreadableReply(ReplyProblem.OUT_OF_RANGE, f"the number {shown} is too large")
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique_keys,
-    parse_constant=_reject_constant,
-    parse_float=_finite_number,
-    parse_int=_finite_number,
+    object_pairs_hook=_unique_keys, parse_constant=_finite, parse_float=_finite, parse_int=_finite
 )
-
-
-def _decode(written: str) -> Any:
-    try:
-        return _DECODER.decode(written)
-    except (json.JSONDecodeError, RecursionError):
-        raise _UnfitError(ReplyProblem.NOT_JSON, "the reply's object is not JSON") from None
 
 
 def _answer(
@@ -249,18 +244,17 @@ def _answer(
 ) -> ParsedReply:
     if verdict.get("nonce") != nonce:
         how = "repeats another nonce" if "nonce" in verdict else "does not repeat the nonce"
-        raise _UnfitError(ReplyProblem.NONCE, f"the verdict {how}: it may not be the juror's own")
+        raise UnreadableReply(
+            ReplyProblem.NONCE, f"the verdict {how}: it may not be the juror's own"
+        )
     broken = breach(verdict, labels) if strict else None
     if broken is not None:
-        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"the verdict {broken}")
-    score = _score(verdict)
-    words = [word.strip() for key in WORD_KEYS if (word := _text(verdict, key)) is not None]
-    if not all(words) or any(len(word) > MAX_LABEL for word in words):
-        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict is not a word")
-    if len(set(map(folded, words))) > 1:
-        listed = " and ".join(show_line(word, 40) for word in words)
-        raise _UnfitError(ReplyProblem.CONTRADICTION, f"the verdict is {listed} at once")
-    label = _SURROGATE.sub("�", words[0]) if words else None
+        raise UnreadableReply(ReplyProblem.NOT_A_VERDICT, f"the verdict {broken}")
+    score = _stated(verdict, "score", float, "number")
+    if score is not None and not 0 <= score <= 1:
+        text = f"the score {score:g} is not from 0 to 1"
+        raise UnreadableReply(ReplyProblem.OUT_OF_RANGE, text)
+    label = _word(verdict)
     notes: list[str] = []
     if labels is not None and labels.labels:
         label, passed, withheld = _declared(verdict, label, labels)
@@ -270,37 +264,36 @@ def _answer(
     else:
         passed, withheld = _vote(verdict, label, labels=labels is not None)
     if score is None and label is None and passed is None and not withheld:
-        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict gives neither score nor vote")
-    return ParsedReply(
-        score=score,
-        passed=passed,
-        label=label,
-        confidence=_confidence(verdict, notes),
-        reason=_reason(verdict, notes),
-        notes=tuple(notes),
-        withheld=withheld,
-    )
+        raise UnreadableReply(
+            ReplyProblem.NOT_A_VERDICT, "the verdict gives neither score nor vote"
+        )
+    confidence = _stated(verdict, "confidence", float, "number")
+    if confidence is not None and not 0 <= confidence <= 1:
+        notes.append(f"confidence {confidence:g} is not from 0 to 1 and is left out")
+        confidence = None
+    texts = filter(None, (_stated(verdict, key, str, "text") for key in REASON_KEYS))
+    reason, count = _SURROGATE.subn("�", "\n\n".join(dict.fromkeys(texts)))
+    if count:
+        notes.append(f"{count} broken characters of the reason are replaced")
+    return ParsedReply(score, passed, label, confidence, reason or None, tuple(notes), withheld)
 
 
-def _real(verdict: dict[str, Any], key: str) -> float | None:
+def _stated(verdict: dict[str, Any], key: str, kind: type[K], noun: str) -> K | None:
     value = verdict.get(key)
-    if value is None or isinstance(value, float):
+    if value is None or isinstance(value, kind):
         return value
-    raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"{key} is not a number")
+    raise UnreadableReply(ReplyProblem.NOT_A_VERDICT, f"{key} is not a {noun}")
 
 
-def _text(verdict: dict[str, Any], key: str) -> str | None:
-    value = verdict.get(key)
-    if value is None or isinstance(value, str):
-        return value
-    raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"{key} is not a text")
-
-
-def _score(verdict: dict[str, Any]) -> float | None:
-    score = _real(verdict, "score")
-    if score is None or 0 <= score <= 1:
-        return score
-    raise _UnfitError(ReplyProblem.OUT_OF_RANGE, f"the score {score:g} is not from 0 to 1")
+def _word(verdict: dict[str, Any]) -> str | None:
+    given = [_stated(verdict, key, str, "text") for key in WORD_KEYS]
+    words = [word.strip() for word in given if word is not None]
+    if not all(words) or any(len(word) > MAX_LABEL for word in words):
+        raise UnreadableReply(ReplyProblem.NOT_A_VERDICT, "the verdict is not a word")
+    if len(set(map(folded, words))) > 1:
+        listed = " and ".join(show_line(word, 40) for word in words)
+        raise UnreadableReply(ReplyProblem.CONTRADICTION, f"the verdict is {listed} at once")
+    return _SURROGATE.sub("�", words[0]) if words else None
 
 
 def _vote(verdict: dict[str, Any], label: str | None, *, labels: bool) -> tuple[bool | None, bool]:
@@ -311,14 +304,14 @@ def _vote(verdict: dict[str, Any], label: str | None, *, labels: bool) -> tuple[
     """
     stated = verdict.get("pass")
     if stated is not None and not isinstance(stated, bool):
-        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "pass is neither true, false nor null")
+        raise UnreadableReply(ReplyProblem.NOT_A_VERDICT, "pass is neither true, false nor null")
     decision = label_decision(label)
     worded = None if decision is None else decision is Decision.PASS
     declines = folded(label) in DECLINING
     if "pass" not in verdict or (labels and stated is None and label is not None):
         return worded, declines or (label is None and any(key in verdict for key in WORD_KEYS))
     if (worded is not None or declines) and stated is not worded:
-        raise _UnfitError(
+        raise UnreadableReply(
             ReplyProblem.CONTRADICTION,
             f"the word is {show_line(label or '', 40)}, and pass is {json.dumps(stated)}",
         )
@@ -338,36 +331,17 @@ def _declared(
     if label is None:
         if folded(word) in DECLINING:
             return None, None, True
-        raise _UnfitError(ReplyProblem.NOT_A_LABEL, labels.refusal(word))
+        raise UnreadableReply(ReplyProblem.NOT_A_LABEL, labels.refusal(word))
     meant = labels.decision(label)
     stated = verdict.get("pass")
     voted = None if meant is None else meant is Decision.PASS
     if stated is not None and stated is not voted:
         shown = json.dumps(stated, default=str)[:40]
-        raise _UnfitError(
+        raise UnreadableReply(
             ReplyProblem.CONTRADICTION, f"the label is {show_line(label, 40)}, and pass is {shown}"
         )
     return label, voted, False
 
-
-def _confidence(verdict: dict[str, Any], notes: list[str]) -> float | None:
-    confidence = _real(verdict, "confidence")
-    if confidence is None or 0 <= confidence <= 1:
-        return confidence
-    notes.append(f"confidence {confidence:g} is not from 0 to 1 and is left out")
-    return None
-
-
-def _reason(verdict: dict[str, Any], notes: list[str]) -> str | None:
-    texts = [text for key in REASON_KEYS if (text := _text(verdict, key))]
-    mended, broken = _SURROGATE.subn("�", "\n\n".join(dict.fromkeys(texts)))
-    if broken:
-        notes.append(f"{broken} broken characters of the reason are replaced")
-    return mended or None
-
-
-_STATUS_OF = {ReplyProblem.EMPTY: Status.EMPTY}
-"""The ballot status of unreadable replies; all others get ``PARSE_FAIL``, for a person to read."""
 
 _CUT = {ReplyProblem.EMPTY, ReplyProblem.TRUNCATED, ReplyProblem.NO_OBJECT, ReplyProblem.NOT_JSON}
 """The problems that reaching the token limit may have caused."""
@@ -392,11 +366,17 @@ def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> CanonicalBa
         return failed(call, Fault(Status.ERROR, problem.kind, problem.message), exchange.at)
     found = reply_or_fault(exchange, place.wire)
     if isinstance(found, Fault):
-        message = redactor.text(found.message) + _wait_note(exchange)
-        fault = Fault(found.status, found.kind, message)
-        return _with_latency(failed(call, fault, exchange.at, raw=exchange.body), exchange)
-    ballot = _with_latency(_reply_ballot(call, exchange, found, place, redactor), exchange)
-    cost = found.usd(price_of(call, exchange))
+        seconds = stated_wait(exchange)
+        wait = f"; it asks to wait {seconds:.0f} s" if seconds else ""
+        fault = Fault(found.status, found.kind, redactor.text(found.message) + wait)
+        ballot = failed(call, fault, exchange.at, raw=exchange.body)
+    else:
+        ballot = _reply_ballot(call, exchange, found, place, redactor)
+    if not (exchange.is_batched or exchange.is_cached):
+        ballot["latency_ms"] = round(exchange.ms, 1)
+    if isinstance(found, Fault):
+        return ballot
+    cost = None if exchange.is_cached else found.usd(price_of(call, exchange))
     if found.tokens_in is not None:
         ballot["tokens_in"] = found.tokens_in
     if found.tokens_out is not None:
@@ -404,17 +384,11 @@ def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> CanonicalBa
     if cost is not None:
         ballot["cost_usd"] = cost
     apart = {"tokens_cached": found.cached, "tokens_thinking": found.thoughts}
-    if counts := {key: count for key, count in apart.items() if count}:
-        ballot["meta"] = {**(ballot.get("meta") or {}), **counts}
-    if exchange.is_cached:
-        ballot.pop("cost_usd", None)
-        ballot["meta"] = {**(ballot.get("meta") or {}), "cached": True}
+    meta: dict[str, Any] = {key: count for key, count in apart.items() if count}
+    meta |= {"cached": True} if exchange.is_cached else {}
+    if meta:
+        ballot["meta"] = {**(ballot.get("meta") or {}), **meta}
     return ballot
-
-
-def _wait_note(exchange: Exchange) -> str:
-    seconds = stated_wait(exchange)
-    return f"; it asks to wait {seconds:.0f} s" if seconds else ""
 
 
 def failed(call: Call, fault: Fault, at: str, raw: str = "") -> CanonicalBallot:
@@ -443,44 +417,35 @@ def _reply_ballot(
         ballot = failed(call, fault, exchange.at, raw=text)
         ballot["reason"] = redactor.text(found.refusal)
         return ballot
-    strict = place.shape is JsonMode.SCHEMA and STRUCTURE not in left_out(exchange)
+    unsent = left_out(exchange)
+    strict = place.shape is JsonMode.SCHEMA and STRUCTURE not in unsent
     answer = parse(text, exchange.nonce, strict=strict, labels=call.labels)
-    if isinstance(answer, ParsedReply):
-        if label := answer.ballot.get("label"):
-            answer.ballot["label"] = redactor.text(label)
-        if reason := answer.ballot.get("reason"):
-            answer.ballot["reason"] = redactor.text(reason)
-        made: CanonicalBallot = {
-            **seat_body(call.juror),
-            **answer.ballot,
-            "raw": text,
-            "at": exchange.at,
-        }
-        unsent = left_out(exchange)
-        if answer.notes or unsent:
-            known = {"notes": list(answer.notes), "left_out": list(unsent)}
-            made["meta"] = {**(made.get("meta") or {}), **{k: v for k, v in known.items() if v}}
-        if TEMPERATURE in unsent:
-            made["not_applied"] = [TEMPERATURE]
-        return made
-    status = _STATUS_OF.get(answer.kind, Status.PARSE_FAIL)
-    return failed(
-        call, _unreadable_fault(call, answer, status, cut=found.cut), exchange.at, raw=text
-    )
-
-
-def _unreadable_fault(call: Call, answer: UnreadableReply, status: Status, *, cut: bool) -> Fault:
-    if not cut or answer.kind not in _CUT:
-        return Fault(status, answer.kind.value, answer.message)
-    message = f"{answer.message}: it was cut off at {call.juror.max_tokens} tokens"
-    message += "; give the juror a larger max_tokens"
-    return Fault(Status.PARSE_FAIL, ReplyProblem.TRUNCATED.value, message)
-
-
-def _with_latency(ballot: CanonicalBallot, exchange: Exchange) -> CanonicalBallot:
-    if exchange.is_batched or exchange.is_cached:
-        return ballot
-    return {**ballot, "latency_ms": round(exchange.ms, 1)}
+    if isinstance(answer, UnreadableReply):
+        kind = answer.kind
+        message = answer.message
+        status = Status.EMPTY if kind is ReplyProblem.EMPTY else Status.PARSE_FAIL
+        if found.cut and kind in _CUT:
+            status = Status.PARSE_FAIL
+            kind = ReplyProblem.TRUNCATED
+            message += f": it was cut off at {call.juror.max_tokens} tokens"
+            message += "; give the juror a larger max_tokens"
+        return failed(call, Fault(status, kind.value, message), exchange.at, raw=text)
+    made: CanonicalBallot = {
+        **seat_body(call.juror),
+        **answer.ballot,
+        "raw": text,
+        "at": exchange.at,
+    }
+    if label := made.get("label"):
+        made["label"] = redactor.text(label)
+    if reason := made.get("reason"):
+        made["reason"] = redactor.text(reason)
+    known = {"notes": list(answer.notes), "left_out": list(unsent)}
+    if meta := {key: texts for key, texts in known.items() if texts}:
+        made["meta"] = {**(made.get("meta") or {}), **meta}
+    if TEMPERATURE in unsent:
+        made["not_applied"] = [TEMPERATURE]
+    return made
 
 
 def price_of(call: Call, exchange: Exchange) -> Price | None:
