@@ -33,7 +33,7 @@ from reviewdesk.live.replies.envelope import Fault, reply_or_fault
 from reviewdesk.live.runner import CallRunner
 from reviewdesk.live.session import CONCURRENCY, CallSession, SystemClock
 from reviewdesk.live.vendor_batches import BatchStore, BatchTransport
-from reviewdesk.live.wires.batches import interface
+from reviewdesk.live.wires.batches import is_batched
 from reviewdesk.live.wires.requests import hashed
 from reviewdesk.live.wires.vendors import endpoint
 
@@ -344,7 +344,7 @@ class Batch(Generic[Q]):
                 return None
             calls = question.begin()
             if self._vendors is not None:
-                calls.split(_is_batched)
+                calls.split(is_batched)
             await self._advance(question, calls)
         return [self._waiting.popleft() for _ in range(min(free, len(self._waiting)))]
 
@@ -361,7 +361,7 @@ class Batch(Generic[Q]):
                     ballot = answer_of(call, exchange, hidden)
                     if exchange is not None and ballot is not None:
                         self._meter.store.keep(call, exchange, 0.0)
-                if ballot is None and self._vendors is not None and _is_batched(call):
+                if ballot is None and self._vendors is not None and is_batched(call):
                     exchange = await self._vendors.send(call, stored)
                     ballot = ballot_of(call, exchange, self._asking.redactor) if exchange else None
                 elif ballot is None:
@@ -376,10 +376,6 @@ class Batch(Generic[Q]):
         self.counts.spared += len(found.rest())
         self.counts.cases += 1
         self._done(question, found)
-
-
-def _is_batched(call: Call) -> bool:
-    return interface(call.juror) is not None
 
 
 async def ask_all(

@@ -19,7 +19,7 @@ from reviewdesk.cli.common import (
     shared_options,
 )
 from reviewdesk.cli.invocation import current_settings, desk_path
-from reviewdesk.cli.live.options import LiveLine, check_terminal, limit_options, limits
+from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options, limits
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -106,21 +106,27 @@ def judge(
 def _judge(order: Order, *, as_json: bool) -> None:
     """Carry out the order with the progress on stderr, and print the figures of the run."""
     from reviewdesk.desk.live.batch import BatchListener, CallsPendingError, judge_cases
+    from reviewdesk.views.live.panel import consent
 
     if not order.yes:
         check_terminal()
     line = LiveLine("cases")
-    listener = BatchListener(lambda plan: _agreed(plan, yes=order.yes), line, line.note)
+
+    def agreed(plan: ConsentPlan) -> bool:
+        return consented(consent(plan), yes=order.yes, note="see it all with --dry-run")
+
+    listener = BatchListener(agreed, line, line.note)
+    pending = None
     try:
         found = judge_cases(order, listener, stdin=_stdin(order.cases))
     except CallsPendingError as told:
-        line.done()
-        _put_pending(told.pending, as_json=as_json)
-    else:
-        line.done()
-        _put(found, as_json=as_json)
+        pending = told.pending
     finally:
         line.done()
+    if pending is not None:
+        _put_pending(pending, as_json=as_json)
+    else:
+        _put(found, as_json=as_json)
 
 
 def _stdin(cases: str) -> BinaryIO | None:
@@ -137,18 +143,6 @@ def _dry_run(cases: str, panel: str) -> None:
     say_section(Section("", (Facts(facts),)))
     for one in sent:
         click.echo(dump(one))
-
-
-def _agreed(plan: ConsentPlan, *, yes: bool) -> bool:
-    from reviewdesk.views.live.panel import consent
-
-    say_section(consent(plan))
-    say("see it all with --dry-run")
-    if yes:
-        return True
-    from reviewdesk.cli.terminal import agreed
-
-    return agreed("send?")
 
 
 def _put_pending(found: BatchesPending, *, as_json: bool) -> None:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reviewdesk.cli.common import TerminalLine
+from reviewdesk.cli.common import TerminalLine, say, say_section
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.domain.panel.turnout import Allowance, LiveProgress
+    from reviewdesk.views.document import Section
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,15 +46,45 @@ def limit_options(command: F) -> F:
 
 def limits(given: Mapping[str, Any]) -> dict[str, Any]:
     """Parse what the options of ``limit_options`` say, by the names of an order's fields."""
-    per_host = given["per_host"]
+    most = given["max_cost"]
+    usd = None if most is None else most.removeprefix("$")
     return {
-        "max_cost": usd(given["max_cost"]),
-        "concurrency": call_limit(given["concurrency"], "--concurrency"),
-        "per_host": None if per_host is None else call_limit(per_host, "--per-host"),
-        "deadline": seconds(given["deadline"], "--deadline"),
-        "max_wait": seconds(given["max_wait"], "--max-wait"),
+        "max_cost": _number("--max-cost", usd, "an amount", "US dollars, such as 2.50", shown=most),
+        "concurrency": _calls("--concurrency", given["concurrency"]),
+        "per_host": _calls("--per-host", given["per_host"]),
+        "deadline": _seconds("--deadline", given["deadline"]),
+        "max_wait": _seconds("--max-wait", given["max_wait"]),
         "max_failed": allowance(given["max_failed"]),
     }
+
+
+def _calls(option: str, text: str | None) -> int | None:
+    about = "a number of calls", "one from 1 to 1000"
+    found = _number(option, text, *about, pattern="[1-9][0-9]{0,3}", most=1000)
+    return None if found is None else int(found)
+
+
+def _seconds(option: str, text: str | None) -> float | None:
+    about = "a number of seconds", "one above 0, up to 86400"
+    return _number(
+        option, text, *about, pattern=r"(?=.*[1-9])[0-9]{1,6}(\.[0-9]{1,3})?", most=86_400
+    )
+
+
+def _number(
+    option: str, text: str | None, noun: str, hint: str, *,
+    pattern: str = ".*", most: float = math.inf, shown: str | None = None,
+) -> float | None:  # fmt: skip
+    """Parse a number from 0 on that an option gives; ``None`` if it is not there."""
+    if text is None:
+        return None
+    try:
+        found = float(text) if re.fullmatch(pattern, text) else math.nan
+    except ValueError:
+        found = math.nan
+    if 0 <= found <= most and math.isfinite(found):
+        return found
+    raise UsageError(f"{option}: {shown or text!r} is not {noun}", f"Write {hint}.")
 
 
 def allowance(text: str) -> Allowance:
@@ -74,17 +105,6 @@ def allowance(text: str) -> Allowance:
     return Allowance(value, is_share)
 
 
-def seconds(text: str | None, option: str) -> float | None:
-    """Parse the seconds that an option gives; ``None`` if it is not there."""
-    if text is None:
-        return None
-    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text) or not 0 < float(text) <= 86_400:
-        raise UsageError(
-            f"{option}: {text!r} is not a number of seconds", "Write one above 0, up to 86400."
-        )
-    return float(text)
-
-
 class LiveLine(TerminalLine):
     """The progress of a live run; ``things`` says what is counted."""
 
@@ -100,28 +120,14 @@ class LiveLine(TerminalLine):
         self.draw(f"{self._things} {live_text(progress)}", progress.seconds)
 
 
-def usd(text: str | None) -> float | None:
-    """Parse an amount of US dollars."""
-    if text is None:
-        return None
-    try:
-        usd = float(text.removeprefix("$"))
-    except ValueError:
-        usd = math.nan
-    if not math.isfinite(usd) or usd < 0:
-        raise UsageError(
-            f"--max-cost: {text!r} is not an amount", "Write US dollars, such as 2.50."
-        )
-    return usd
+def consented(section: Section, *, yes: bool, note: str = "") -> bool:
+    """Show what would be sent; return whether it may be, as agreed in advance or now."""
+    from reviewdesk.cli.terminal import agreed
 
-
-def call_limit(text: str, option: str) -> int:
-    """Parse a number of open calls, given by an option."""
-    if not re.fullmatch("[1-9][0-9]{0,3}", text) or int(text) > 1000:
-        raise UsageError(
-            f"{option}: {text!r} is not a number of calls", "Write one from 1 to 1000."
-        )
-    return int(text)
+    say_section(section)
+    if note:
+        say(note)
+    return yes or agreed("send?")
 
 
 def check_terminal() -> None:

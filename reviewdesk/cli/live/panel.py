@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import (
-    json_option,
-    put,
-    put_document,
-    put_json,
-    say,
-    say_section,
-    shared_options,
-)
+from reviewdesk.cli.common import json_option, put, put_document, put_json, say, shared_options
 from reviewdesk.cli.invocation import current_settings
+from reviewdesk.cli.live.options import check_terminal, consented
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -92,15 +85,12 @@ def new(
     Without --from and --juror, takes a current model of each vendor whose key is set. Shows what a
     case costs. Only --probe sends anything; it exits 1 if a juror gives no answer.
     """
-    from reviewdesk.cli.terminal import can_ask
     from reviewdesk.desk.live import panel_new
 
     if report and jurors:
         raise UsageError("--from and --juror choose different jurors", "Give one of them.")
-    if probe and not (yes or can_ask()):
-        raise UsageError(
-            "nothing is sent without consent, and there is no terminal to ask on", "Give --yes."
-        )
+    if probe and not yes:
+        check_terminal()
     current_settings()  # they may name the keys and the prices
     if report:
         draft = panel_new.from_report(report, rubric=rubric)
@@ -132,14 +122,12 @@ def _tell(path: str, draft: PanelDraft, *, as_json: bool) -> None:
 def _probe(path: str, *, yes: bool) -> bool:
     import asyncio
 
-    from reviewdesk.cli.terminal import agreed
     from reviewdesk.desk.live import panel_new
     from reviewdesk.desk.live.rerun import panel_from
     from reviewdesk.views.live.panel import consent
 
     spec: PanelSpec = panel_from(path)
-    say_section(consent(panel_new.probe_plan(spec)))
-    if not (yes or agreed("send?")):
+    if not consented(consent(panel_new.probe_plan(spec)), yes=yes):
         say("nothing was sent")
         click.get_current_context().exit(ExitCode.INTERRUPTED)
     ballots = asyncio.run(panel_new.probe(spec))

@@ -18,7 +18,7 @@ from reviewdesk.cli.common import (
     say_section,
     shared_options,
 )
-from reviewdesk.cli.live.options import LiveLine, check_terminal, limit_options, limits
+from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options, limits
 from reviewdesk.desk.review.runs import named_verdict
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
 
@@ -171,21 +171,14 @@ def _print_payloads(desk: Desk, found: list[ReadyRerun]) -> None:
             click.echo(dump(one))
 
 
-def _agreed(ready: ReadyRerun) -> bool:
-    from reviewdesk.cli.terminal import agreed
-    from reviewdesk.views.live.panel import consent
-    from reviewdesk.views.live.rerun import asked
-
-    say_section(consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost))
-    return ready.order.yes or agreed("send?")
-
-
 def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
     from reviewdesk.desk.live.rerun import RerunListener, run_now
     from reviewdesk.views.document import Section
-    from reviewdesk.views.live.panel import turnout
+    from reviewdesk.views.live.panel import consent, turnout
+    from reviewdesk.views.live.rerun import asked
 
-    if not _agreed(ready):
+    section = consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost)
+    if not consented(section, yes=ready.order.yes):
         say("nothing was sent")
         click.get_current_context().exit(ExitCode.INTERRUPTED)
     many = len(ready.keys) > 1

@@ -45,8 +45,8 @@ from reviewdesk.live.batch import BatchProgress, ReplyCache, RunLimits, World, a
 from reviewdesk.live.keys import PROCESS
 from reviewdesk.live.limits import Meter
 from reviewdesk.live.plan import Survey, hosts, payloads
-from reviewdesk.live.records import Call, ReplyStore, calls_for
-from reviewdesk.live.wires.batches import interface
+from reviewdesk.live.records import ReplyStore, calls_for
+from reviewdesk.live.wires.batches import interface, is_batched
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.canonical.writer import ReportWriter
 from reviewdesk.reports.panels.cases_file import open_cases, read_cases
@@ -244,7 +244,7 @@ class BatchRun:
             self.world.environment,
             self.store,
             self._cache,
-            in_batch=_in_batch if self._in_batches else lambda _: False,
+            in_batch=is_batched if self._in_batches else lambda _: False,
             held={key for batch in waiting.values() for key in batch.nonces},
         )
         for pending in check_cases(self.cases.read(), panel, self.cases.name):
@@ -262,8 +262,14 @@ class BatchRun:
             plan = replace(plan, worst_usd=None, again_usd=None)
         if self._in_batches:
             _check_batches(panel)
-            spent = 0.0 if journal is None else journal.spent
-            _check_ceiling(order.max_cost, spent + found.waiting_usd + (found.worst_usd or 0.0))
+            most = found.waiting_usd + (found.worst_usd or 0.0)
+            most += 0.0 if journal is None else journal.spent
+            if order.max_cost is not None and most > order.max_cost + SLACK:
+                raise UsageError(
+                    f"the run may cost ${most:.4f}, a batch cannot be stopped half-way, "
+                    f"and --max-cost is ${order.max_cost:.10g}",
+                    "Raise --max-cost, or judge fewer cases.",
+                )
             self._promised = found.waiting_usd + found.batched_usd
             live = (one for one in panel.jurors if interface(one) is None)
             plan = replace(plan, live=tuple(f"{one.name} ({one.vendor})" for one in live))
@@ -316,10 +322,7 @@ class BatchRun:
                 done=results.take, told=told, noted=self.listener.noted,
                 batches=journal if self._in_batches else None, cache=self._cache,
             )  # fmt: skip
-            self._check_spent(meter, counts)
-            if counts.waiting or counts.unsent:
-                pending = BatchesPending(counts.waiting, counts.fetched, counts.unsent)
-                raise CallsPendingError(pending)
+            self._check_end(meter, counts)
             if writer is not None:
                 writer.write(header(self._path.stem, panel, held, self.cases.name))
         finally:
@@ -334,13 +337,17 @@ class BatchRun:
         cost = meter.spent if priced else None
         return results.finish(counts, cost, order.max_failed)
 
-    def _check_spent(self, meter: Meter, counts: BatchProgress) -> None:
+    def _check_end(self, meter: Meter, counts: BatchProgress) -> None:
+        """Raise an error if the ceiling was reached, or if calls wait at vendors."""
         if meter.closed:
             raise CeilingError(
                 f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is "
                 f"spent, and {counts.cases} of {self._count} cases are complete",
                 "What was paid for is stored; go on with --resume and a higher --max-cost.",
             )
+        if counts.waiting or counts.unsent:
+            pending = BatchesPending(counts.waiting, counts.fetched, counts.unsent)
+            raise CallsPendingError(pending)
 
     def _pending(self) -> Iterator[PendingCase]:
         for place, case in enumerate(self.cases.read()):
@@ -405,10 +412,6 @@ def _check_output(path: Path, order: Order) -> None:
         raise UsageError(f"{path}: is there already", hint)
 
 
-def _in_batch(call: Call) -> bool:
-    return interface(call.juror) is not None
-
-
 def _check_batches(panel: PanelSpec) -> None:
     if panel.rule.stop_when_decided:
         hint = "Leave --batch out, or change the panel."
@@ -416,13 +419,3 @@ def _check_batches(panel: PanelSpec) -> None:
     if all(interface(juror) is None for juror in panel.jurors):
         hint = "OpenAI, Anthropic, Gemini and Mistral have one; leave --batch out."
         raise UsageError("--batch: no juror of the panel has a vendor with a batch interface", hint)
-
-
-def _check_ceiling(ceiling: float | None, most: float) -> None:
-    """Raise UsageError if the calls may cost more than the ceiling, as no batch stops half-way."""
-    if ceiling is not None and most > ceiling + SLACK:
-        raise UsageError(
-            f"the run may cost ${most:.4f}, a batch cannot be stopped half-way, "
-            f"and --max-cost is ${ceiling:.10g}",
-            "Raise --max-cost, or judge fewer cases.",
-        )

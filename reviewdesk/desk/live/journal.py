@@ -408,29 +408,28 @@ class Results:
         for name in ("cases", "calls", "spared", "reused", "seconds", "rate"):
             setattr(figures, name, getattr(counts, name))
         figures.cost_usd = cost
-        figures.problem = self._problem(allowed)
-        return figures
-
-    def _problem(self, allowed: Allowance) -> str | None:
-        if self._unverified:
-            return (
-                f"the panel hash of {self._unverified} verdicts is not the one that was committed"
-            )
-        if self._unsettled:
-            return f"{self._unsettled} verdicts stopped early, and their decision could still turn"
-        turnouts = self.summary.turnouts
+        turnouts = figures.turnouts
         lost = turnouts.failed
         ballots = turnouts.ballots
-        if not allowed.is_passed(lost, ballots):
-            return None
-        if lost == ballots:
+        problem = None
+        if self._unverified:
+            problem = (
+                f"the panel hash of {self._unverified} verdicts is not the one that was committed"
+            )
+        elif self._unsettled:
+            count = self._unsettled
+            problem = f"{count} verdicts stopped early, and their decision could still turn"
+        elif allowed.is_passed(lost, ballots) and lost == ballots:
             kind, count = turnouts.why.most_common(1)[0]
             why = turnouts.messages[kind]
-            return f"no juror of any case answered: {why} ({count} of {ballots} ballots)"
-        return (
-            f"{lost:,} of {ballots:,} ballots are lost, and --max-failed allows {allowed.text}; "
-            "--resume asks for them again"
-        )
+            problem = f"no juror of any case answered: {why} ({count} of {ballots} ballots)"
+        elif allowed.is_passed(lost, ballots):
+            problem = (
+                f"{lost:,} of {ballots:,} ballots are lost, and --max-failed allows "
+                f"{allowed.text}; --resume asks for them again"
+            )
+        figures.problem = problem
+        return figures
 
 
 def header(name: str, panel: PanelSpec, held: CommitTimes, cases: str) -> dict[str, Any]:

@@ -167,17 +167,7 @@ class Panel(PanelSpec):
         """Return the name, the number of seats and the rule."""
         return f"Panel({self.name!r}, {len(self.jurors)} jurors, {self.rule!r})"
 
-    async def judge(
-        self,
-        item: Case | Mapping[str, Any],
-        *,
-        transport: Transport | None = None,
-        clock: Clock | None = None,
-        keep: Keep | None = None,
-        environment: Mapping[str, str] | None = None,
-        deadline: float | None = None,
-        max_wait: float | None = None,
-    ) -> LiveVerdict:
+    async def judge(self, item: Case | Mapping[str, Any], **options: Any) -> LiveVerdict:
         """Ask every juror about a case, or a mapping with the keys of a cases file, and decide.
 
         The options are those of ``judge_many``.
@@ -186,10 +176,7 @@ class Panel(PanelSpec):
             UsageError: the panel cannot be asked about this case.
             NoJurorsError: no juror answered, and an ``aggregate`` has nothing to count.
         """
-        (found,) = await self.judge_many(
-            [item], transport=transport, clock=clock, keep=keep, environment=environment,
-            deadline=deadline, max_wait=max_wait,
-        )  # fmt: skip
+        (found,) = await self.judge_many([item], **options)
         return found
 
     async def judge_many(

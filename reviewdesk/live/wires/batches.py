@@ -295,3 +295,8 @@ def interface(juror: Juror) -> BatchWire | None:
         if not is_known or juror.model.startswith("gemini-2"):
             return None
     return WIRES.get(juror.vendor)
+
+
+def is_batched(call: Call) -> bool:
+    """Return whether a call can go to a batch interface."""
+    return interface(call.juror) is not None

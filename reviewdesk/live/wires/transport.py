@@ -238,33 +238,27 @@ def _too_large(limit: int) -> TransportError:
     return TransportError("too_large", f"the answer is larger than {limit // 1_000_000} MB")
 
 
+_TOLD: Final = (
+    (ssl.SSLError, "tls", "the connection cannot be made secure"),
+    (socket.gaierror, "dns", "the host's name is not known"),
+    (httpcore.ProxyError, "proxy", "the proxy does not let the request through"),
+    (httpcore.TimeoutException, "timeout", "the network gave up waiting"),
+    (httpcore.ConnectError, "connection", "the host does not accept the connection"),
+    (httpcore.NetworkError, "reset", "the connection broke before the answer was whole"),
+    (httpcore.RemoteProtocolError, "protocol", "the host does not answer in HTTP"),
+)
+"""What is said of each error; the first two count as a cause too."""
+
+
 def _told(error: Exception) -> TransportError:
-    causes = list(_causes(error))
-    if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return TransportError("tls", "the connection cannot be made secure")
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return TransportError("dns", "the host's name is not known")
-    if isinstance(error, httpcore.ProxyError):
-        return TransportError("proxy", "the proxy does not let the request through")
-    if isinstance(error, httpcore.TimeoutException):
-        return TransportError("timeout", "the network gave up waiting")
-    if isinstance(error, httpcore.ConnectError):
-        return TransportError("connection", "the host does not accept the connection")
-    if isinstance(error, httpcore.NetworkError) or _broken_off(error):
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in causes:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    if str(error).startswith(("Server disconnected", "peer closed connection")):
         return TransportError("reset", "the connection broke before the answer was whole")
-    if isinstance(error, httpcore.RemoteProtocolError):
-        return TransportError("protocol", "the host does not answer in HTTP")
+    for place, (kind, name, text) in enumerate(_TOLD):
+        if any(isinstance(one, kind) for one in (causes if place < 2 else [error])):
+            return TransportError(name, text)
     return TransportError("request", f"the request cannot be sent ({type(error).__name__})")
-
-
-def _broken_off(error: Exception) -> bool:
-    message = str(error)
-    return message.startswith(("Server disconnected", "peer closed connection"))
-
-
-def _causes(error: BaseException | None) -> list[BaseException]:
-    found: list[BaseException] = []
-    while error is not None and error not in found:
-        found.append(error)
-        error = error.__cause__ or error.__context__
-    return found
