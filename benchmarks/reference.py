@@ -23,7 +23,7 @@ from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action, by_group, r
 from reviewdesk.app.keys.commands import COMMANDS
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.cli import cli
-from reviewdesk.reports.canonical.models import HeaderModel, VerdictModel
+from reviewdesk.domain.report_model import HeaderModel, VerdictModel
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"

@@ -1,6 +1,6 @@
 """The shape of a canonical body: a verdict of ``reviewdesk.report/1`` as it is stored.
 
-The models of ``reports/canonical`` check what comes from files. A stored body leaves optional keys
+The types of ``report_model`` check what comes from files. A stored body leaves optional keys
 out instead of giving them null, except where null has a meaning of its own: a ballot's ``pass``
 withholds the vote, and ``value`` of the agreement and ``pass`` of a check are undefined.
 """
@@ -13,21 +13,19 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-import msgspec
+from reviewdesk.domain.report_model import VerdictModel, json_of
 
 Free: TypeAlias = Mapping[str, Any]
 """An object whose keys the format leaves open."""
 CanonicalVerdict: TypeAlias = dict[str, Any]
-"""What a panel decided about one item; ``VerdictModel`` of the reports has its keys."""
+"""What a panel decided about one item; ``VerdictModel`` has its keys."""
 CanonicalBallot: TypeAlias = dict[str, Any]
-"""The ballot of one juror; ``JurorModel`` of the reports has its keys."""
+"""The ballot of one juror; ``JurorModel`` has its keys."""
 CanonicalCheck: TypeAlias = dict[str, Any]
 """A deterministic assertion beside the jury: its ``name``, ``pass`` and ``reason``."""
-Written: TypeAlias = tuple[CanonicalVerdict, str | bytes | None]
-"""A body, and its JSON where the file already has it as the desk keeps it."""
 
 
-def stored_body(text: str) -> CanonicalVerdict:
+def stored_body(text: str | bytes) -> CanonicalVerdict:
     """Return a verdict that the desk keeps as JSON, which was checked before it was stored."""
     body: CanonicalVerdict = json.loads(text)
     return body
@@ -60,23 +58,27 @@ def canonical_json(value: object) -> bytes:
 
 def canonical_texts(*texts: str | None) -> bytes:
     """Return ``canonical_json`` of a list of texts, many times faster."""
-    return msgspec.json.encode(texts)
+    return json_of(texts)
 
 
-def content_digest(body: CanonicalVerdict) -> bytes:
+def content_digest(verdict: VerdictModel, *more: str) -> bytes:
     """Return the sha256 of what was judged: its texts, and the dimension if the case sets one."""
-    return hashlib.sha256(_content(body)).digest()
+    content = [
+        verdict.input, verdict.output, verdict.alternative, verdict.reference, verdict.rubric,
+    ]  # fmt: skip
+    # One response may be judged on several dimensions.
+    dimension = verdict.case.dimension
+    content += [*([] if dimension is None else [dimension]), *more]
+    return hashlib.sha256(json_of(content)).digest()
 
 
-def item_digest(body: CanonicalVerdict, content: bytes, run_hash: str) -> bytes:
+def item_digest(verdict: VerdictModel, content: bytes, run_hash: str) -> bytes:
     """Return the hash that a label is stored under, given the digest of the content.
 
     It is that of the content, so that a label serves every panel. If the verdict has no output to
     identify the content, run hash and verdict id are added, and the label applies to no other run.
     """
-    if body.get("output"):
-        return content
-    return hashlib.sha256(_content(body, run_hash, body["id"])).digest()
+    return content if verdict.output else content_digest(verdict, run_hash, verdict.id)
 
 
 def drawn_name(content: bytes, verdict_id: str | None) -> str:
@@ -88,10 +90,3 @@ def drawn_name(content: bytes, verdict_id: str | None) -> str:
     if verdict_id is None:
         return content.hex()
     return hashlib.sha256(canonical_texts(content.hex(), verdict_id)).hexdigest()
-
-
-def _content(body: CanonicalVerdict, *more: str) -> bytes:
-    content = [body.get(key) for key in ("input", "output", "alternative", "reference", "rubric")]
-    # One response may be judged on several dimensions.
-    dimension = body["case"].get("dimension")
-    return msgspec.json.encode([*content, *([] if dimension is None else [dimension]), *more])

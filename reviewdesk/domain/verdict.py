@@ -6,7 +6,7 @@ so that every reader and the desk itself build it the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -31,7 +31,8 @@ __all__ = [
     "BY_REGIME", "DEFAULT_TRIM_FRACTION", "FAILED_LABELS", "SLACK", "UNCLEAR", "Agreement",
     "Answer", "Ballot", "Band", "Decision", "Generator", "Policy", "Regime", "Rounding",
     "StatedTrim", "Status", "Strategy", "Verdict", "answer", "declared_label", "folded",
-    "labelled", "read_ballot", "stated_trim", "status_of", "verdict_from_body", "verdict_reader",
+    "labelled", "read_ballot", "read_trim", "stated_trim", "status_of", "verdict_from_body",
+    "verdict_reader",
 ]  # fmt: skip
 
 SLACK = 1e-9
@@ -187,6 +188,7 @@ class StatedTrim(Struct, frozen=True):
     low: tuple[str, ...] | None
     high: tuple[str, ...] | None
     degraded: bool | None
+    per_side: float | None = None
 
     def fraction_under(self, policy: Policy, default: float = DEFAULT_TRIM_FRACTION) -> float:
         """Return the stated trim fraction (0 counts), else the policy's, else the default."""
@@ -308,16 +310,14 @@ def _valid(read: Callable[[str, object], Any], stated: object) -> Any:
     return str(found) if isinstance(found, Fraction) else found
 
 
-def status_of(juror: CanonicalBallot, has_answer: bool) -> Status:
-    """Return how a juror's call ended; ``has_answer`` says whether it gave a score or a vote."""
-    stated = juror.get("status")
+def status_of(stated: str | None, error: object, label: object, *, answered: bool) -> Status:
+    """Return how a juror's call ended; ``answered`` says whether it gave a score or a vote."""
     if stated and stated != Status.OK:
         return Status(stated)
-    if juror.get("error"):
+    if error:
         return Status.ERROR
-    if has_answer:
+    if answered:
         return Status.OK
-    label = juror.get("label")
     word = folded(label) if isinstance(label, str) else ""
     return FAILED_LABELS.get(word, Status.OK) if word else Status.ABSTAINED
 
@@ -326,7 +326,10 @@ def answer(juror: CanonicalBallot, threshold: float | None) -> Answer:
     """Read what one juror of a canonical body answered."""
     score = number(juror.get("score"))
     stated = juror.get("pass")
-    status = status_of(juror, score is not None or stated is not None)
+    answered = score is not None or stated is not None
+    status = status_of(
+        juror.get("status"), juror.get("error"), juror.get("label"), answered=answered
+    )
     if status is not Status.OK:
         return Answer(status, None, None, None)
     derived = None
@@ -346,7 +349,7 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
     message = error["message"] if error else None
     withheld = stated is None and "pass" in juror
     if status is Status.OK and policy.counting is not None and policy.counting.labels:
-        label, status, vote, message = declared_label(juror, policy.counting)
+        label, status, vote, message = declared_label(label, stated, policy.counting)
         score, withheld = (score, vote is None) if status is Status.OK else (None, False)
     confidence, weight = (number(juror.get(name)) for name in ("confidence", "weight"))
     return Ballot(
@@ -371,19 +374,17 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
 
 
 def declared_label(
-    juror: CanonicalBallot, rules: LabelRules
+    word: str | None, stated: bool | None, rules: LabelRules
 ) -> tuple[str | None, Status, bool | None, str | None]:
     """Return the label, status, vote and error of a ballot whose panel declares its labels.
 
     A word outside the declared labels is a failed ballot. A stated vote stands; else the label
     votes, and one that is neither passing nor failing casts no vote, whatever the score.
     """
-    label = rules.spelled(juror.get("label"))
-    word = juror.get("label")
+    label = rules.spelled(word)
     if label is None:
-        message = rules.refusal(word)
-        return word, Status.PARSE_FAIL, None, message
-    if (stated := juror.get("pass")) is not None:
+        return word, Status.PARSE_FAIL, None, rules.refusal(word)
+    if stated is not None:
         return label, Status.OK, stated, None
     meant = rules.decision(label)
     return label, Status.OK, None if meant is None else meant is Decision.PASS, None
@@ -391,10 +392,14 @@ def declared_label(
 
 def stated_trim(body: CanonicalVerdict) -> StatedTrim:
     """Return the trim that a canonical body states, in its own block or by marks on the ballots."""
-    trim = body.get("trim") or {}
-    jurors = body["jurors"]
-    low = _trimmed_ids(trim.get("dropped_low"), jurors, "low")
-    high = _trimmed_ids(trim.get("dropped_high"), jurors, "high")
+    marks = [(juror["id"], juror.get("trimmed")) for juror in body["jurors"]]
+    return read_trim(body.get("trim") or {}, marks)
+
+
+def read_trim(trim: Mapping[str, Any], marks: Sequence[tuple[str, str | None]]) -> StatedTrim:
+    """Return the trim that a verdict states; ``marks`` are its jurors' ids and own marks."""
+    low = _trimmed_ids(trim.get("dropped_low"), marks, "low")
+    high = _trimmed_ids(trim.get("dropped_high"), marks, "high")
     # "none" trims nobody, and a median leaves out no juror by name.
     if low is not None or high is not None or trim.get("method") in {"none", "median"}:
         low = low or ()
@@ -407,16 +412,17 @@ def stated_trim(body: CanonicalVerdict) -> StatedTrim:
         low=low,
         high=high,
         degraded=trim.get("degraded"),
+        per_side=trim.get("per_side"),
     )
 
 
 def _trimmed_ids(
-    listed: list[str] | None, jurors: Iterable[CanonicalBallot], side: str
+    listed: list[str] | None, marks: Sequence[tuple[str, str | None]], side: str
 ) -> tuple[str, ...] | None:
     """Return the ids trimmed on one side, by the list or by ballots' marks; ``None`` without."""
     if listed:
         return tuple(listed)
-    marked = tuple(juror["id"] for juror in jurors if juror.get("trimmed") == side)
+    marked = tuple([name for name, mark in marks if mark == side])
     if marked:
         return marked
     return () if listed is not None else None

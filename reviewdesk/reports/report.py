@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
-from reviewdesk.domain.canonical import CanonicalVerdict, Written
+from msgspec.json import decode
+
+from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
+from reviewdesk.domain.report_model import Written, json_of, verdict_model
 from reviewdesk.domain.run.ids import IdSet
 from reviewdesk.errors import ReportError, ReviewDeskError
 from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import ImportTally
-from reviewdesk.reports.canonical.rules import verdict_body, verdict_problem
+from reviewdesk.reports.canonical.rules import verdict_body, verdict_problem, verdict_rules
 from reviewdesk.reports.mapping.ballots import UnreadBallots
 from reviewdesk.reports.mapping.secrets import changed, guarded, without_likely
 from reviewdesk.reports.wording import FieldProblem, found, spell_path
@@ -37,10 +40,10 @@ class ReportVerdict(NamedTuple):
     problem: FieldProblem | None = None
     """Why the reader of a foreign format could not map the value to a verdict."""
     text: bytes | None = None
-    """The value's JSON, if it is standard and has just the keys of the value."""
+    """The JSON of a value that is a ``VerdictModel``."""
 
 
-Checked: TypeAlias = tuple[ReportVerdict, FieldProblem | None]
+Checked: TypeAlias = tuple[ReportVerdict, Written | FieldProblem]
 Items: TypeAlias = Callable[[BinaryIO, ImportTally], Iterable[ReportVerdict]]
 
 
@@ -107,13 +110,14 @@ class Report:
 
     def verdicts(self) -> Iterator[CanonicalVerdict]:
         """Yield the canonical bodies in the order of the file; ``notes`` is complete at the end."""
-        for body, _ in self.written():
-            yield body
+        for _, text in self.written():
+            yield stored_body(text)
 
     def written(self) -> Iterator[Written]:
-        """Yield what ``verdicts`` does, each with its JSON in the file, or None where it differs.
+        """Yield the verdicts as the rules read them, each with its JSON as a desk stores it.
 
-        It differs where the body leaves out a null, and where another writer would escape less.
+        That is its JSON in the file, unless it has nulls that are left out, line breaks or escapes
+        that it can do without.
         """
         self._ids = IdSet()
         self._left_out.clear()
@@ -124,14 +128,16 @@ class Report:
             some = _some(iter(self._items(stream, self._tally)))
             for items in some:
                 self.position = position_of(stream)
-                for item, problem in (found := iter(self._checked(items))):
-                    if problem is None:
-                        yield self._taken(item)
+                for item, made in (found := iter(self._checked(items))):
+                    if not isinstance(made, FieldProblem):
+                        self._unread.add(made[0].jurors)
+                        self.responses += bool(made[0].output)
+                        yield made
                     elif self._skip_bad:
-                        self._skip(item, problem)
+                        self._skip(item, made)
                     else:
                         later = chain(found, chain.from_iterable(map(self._checked, some)))
-                        raise self._error(item, problem, later)
+                        raise self._error(item, made, later)
             self.position = position_of(stream)
         if self.skipped and not self._ids:
             message = f"has no verdict that can be read; the first is {self._left_out[0]}"
@@ -142,36 +148,43 @@ class Report:
         self._ids = IdSet()  # no longer needed, and large
 
     def _checked(self, items: list[ReportVerdict]) -> list[Checked]:
-        """Return verdicts with their problems; ids are looked up together, which is faster."""
+        """Return verdicts, or their problems; ids are looked up together, which is faster."""
         if self._texts is not None:
             items = [self._texts.filled(item) for item in items]
-        found = [(item, item.problem or verdict_problem(item.value)) for item in items]
-        ids = [item.value["id"] for item, problem in found if problem is None]
+        found: list[Checked] = [(item, self._read(item)) for item in items]
+        ids = [made[0].id for _, made in found if not isinstance(made, FieldProblem)]
         if len(set(ids)) == len(ids) and self._ids.isdisjoint(ids):
             self._ids.update(ids)
         else:
-            found = [(item, problem or self._doubled(item.value["id"])) for item, problem in found]
+            found = [(item, self._unique(made)) for item, made in found]
         if self._foreign:
             self._made_unique += sum(map(self._has_counter, ids))
         return found
 
-    def _doubled(self, name: str) -> FieldProblem | None:
-        """Return the problem of an id that was met before; else remember it."""
+    def _read(self, item: ReportVerdict) -> Written | FieldProblem:
+        """Return a verdict with its JSON, or what is wrong with it."""
+        verdict = item.value
+        if item.text is not None:
+            if problem := next(verdict_rules(verdict), None):
+                return problem
+            try:
+                return verdict, item.text if _is_compact(item.text) else json_of(decode(item.text))
+            except OverflowError:
+                return FieldProblem((), "holds a whole number that is too large")
+        if problem := item.problem or verdict_problem(verdict):
+            return problem
+        text = json_of(verdict_body(guarded(verdict) if self._foreign else verdict))
+        return verdict_model(text), text
+
+    def _unique(self, made: Written | FieldProblem) -> Written | FieldProblem:
+        """Return the problem of a verdict whose id was met before; else remember its id."""
+        if isinstance(made, FieldProblem):
+            return made
+        name = made[0].id
         if name in self._ids:
             return FieldProblem(("id",), f"must be unique in the report, found {found(name)} again")
         self._ids.update((name,))
-        return None
-
-    def _taken(self, item: ReportVerdict) -> Written:
-        """Return a verdict without problems, with its JSON if that is stored as it is."""
-        body = item.value
-        text = item.text
-        if text is None or b"null" in text:
-            body = verdict_body(guarded(body) if self._foreign else body)
-            text = None
-        self._unread.add(body["jurors"])
-        self.responses += bool(body.get("output"))
-        return body, text if text and _is_compact(text) else None
+        return made
 
     def _has_counter(self, name: str) -> bool:
         """Return True if the reader of a foreign format added a counter to an id that was taken."""
@@ -189,7 +202,7 @@ class Report:
         bad = 1
         counted = 0 < self.total <= _COUNT_AT_MOST  # 0 where the whole was not looked at first
         if counted:
-            bad += sum(problem is not None for _, problem in later)
+            bad += sum(isinstance(made, FieldProblem) for _, made in later)
         leaves = f"leaves out {'' if counted else 'at least '}{bad} of {self.total}"
         return ReportError(
             self._source.shown_name,

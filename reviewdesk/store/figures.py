@@ -8,11 +8,12 @@ from array import array
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from reviewdesk.domain.canonical import content_digest, stored_body
+from reviewdesk.domain.canonical import content_digest
 from reviewdesk.domain.gates.join import ReportContent
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Truth
+from reviewdesk.domain.report_model import verdict_model
 from reviewdesk.domain.stats.figures import ConfidenceSums
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.store.queue import NUMBER, code, filled
@@ -112,7 +113,7 @@ def contents(conn: sqlite3.Connection, run: int) -> list[ReportContent]:
         ReportContent(
             row["item"],
             row["id"],
-            content_digest(stored_body(row["body"])).hex() if row["body"] else "",
+            content_digest(verdict_model(row["body"])).hex() if row["body"] else "",
             row["stratum"],
             decision(row),
         )

@@ -12,6 +12,7 @@ from reviewdesk.domain.assessment.result import Values
 from reviewdesk.domain.canonical import content_digest, item_digest
 from reviewdesk.domain.jury.sheet import sheet_of
 from reviewdesk.domain.jury.verdicts import Verdicts
+from reviewdesk.domain.report_model import Written, json_of, verdict_model
 from reviewdesk.domain.run.columns import Columns, unpacked
 from reviewdesk.domain.run.packing import COLUMNS, Names, PackedRun
 from reviewdesk.domain.run.window import packed_columns
@@ -42,7 +43,8 @@ def body(*jurors: Any, **more: Any) -> Any:
 
 
 def item_hash(value: Any, run_hash: str) -> str:
-    return item_digest(value, content_digest(value), run_hash).hex()
+    verdict, _ = written(value)
+    return item_digest(verdict, content_digest(verdict), run_hash).hex()
 
 
 def panel(*scores: float | None, **more: Any) -> Any:
@@ -54,6 +56,12 @@ def panel(*scores: float | None, **more: Any) -> Any:
         ),
         **more,
     )
+
+
+def written(value: Any) -> Written:
+    """A body as a reader of reports gives it."""
+    text = json_of(value)
+    return verdict_model(text), text
 
 
 def read(value: Any, generator: str | None = None, **defaults: Any) -> Verdict:
@@ -94,7 +102,7 @@ def values(
         juror(f"j{seat}", score, weight=weight, **{"pass": None})
         for seat, (score, weight) in enumerate(zip(scores, weights, strict=True))
     ]
-    trim = {"fraction": fraction, "rounding": rounding.value}
+    trim = {"method": "quantile", "fraction": fraction, "rounding": rounding.value}
     return assess(read(body(*jurors, trim=trim))).values
 
 

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from reviewdesk.domain.panel.juror import Price
+from reviewdesk.domain.report_model import JurorModel
 from reviewdesk.errors import DeskError, TransportError
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Call, Exchange, Request, Response
@@ -21,7 +22,6 @@ from reviewdesk.live.replies.ballots import ballot_of
 from reviewdesk.live.runner import MAX_HEADER, MAX_REFUSAL
 from reviewdesk.live.session import TOGETHER, CallSession
 from reviewdesk.live.wires.transport import HttpTransport
-from reviewdesk.reports.canonical.models import JurorModel
 from tests.live.builders import (
     KEY,
     KEYS,

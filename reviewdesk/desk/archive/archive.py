@@ -41,8 +41,9 @@ from reviewdesk.desk.archive.parts import (
 from reviewdesk.desk.labels.batches import import_human
 from reviewdesk.desk.loading import LoadOptions, write_new
 from reviewdesk.domain.archive.result import Archived
-from reviewdesk.domain.canonical import canonical_json
+from reviewdesk.domain.canonical import canonical_json, stored_body
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
+from reviewdesk.domain.report_model import json_of, verdict_model
 from reviewdesk.errors import ReportError, ReviewDeskError, UsageError
 from reviewdesk.scale.addresses import expand, refuse_keys
 from reviewdesk.scale.crew import Crew, Lost, Step, crew
@@ -56,8 +57,8 @@ if TYPE_CHECKING:
     from reviewdesk.desk.archive.parts import PartSummary, Scratch
     from reviewdesk.desk.loading import LoadOptions
     from reviewdesk.desk.open_file import OpenFile
-    from reviewdesk.domain.canonical import Written
     from reviewdesk.domain.records import Run
+    from reviewdesk.domain.report_model import Written
     from reviewdesk.domain.run.stats import Stats
     from reviewdesk.domain.run.window import VerdictWindow
 
@@ -425,14 +426,12 @@ class KeptTask(Struct, frozen=True):
 
 def _kept(part: KeptPart, written: Iterator[Written]) -> Iterator[Written]:
     """Yield the verdicts that are kept, those with ids of other parts renamed."""
-    for place, (body, text) in enumerate(written):
-        if not _bit(part.kept, place):
-            continue
-        if _bit(part.renamed, place):
-            body["id"] = f"{part.name}:{body['id']}"
-            yield body, None
-        else:
-            yield body, text
+    for place, (verdict, text) in enumerate(written):
+        if _bit(part.kept, place) and _bit(part.renamed, place):
+            renamed = json_of({**stored_body(text), "id": f"{part.name}:{verdict.id}"})
+            yield verdict_model(renamed), renamed
+        elif _bit(part.kept, place):
+            yield verdict, text
 
 
 def _bit(bits: bytes, place: int) -> bool:

@@ -20,7 +20,6 @@ from reviewdesk.domain.audit.stated_rule import (
     stop_mismatch,
     trim_mismatch,
 )
-from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.jury.agreement import (
     ADR_NULL,
     UNIFORM_NULL,
@@ -181,15 +180,15 @@ def mismatches(row: AuditedVerdict) -> tuple[Mismatch, ...]:
     return tuple(Mismatch(kind, text) for kind, text in found if text)
 
 
-def breaches(found: Verdicts, read: Callable[[CanonicalVerdict], Verdict]) -> Ints:
+def breaches(found: Verdicts, read: Callable[[int], Verdict]) -> Ints:
     """Return the breaches of many verdicts as bits of ``Breach``.
 
-    Most reports agree with their rules as columns read them; ``read`` builds the others, whose
-    words and votes may allow more than one reading.
+    Most reports agree with their rules as columns read them; ``read`` builds those at other places,
+    whose words and votes may allow more than one reading.
     """
     bits = np.where(found.rounded, int(Breach.ROUNDING), 0)
     for at in np.flatnonzero(doubtful(found)).tolist():
-        for one in mismatches(AuditedVerdict(read(found.sheet.bodies[at]), found, at)):
+        for one in mismatches(AuditedVerdict(read(at), found, at)):
             bits[at] |= int(one.kind)
     return bits
 
@@ -203,7 +202,7 @@ def doubtful(found: Verdicts) -> Bools:
         | _doubtful_trim(found)
         | found.stopped
         | found.sheet.contradicts.any(axis=0)
-        | np.array(["contradictions" in (one.get("meta") or ()) for one in found.sheet.bodies])
+        | np.array(["contradictions" in (one.meta or ()) for one in found.sheet.verdicts], np.bool_)
     )
     return marks
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.panel.case import outside_columns
+from reviewdesk.domain.report_model import VerdictModel, json_of
 
 REACH = 100_000
 """How many characters are searched from either end of a long text."""
@@ -337,14 +337,15 @@ def _pairs() -> npt.NDArray[np.uint8]:
 _PAIRS = _pairs()
 
 
-def suspects(bodies: Sequence[CanonicalVerdict]) -> list[bool]:
+def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
     """Return for each verdict whether one of its outside texts holds a suspicious passage."""
     places: dict[str, list[int]] = {}
-    for at, text in outside_columns(bodies, set().union(*bodies)):
+    for at, text in outside_columns(verdicts):
         places.setdefault(text, []).append(at)
-    found = [False] * len(bodies)
+    found = [False] * len(verdicts)
     texts = list(places)
-    for one in _hinted([text.encode(errors="replace") for text in texts]):
+    # As JSON, whose escapes change no word: the texts were written so for the digest already.
+    for one in _hinted([json_of(text) for text in texts]):
         if passages(texts[one]):
             for at in places[texts[one]]:
                 found[at] = True

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType, to_builtins
 from msgspec.structs import replace
 
-from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, own_facts
+from reviewdesk.domain.canonical import CanonicalVerdict, own_facts
 from reviewdesk.domain.enums import Status
 from reviewdesk.domain.jury.band import BANDS
 from reviewdesk.domain.jury.family import shares_family
@@ -21,6 +21,13 @@ from reviewdesk.domain.jury.label_words import LABEL_FACTS, LabelRules
 from reviewdesk.domain.jury.records import LINED
 from reviewdesk.domain.jury.scores import ROUNDINGS
 from reviewdesk.domain.jury.strategies import Rule, rule_for
+from reviewdesk.domain.report_model import (
+    AgreementModel,
+    GeneratorModel,
+    JurorModel,
+    TrimModel,
+    VerdictModel,
+)
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, lean, silent_seats
 from reviewdesk.domain.run.packing import (
     DECISIONS,
@@ -39,7 +46,7 @@ from reviewdesk.domain.verdict import (
     Strategy,
     Verdict,
     declared_label,
-    stated_trim,
+    read_trim,
     status_of,
     verdict_from_body,
 )
@@ -90,34 +97,34 @@ class Policies:
         self._known: dict[tuple[Any, ...], PolicyFacts] = {}
 
     def of(
-        self, bodies: Sequence[CanonicalVerdict], keys: set[str]
+        self, verdicts: Sequence[VerdictModel]
     ) -> tuple[list[PolicyFacts], npt.NDArray[np.int64]]:
-        """Return the policies of verdicts, and for each verdict the place of its own among them.
-
-        ``keys`` are those that any of the verdicts has.
-        """
+        """Return the policies of verdicts, and for each verdict the place of its own among them."""
         if len(self._known) > _MOST:
             self._known.clear()
-        if keys.isdisjoint((*_OWN_KEYS, "meta")):
-            return [self._policy(bodies[0])], np.zeros(len(bodies), np.int64)
-        every = [self._policy(body) for body in bodies]
-        known = {id(one): one for one in every}
-        at = {name: place for place, name in enumerate(known)}
-        return list(known.values()), np.array([at[id(one)] for one in every], np.int64)
+        keys = [
+            (one.threshold, one.quorum, one.strategy, one.regime, _own(one.meta))
+            for one in verdicts
+        ]
+        places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+        facts = [self._policy(key) for key in places]
+        return facts, np.array([places[key] for key in keys], np.int64)
 
-    def _policy(self, body: CanonicalVerdict) -> PolicyFacts:
-        get = body.get
-        key: tuple[Any, ...] = get("threshold"), get("quorum"), get("strategy"), get("regime")
-        if "meta" in body and (own := own_facts(body)):
-            key += (json.dumps({fact: own[fact] for fact in _OWN_FACTS if fact in own}),)
-        found = self._known.get(key)
-        if found is None:
-            own = json.loads(key[-1]) if len(key) > len(_OWN_KEYS) else {}
-            bare: Any = {"id": "", "case": {"test": ""}, "jurors": [], "meta": {"reviewdesk": own}}
-            bare |= dict(zip(_OWN_KEYS, key, strict=False))
+    def _policy(self, key: tuple[Any, ...]) -> PolicyFacts:
+        if key not in self._known:
+            *values, own = key
+            bare: Any = {"id": "", "case": {"test": ""}, "jurors": []}
+            bare |= dict(zip(_OWN_KEYS, values, strict=True))
+            bare["meta"] = {"reviewdesk": json.loads(own or "{}")}
             read = verdict_from_body(bare, self._defaults, Generator(), self._filled)
-            found = self._known[key] = PolicyFacts.of(read)
-        return found
+            self._known[key] = PolicyFacts.of(read)
+        return self._known[key]
+
+
+def _own(meta: dict[str, Any] | UnsetType) -> str | None:
+    """Return as JSON what one of our own reports states of a verdict's rule."""
+    own = own_facts({"meta": meta}) if meta else {}
+    return json.dumps({fact: own[fact] for fact in _OWN_FACTS if fact in own}) if own else None
 
 
 class Claims(Struct, frozen=True):
@@ -157,7 +164,7 @@ class Claims(Struct, frozen=True):
 class Sheet(Struct, frozen=True):
     """The ballots and the claims of n verdicts of at most s seats, in file order."""
 
-    bodies: Sequence[CanonicalVerdict]
+    verdicts: Sequence[VerdictModel]
     facts: Sequence[PolicyFacts]
     place: Ints
     """The place of each verdict's policy among ``facts``."""
@@ -201,7 +208,7 @@ class Sheet(Struct, frozen=True):
         return replace(
             self,
             **taken,
-            bodies=[self.bodies[row] for row in rows.tolist()],
+            verdicts=[self.verdicts[row] for row in rows.tolist()],
             columns=self.columns.at(rows),
             labels=self.labels.at(rows),
             claims=Claims(**claims),
@@ -210,7 +217,7 @@ class Sheet(Struct, frozen=True):
 
 
 def read_sheet(
-    bodies: Sequence[CanonicalVerdict],
+    verdicts: Sequence[VerdictModel],
     facts: Sequence[PolicyFacts],
     place: Ints,
     generator: Generator,
@@ -220,8 +227,8 @@ def read_sheet(
 
     ``generator`` is what the header states; ``seats`` are the numbers of the jurors' names.
     """
-    seated = np.array([len(body["jurors"]) for body in bodies], np.int64)
-    jurors = list(chain.from_iterable([body["jurors"] for body in bodies]))
+    seated = np.array([len(one.jurors) for one in verdicts], np.int64)
+    jurors = list(chain.from_iterable([one.jurors for one in verdicts]))
     ballots = _Ballots(jurors, facts, np.repeat(place, seated))
     numbers = range(len(jurors)) if seats is None else chain.from_iterable(seats)
     ballots.flat["juror"] = np.fromiter(numbers, np.int32, len(jurors))
@@ -229,14 +236,17 @@ def read_sheet(
     def spread(flat: npt.NDArray[Any], empty: float) -> npt.NDArray[Any]:
         return by_seat(flat, seated, empty)
 
-    keys = set().union(*bodies)
-    marked = "trimmed" in ballots.keys
-    trims = {}
-    for at, body in enumerate(bodies) if marked or "trim" in keys else ():
-        if body.get("trim") or any(juror.get("trimmed") for juror in body["jurors"]):
-            trims[at] = stated_trim(body)
+    marked = any(one.trimmed for one in jurors)
+    trims = {
+        at: read_trim(
+            to_builtins(one.trim) if one.trim else {},
+            [(juror.id, juror.trimmed) for juror in one.jurors],
+        )
+        for at, one in enumerate(verdicts)
+        if one.trim or (marked and any(juror.trimmed for juror in one.jurors))
+    }
     columns = _columns(ballots, facts, place, seated, trims)
-    claims = _claims(bodies, keys, ballots.words, trims, columns.scores.shape)
+    claims = _claims(verdicts, ballots.words, trims, columns.scores.shape)
     labels = LabelBallots(
         ballots.words,
         spread(ballots.label, NOTHING),
@@ -244,10 +254,10 @@ def read_sheet(
         columns.weights,
     )
     return Sheet(
-        bodies, facts, place, columns, labels, claims,
+        verdicts, facts, place, columns, labels, claims,
         spread(ballots.contradicts, False),
         spread(ballots.unscaled, False), spread(ballots.worded, False),
-        _kin(bodies, keys, generator), ballots.flat,
+        _kin(verdicts, generator), ballots.flat,
     )  # fmt: skip
 
 
@@ -261,36 +271,26 @@ def by_seat(flat: npt.NDArray[Any], seated: Ints, empty: float) -> npt.NDArray[A
     return made
 
 
-def _values(records: Sequence[Mapping[str, Any]], keys: set[str], key: str) -> list[Any]:
-    """Return what records have under a key, given all the keys that any of them has."""
-    if key not in keys:
-        return [None] * len(records)
-    return [record.get(key) for record in records]
+_VOTES = {True: 1, False: 0, None: NOTHING, UNSET: NOTHING}
 
 
 class _Ballots:
     """The ballots of all verdicts, one after the other."""
 
-    def __init__(
-        self, jurors: list[CanonicalBallot], facts: Sequence[PolicyFacts], place: Ints
-    ) -> None:
+    def __init__(self, jurors: list[JurorModel], facts: Sequence[PolicyFacts], place: Ints) -> None:
         self._jurors = jurors
         self._facts = facts
         self._place = place
-        self.keys: set[str] = set().union(*jurors)
         self.words = Words()
         self.words.code("")
-        self.scores = self._numbers("score")
+        # A value of None becomes NaN.
+        self.scores = np.array([one.score for one in jurors], np.float64)
         self.line = np.full(len(jurors), np.nan)
-        if "meta" in self.keys:
-            metas = [juror.get("meta") or {} for juror in jurors]
+        if any(one.meta for one in jurors):
+            metas = [one.meta or {} for one in jurors]
             self.line = np.array([_number(one.get("threshold")) for one in metas], np.float64)
-        given = np.full(len(jurors), NOTHING, np.int8)
-        stated = np.zeros(len(jurors), np.bool_)
-        if "pass" in self.keys:
-            votes = [juror.get("pass") for juror in jurors]
-            given = np.array([NOTHING if vote is None else vote for vote in votes], np.int8)
-            stated = np.array(["pass" in juror for juror in jurors], np.bool_)
+        given = np.array([_VOTES[one.pass_] for one in jurors], np.int8)
+        stated = np.array([one.pass_ is not UNSET for one in jurors], np.bool_)
         self._read_status(given != NOTHING)
         here = self.failed == 0
         self.scores[~here] = np.nan
@@ -300,11 +300,11 @@ class _Ballots:
         derived = np.where(unknown, NOTHING, by_score).astype(np.int8)
         self.votes = np.where(here, np.where(stated, given, derived), NOTHING)
         self.withheld = here & stated & (given == NOTHING)
-        self.sure = self._numbers("confidence")
+        self.sure = np.array([one.confidence for one in jurors], np.float64)
         self.sure[~((self.sure >= 0) & (self.sure <= 1))] = np.nan
         self.label = np.full(len(jurors), NOTHING, np.int64)
         self.worded = np.zeros(len(jurors), np.bool_)
-        if "label" in self.keys or any(one.declares for one in facts):
+        if any(one.label for one in jurors) or any(one.declares for one in facts):
             self._read_labels()
         lined = ~np.isnan(self.line)
         extreme = (self.scores == 0) | (self.scores == 1)
@@ -317,34 +317,29 @@ class _Ballots:
             "failed": self._failed_codes(), "weights": self._weights(),
         }  # fmt: skip
 
-    def _numbers(self, key: str) -> Floats:
-        # A value of None becomes NaN.
-        return np.array(_values(self._jurors, self.keys, key), np.float64)
-
     def _read_status(self, voted: Bools) -> None:
         """Read how each call ended; most ballots have an answer and no status."""
         jurors = self._jurors
         answered = voted | ~np.isnan(self.scores)
         self.failed = np.zeros(len(jurors), np.int8)
         self.unscaled = np.zeros(len(jurors), np.bool_)
-        odd = ~answered
-        for key in self.keys & {"status", "error"}:
-            odd |= np.array([juror.get(key) not in _OK for juror in jurors], np.bool_)
-        for at in np.flatnonzero(odd).tolist():
+        odd = [one.status not in _OK or one.error is not None for one in jurors]
+        for at in np.flatnonzero(~answered | np.array(odd, np.bool_)).tolist():
             juror = jurors[at]
-            status = status_of(juror, bool(answered[at]))
+            status = status_of(juror.status, juror.error, juror.label, answered=bool(answered[at]))
             self.failed[at] = STATUS_CODES.get(status, FAILED)
-            silent = status is Status.ABSTAINED and juror.get("status") != Status.ABSTAINED
-            self.unscaled[at] = silent and juror.get("raw_score") is not None
+            silent = status is Status.ABSTAINED and juror.status != "abstained"
+            self.unscaled[at] = silent and juror.raw_score is not None
 
     def _read_labels(self) -> None:
         """Number the labels; those of a panel that declares its own vote and may be refused."""
         for at in np.flatnonzero(self.failed == 0).tolist():
             juror = self._jurors[at]
             fact = self._facts[self._place[at]]
-            label = juror.get("label")
+            label = juror.label
             if fact.declares and fact.policy.counting is not None:
-                label, status, vote, _ = declared_label(juror, fact.policy.counting)
+                stated = juror.pass_ if isinstance(juror.pass_, bool) else None
+                label, status, vote, _ = declared_label(label, stated, fact.policy.counting)
                 self.votes[at] = NOTHING if vote is None else vote
                 if status is not Status.OK:
                     self.failed[at] = FAILED
@@ -360,11 +355,11 @@ class _Ballots:
         return np.where(replaced, np.int8(REPLACED), self.failed)
 
     def _weights(self) -> Floats:
-        found = self._numbers("weight")
+        found = np.array([one.weight for one in self._jurors], np.float64)
         if any(one.policy.weights for one in self._facts):
             for at in np.flatnonzero(np.isnan(found)).tolist():
                 weights = self._facts[self._place[at]].policy.weights
-                found[at] = _number(weights.get(self._jurors[at]["id"]))
+                found[at] = _number(weights.get(self._jurors[at].id))
         return found
 
 
@@ -415,47 +410,42 @@ def _columns(
 
 
 def _claims(
-    bodies: Sequence[CanonicalVerdict],
-    keys: set[str],
+    verdicts: Sequence[VerdictModel],
     words: Words,
     trims: Mapping[int, StatedTrim],
     shape: tuple[int, ...],
 ) -> Claims:
-    """Return what verdicts state, given all the keys that any of them has."""
-    stated: list[Any] = [one or {} for one in _values(bodies, keys, "agreement")]
-    metrics = [one.get("metric") for one in stated]
-    labels = _values(bodies, keys, "label")
+    """Return what verdicts state."""
+    metrics = [one.agreement.metric if one.agreement else None for one in verdicts]
+    values = [one.agreement.value if one.agreement else None for one in verdicts]
     low = np.zeros(shape, np.bool_)
     high = np.zeros(shape, np.bool_)
-    named = np.zeros(len(bodies), np.bool_)
-    degraded = np.zeros(len(bodies), np.bool_)
-    checked = np.zeros(len(bodies), np.bool_)
-    listed = np.zeros((2, len(bodies)), np.int64)
-    per_side = np.full(len(bodies), NOTHING)
+    named = np.zeros(len(verdicts), np.bool_)
+    degraded = np.zeros(len(verdicts), np.bool_)
+    checked = np.zeros(len(verdicts), np.bool_)
+    listed = np.zeros((2, len(verdicts)), np.int64)
+    per_side = np.full(len(verdicts), NOTHING)
     for at, trim in trims.items():
         degraded[at] = bool(trim.degraded)
         named[at] = trim.low is not None
         checked[at] = trim.method in {None, "quantile"}
         listed[:, at] = len(trim.low or ()), len(trim.high or ())
-        stated_count = (bodies[at].get("trim") or {}).get("per_side")
-        per_side[at] = NOTHING if stated_count is None else stated_count
+        per_side[at] = NOTHING if trim.per_side is None else trim.per_side
         if trim.low or trim.high:
-            for seat, juror in enumerate(bodies[at]["jurors"]):
-                low[seat, at] = juror["id"] in (trim.low or ())
-                high[seat, at] = juror["id"] in (trim.high or ())
+            for seat, juror in enumerate(verdicts[at].jurors):
+                low[seat, at] = juror.id in (trim.low or ())
+                high[seat, at] = juror.id in (trim.high or ())
     return Claims(
-        decision=_codes(bodies, keys, "decision", DECISIONS),
-        score=np.array(_values(bodies, keys, "score"), np.float64),
+        decision=_codes([one.decision for one in verdicts], DECISIONS),
+        score=np.array([one.score for one in verdicts], np.float64),
         agreement=np.array([metric is not None for metric in metrics], np.bool_),
-        value=np.array([one.get("value") for one in stated], np.float64),
+        value=np.array(values, np.float64),
         metric=np.array(metrics, np.object_),
         lined=np.array([metric in LINED for metric in metrics], np.bool_),
-        band=_codes(bodies, keys, "band", BANDS),
-        escalate=_codes(bodies, keys, "escalate_for_review", (False, True)),
-        same_family=_codes(bodies, keys, "same_family", (False, True)),
-        label=np.array(
-            [words.code(one if isinstance(one, str) else "") for one in labels], np.int64
-        ),
+        band=_codes([one.band for one in verdicts], BANDS),
+        escalate=_codes([one.escalate_for_review for one in verdicts], (False, True)),
+        same_family=_codes([one.same_family for one in verdicts], (False, True)),
+        label=np.array([words.code(one.label) for one in verdicts], np.int64),
         named=named,
         low=low,
         high=high,
@@ -466,26 +456,20 @@ def _claims(
     )
 
 
-def _codes(
-    bodies: Sequence[CanonicalVerdict], keys: set[str], key: str, words: Sequence[Any]
-) -> Ints:
-    if key not in keys:
-        return np.full(len(bodies), NOTHING)
+def _codes(values: Sequence[Any], words: Sequence[Any]) -> Ints:
     codes = {word: code for code, word in enumerate(words)}
-    return np.array([codes.get(one, NOTHING) for one in _values(bodies, keys, key)], np.int64)
+    return np.array([codes.get(one, NOTHING) for one in values], np.int64)
 
 
-def _kin(bodies: Sequence[CanonicalVerdict], keys: set[str], known: Generator) -> Ints:
+def _kin(verdicts: Sequence[VerdictModel], known: Generator) -> Ints:
     """Return for which verdicts a juror shares the generator's family."""
-    found = np.full(len(bodies), NOTHING)
-    if not (known.model or known.vendor or "generator" in keys):
-        return found
-    for at, body in enumerate(bodies):
-        own = body.get("generator") or {}
-        model = own.get("model") or known.model
-        vendor = own.get("vendor") or known.vendor
+    found = np.full(len(verdicts), NOTHING)
+    for at, verdict in enumerate(verdicts):
+        own = verdict.generator
+        model = (own and own.model) or known.model
+        vendor = (own and own.vendor) or known.vendor
         if model or vendor:
-            panel = tuple([(one.get("model"), one.get("vendor")) for one in body["jurors"]])
+            panel = tuple([(one.model, one.vendor) for one in verdict.jurors])
             shares = shares_family(panel, model, vendor)
             found[at] = NOTHING if shares is None else shares
     return found
@@ -496,6 +480,26 @@ def _number(value: Any) -> float:
     return float(value) if known else np.nan
 
 
+_KEYS = frozenset(VerdictModel.__struct_fields__)
+_PARTS = {"generator": GeneratorModel, "agreement": AgreementModel}
+
+
+def _model(body: CanonicalVerdict) -> VerdictModel:
+    """Return a verdict built in memory, whose numbers may lie outside the limits of a report."""
+    values: dict[str, Any] = {key: one for key, one in body.items() if key in _KEYS}
+    for key, part in _PARTS.items():
+        if stated := values.get(key):
+            values[key] = part(**stated)
+    if stated := values.get("trim"):
+        values["trim"] = TrimModel(**{"method": None, **stated})
+    jurors: list[Any] = values["jurors"]
+    values["jurors"] = [
+        JurorModel(**{"pass_" if key == "pass" else key: value for key, value in one.items()})
+        for one in jurors
+    ]
+    return VerdictModel(**values)
+
+
 def sheet_of(verdicts: Sequence[Verdict], seats: Sequence[Sequence[int]] | None = None) -> Sheet:
     """Read verdicts that were built one by one; they may have different generators."""
     facts: list[PolicyFacts] = []
@@ -504,8 +508,8 @@ def sheet_of(verdicts: Sequence[Verdict], seats: Sequence[Sequence[int]] | None 
         if fact not in facts:
             facts.append(fact)
         place.append(facts.index(fact))
-    bodies = [verdict.body for verdict in verdicts]
-    sheet = read_sheet(bodies, facts, np.array(place, np.int64), Generator(), seats)
+    models = [_model(verdict.body) for verdict in verdicts]
+    sheet = read_sheet(models, facts, np.array(place, np.int64), Generator(), seats)
     shared = [
         shares_family(
             tuple([(one.model, one.vendor) for one in verdict.ballots]),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from reviewdesk.domain.canonical import CanonicalCheck, CanonicalVerdict, own_facts
+from reviewdesk.domain.report_model import VerdictModel
 from reviewdesk.domain.verdict import Generator
 
 
@@ -108,22 +110,17 @@ def outside_texts(body: CanonicalVerdict) -> Iterator[tuple[str, str]]:
             yield f'context "{key}"', text
 
 
-def outside_columns(
-    bodies: Sequence[CanonicalVerdict], keys: set[str]
-) -> Iterator[tuple[int, str]]:
-    """Yield the outside texts of many verdicts, each with its verdict's place, in no order.
-
-    ``keys`` are those that any of the verdicts has.
-    """
-    for key in keys.intersection(key for _, key in _OUTSIDE_KEYS):
-        texts = [body.get(key) for body in bodies]
-        yield from [(at, text) for at, text in enumerate(texts) if isinstance(text, str)]
-    if "meta" in keys:
-        for at, body in enumerate(bodies):
-            yield from ((at, text) for text in _context(body).values())
+def outside_columns(verdicts: Sequence[VerdictModel]) -> Iterator[tuple[int, str]]:
+    """Yield the outside texts of many verdicts, each with its verdict's place, in no order."""
+    for _, key in _OUTSIDE_KEYS:
+        texts = map(attrgetter(key), verdicts)
+        yield from [(at, text) for at, text in enumerate(texts) if text is not None]
+    for at, verdict in enumerate(verdicts):
+        if verdict.meta:
+            yield from ((at, text) for text in _context({"meta": verdict.meta}).values())
 
 
-def _context(body: CanonicalVerdict) -> dict[str, str]:
+def _context(body: Mapping[str, Any]) -> dict[str, str]:
     """Return the texts of further slots by name, which a live panel keeps with its verdict."""
     context = own_facts(body).get("context")
     slots = context.items() if isinstance(context, Mapping) else ()

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, fields
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.canonical import CanonicalVerdict, canonical_texts
+from reviewdesk.domain.canonical import canonical_texts
 from reviewdesk.domain.labels.sampling import FIRST_REST, stratum
+from reviewdesk.domain.report_model import VerdictModel
 from reviewdesk.domain.verdict import Decision
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Counts:
         made.stated_escalation = self.stated_escalation or other.stated_escalation
         return made
 
-    def count(self, bodies: Sequence[CanonicalVerdict], found: SettledVerdicts) -> None:
+    def count(self, verdicts: Sequence[VerdictModel], found: SettledVerdicts) -> None:
         """Add verdicts to the counts."""
         derived = found.derived
         decisions = derived["decision"]
@@ -98,15 +99,12 @@ class Counts:
         self.stated_scores += sum(stated)
         self.decided_stated += sum(map(and_, decided, stated))
         self.decided_scored += sum(map(and_, decided, scored))
-        for body, made in zip(bodies, decisions, strict=True):
-            if "human" in body and (human := body["human"]) is not None:
+        for one, made in zip(verdicts, decisions, strict=True):
+            if one.human:
                 self.human_labels += 1
-                self._confuse(made, human["label"])
-        self.stated_escalation |= any(
-            "escalate_for_review" in one and one["escalate_for_review"] is not None
-            for one in bodies
-        )
-        self.verdicts += len(bodies)
+                self._confuse(made, one.human.label)
+        self.stated_escalation |= any(one.escalate_for_review is not UNSET for one in verdicts)
+        self.verdicts += len(verdicts)
         self.ballots += sum(derived["seated"])
         self.fails = self.decided - self.passes
 
@@ -143,17 +141,17 @@ class RunTally(Counts):
 
     def add(
         self,
-        bodies: Sequence[CanonicalVerdict],
+        verdicts: Sequence[VerdictModel],
         found: SettledVerdicts,
         digests: Sequence[bytes],
     ) -> None:
         """Count verdicts, and append them to the columns; the digests are of their contents."""
-        self.count(bodies, found)
+        self.count(verdicts, found)
         self.preliminary.extend(found.flags)
         sides = zip(found.derived["decision"], found.reviewed, strict=True)
         self.sides.extend([_STRATA[one] for one in sides])
-        pairs = zip(bodies, digests, strict=True)
-        texts = [canonical_texts(body["id"], digest.hex()) for body, digest in pairs]
+        pairs = zip(verdicts, digests, strict=True)
+        texts = [canonical_texts(one.id, digest.hex()) for one, digest in pairs]
         self.contents.update(b"".join(texts))
 
     def final_flags(self) -> npt.NDArray[np.int32]:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from reviewdesk.domain.assessment.flag_words import Breach, Flag
 from reviewdesk.domain.audit.mismatches import breaches
-from reviewdesk.domain.canonical import (
-    CanonicalVerdict,
-    Written,
-    content_digest,
-    drawn_name,
-    item_digest,
-)
+from reviewdesk.domain.canonical import content_digest, drawn_name, item_digest, stored_body
 from reviewdesk.domain.enums import AgreementSource, Strategy
 from reviewdesk.domain.jury.band import BANDS
 from reviewdesk.domain.jury.injection import suspects
@@ -27,7 +20,8 @@ from reviewdesk.domain.jury.panels import ERROR, INCONCLUSIVE
 from reviewdesk.domain.jury.sheet import Policies, read_sheet
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.panel.samples import position_flip
-from reviewdesk.domain.run.columns import NOTHING, Floats
+from reviewdesk.domain.report_model import Written
+from reviewdesk.domain.run.columns import NOTHING, Floats, Ints
 from reviewdesk.domain.run.packing import COLUMNS, DECISIONS, STRATEGIES, Bar, Names, failed_ballots
 from reviewdesk.domain.run.tally import DERIVED, DERIVED_ESCALATION, RunTally, SettledVerdicts
 from reviewdesk.domain.stats.dense import counted
@@ -41,7 +35,7 @@ class VerdictWindow(Struct, frozen=True):
     """Consecutive verdicts of a run, from place ``first`` in file order."""
 
     first: int
-    bodies: Sequence[str | bytes]
+    bodies: Sequence[bytes]
     """The canonical JSON of each verdict."""
     columns: Mapping[str, Sequence[Any]]
     """Id, test, item and those of ``DERIVED``."""
@@ -104,59 +98,54 @@ class WindowReader:
 
     def _window(self, written: list[Written]) -> VerdictWindow:
         first = self.tally.verdicts
-        bodies = [body for body, _ in written]
-        facts, place = self._policies.of(bodies, set().union(*bodies))
-        panels = [tuple([juror["id"] for juror in body["jurors"]]) for body in bodies]
+        verdicts = [verdict for verdict, _ in written]
+        texts = [text for _, text in written]
+        facts, place = self._policies.of(verdicts)
+        panels = [tuple([juror.id for juror in one.jurors]) for one in verdicts]
         seats = [self._known.seats(panel) for panel in panels]
-        found = Verdicts(read_sheet(bodies, facts, place, self._generator, seats))
-        settled = self._settled(found)
-        digests = [content_digest(body) for body in bodies]
+        found = Verdicts(read_sheet(verdicts, facts, place, self._generator, seats))
+        digests = [content_digest(one) for one in verdicts]
+        marks = breaches(found, lambda at: self._read(stored_body(texts[at])))
+        settled = self._settled(found, marks)
         packed = packed_columns(found, self._known)
-        self.tally.add(bodies, settled, digests)
+        self.tally.add(verdicts, settled, digests)
         self.tally.failed += failed_ballots(packed)
         items = [
-            item_digest(body, digest, self._run_hash)
-            for body, digest in zip(bodies, digests, strict=True)
+            item_digest(one, digest, self._run_hash)
+            for one, digest in zip(verdicts, digests, strict=True)
         ]
         return VerdictWindow(
             first,
-            [text or _json(body) for body, text in written],
+            texts,
             {
-                "id": [body["id"] for body in bodies],
-                "test": [body["case"]["test"] for body in bodies],
+                "id": [one.id for one in verdicts],
+                "test": [one.case.test for one in verdicts],
                 "item": items,
                 **settled.derived,
             },
             settled.flags,
             digests,
-            [at for at, body in enumerate(bodies) if not body.get("output")],
-            [
-                (pos, tag)
-                for pos, body in enumerate(bodies, first)
-                for tag in body["case"].get("tags") or ()
-            ],
+            [at for at, one in enumerate(verdicts) if not one.output],
+            [(pos, tag) for pos, one in enumerate(verdicts, first) for tag in one.case.tags or ()],
             packed,
         )
 
-    def _settled(self, found: Verdicts) -> SettledVerdicts:
+    def _settled(self, found: Verdicts, marks: Ints) -> SettledVerdicts:
         """Return what the run keeps of each verdict."""
-        bodies = found.sheet.bodies
+        verdicts = found.sheet.verdicts
         claims = found.sheet.claims
-        marks = breaches(found, self._read)
-        warned = np.array([bool(body.get("bias_warning")) for body in bodies], np.bool_)
+        warned = np.array([bool(one.bias_warning) for one in verdicts], np.bool_)
         thresholds = found.sheet.columns.threshold
         flags = found.flags
-        position_flips = np.zeros(len(bodies), np.bool_)
-        for at, body in enumerate(bodies):
-            asked = [juror for juror in body["jurors"] if "samples" in juror]
-            if not asked:
-                continue
-            line = None if np.isnan(thresholds[at]) else float(thresholds[at])
-            position_flips[at] = any(position_flip(juror, line) for juror in asked)
+        position_flips = np.zeros(len(verdicts), np.bool_)
+        for at, one in enumerate(verdicts):
+            if asked := [juror for juror in one.jurors if juror.samples]:
+                line = None if np.isnan(thresholds[at]) else float(thresholds[at])
+                position_flips[at] = any(position_flip(to_builtins(juror), line) for juror in asked)
         for flag, where in (
             (Flag.BIAS_WARNING, warned),
             (Flag.MISMATCH, marks & ~int(Breach.ROUNDING) != 0),
-            (Flag.SUSPICIOUS_TEXT, np.array(suspects(bodies), np.bool_)),
+            (Flag.SUSPICIOUS_TEXT, np.array(suspects(verdicts), np.bool_)),
             (Flag.POSITION_FLIP, position_flips),
             (DERIVED_ESCALATION, found.escalated),
         ):
@@ -164,7 +153,7 @@ class WindowReader:
         value, band, reported = found.shown
         cast = found.panels.cast
         sure = found.sheet.labels.sure
-        total = np.zeros(len(bodies))
+        total = np.zeros(len(verdicts))
         for seat in sure:
             total += np.nan_to_num(seat)
         given = counted(~np.isnan(sure))
@@ -230,7 +219,3 @@ _DECIDED = (*[one.value for one in DECISIONS], None)
 def _known(values: Floats) -> list[float | None]:
     """Return numbers as a list, with None for NaN."""
     return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
-
-
-def _json(body: CanonicalVerdict) -> str:
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))

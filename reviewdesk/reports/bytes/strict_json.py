@@ -149,16 +149,21 @@ def decode_clean(data: bytes) -> Any:
         msgspec.msgpack.encode(value)  # refuses numbers over 64 bits
     except _REFUSED:
         return UNCLEAN
-    if _quotes(data) != _quotes(written):
+    if quotes(data) != quotes(written) or is_too_deep(data, value):
         return UNCLEAN
-    brackets = data.count(b"{") + data.count(b"[")
-    return UNCLEAN if brackets > MAX_DEPTH and _is_deeper(value, MAX_DEPTH) else value
+    return value
 
 
-def _quotes(data: bytes) -> int:
+def quotes(data: bytes) -> int:
     """Count the quotes around the keys and texts of a JSON text."""
     found = data.count(b'"')
-    return found - data.replace(b"\\\\", b"").count(b'\\"') if b'\\"' in data else found
+    return found - data.replace(b"\\\\", b"").count(b'\\"') if b"\\" in data else found
+
+
+def is_too_deep(data: bytes, value: Any) -> bool:
+    """Return True if a value, whose JSON is ``data``, is nested more than ``MAX_DEPTH`` levels."""
+    brackets = data.count(b"{") + data.count(b"[")
+    return brackets > MAX_DEPTH and _is_deeper(msgspec.to_builtins(value), MAX_DEPTH)
 
 
 def decode(text: str, start: int, tally: ImportTally) -> tuple[Any, int]:

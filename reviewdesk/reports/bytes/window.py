@@ -272,8 +272,13 @@ class Window(Scroll):
             if self._closes("]"):
                 return
 
-    def values(self, path: Path) -> Iterator[tuple[int, Any, bytes | None]]:
-        """Yield the elements of the list here: index, value, and its JSON if that is standard."""
+    def values(
+        self, path: Path, clean: Callable[[bytes], Any] = decode_clean
+    ) -> Iterator[tuple[int, Any, bytes | None]]:
+        """Yield the elements of the list here: index, value, and its JSON if that is standard.
+
+        ``clean`` reads an element that is standard; for any other it returns ``UNCLEAN``.
+        """
         index = 0
         for _ in self.elements():
             yield index, self.value(spell_path((*path, index))), None
@@ -281,19 +286,19 @@ class Window(Scroll):
             following, end = self._following()
             while following:
                 for one in following:
-                    yield index, *self._held_value(bytes(one), path, index)
+                    data = bytes(one)
+                    if (value := clean(data)) is not UNCLEAN:
+                        yield index, value, data
+                    else:
+                        yield index, self._odd_value(data.decode(), path, index), None
                     index += 1
                 self._at = end
                 following, end = self._following()
 
-    def _held_value(self, data: bytes, path: Path, index: int) -> tuple[Any, bytes | None]:
-        """Return the value of an element that is held whole; what is odd in it is worded here."""
-        value = decode_clean(data)
-        if value is not UNCLEAN:
-            return value, data
-        text = data.decode()
+    def _odd_value(self, text: str, path: Path, index: int) -> Any:
+        """Return the value of an element that is held whole, or say what is wrong with it."""
         try:
-            return decode(text, 0, self._tally)[0], None
+            return decode(text, 0, self._tally)[0]
         except json.JSONDecodeError as error:
             place = self.place(self._text.index(text, self._at) + error.pos)
             raise self._fail(place, syntax_problem(error), "") from error

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.strict_json import UNCLEAN, Fail, ImportTally, decode_clean, failing
+from reviewdesk.reports.bytes.strict_json import UNCLEAN, Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window, line_value, text_lines
-from reviewdesk.reports.canonical.rules import header_body, header_problem
+from reviewdesk.reports.canonical.rules import clean_verdict, header_body, header_problem
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
@@ -36,7 +36,7 @@ def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Rep
             if unseen:
                 raise behind
             if key == "verdicts":
-                for index, value, data in window.values(("verdicts",)):
+                for index, value, data in window.values(("verdicts",), clean_verdict):
                     yield ReportVerdict("", value, f"$.verdicts[{index}]", text=data)
                 unseen = outline.stopped
             else:
@@ -66,11 +66,10 @@ def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report
     def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict]:
         for line in islice(text_lines(stream, fail, counted), 1, None):
             data = line.data.strip(b" \t\r\n")
-            value = decode_clean(data)
-            if value is UNCLEAN:
-                yield ReportVerdict(f"line {line.number}", line_value(line, fail, counted))
-            else:
+            if (value := clean_verdict(data)) is not UNCLEAN:
                 yield ReportVerdict(f"line {line.number}", value, text=data)
+            else:
+                yield ReportVerdict(f"line {line.number}", line_value(line, fail, counted))
 
     return Report(source, name, header, items, total=total, skip_bad=skip_bad)
 

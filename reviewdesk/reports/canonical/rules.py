@@ -6,18 +6,28 @@ The bodies that are stored are the JSON of the file; only optional keys that are
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from fractions import Fraction
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from reviewdesk.domain.canonical import CanonicalVerdict, without_nulls
-from reviewdesk.reports.canonical.models import HeaderModel, RunFactsModel, VerdictModel
+from reviewdesk.domain.report_model import (
+    HeaderModel,
+    JurorModel,
+    RunFactsModel,
+    TrimModel,
+    VerdictModel,
+    json_of,
+    verdict_model,
+)
+from reviewdesk.reports.bytes.strict_json import UNCLEAN, is_too_deep, quotes
 from reviewdesk.reports.wording import FieldProblem, Path, found, must_be, spell_path
 
+_Model = TypeVar("_Model", bound=msgspec.Struct)
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:\.\d+)?"
     r"(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)\Z",
@@ -55,7 +65,7 @@ def header_problem(header: Any) -> FieldProblem | None:
 
 def verdict_problem(verdict: Any) -> FieldProblem | None:
     """Return the first problem of a verdict, or None."""
-    return _problem(VerdictModel, verdict, _verdict_rules)
+    return _problem(VerdictModel, verdict, verdict_rules)
 
 
 def run_facts_problem(value: dict[str, Any]) -> str:
@@ -65,17 +75,14 @@ def run_facts_problem(value: dict[str, Any]) -> str:
 
 
 def _problem(
-    kind: type[msgspec.Struct],
-    value: Any,
-    rules: Callable[[dict[str, Any]], Iterator[FieldProblem]],
+    kind: type[_Model], value: Any, rules: Callable[[_Model], Iterator[FieldProblem]]
 ) -> FieldProblem | None:
     try:
-        msgspec.convert(value, kind)
+        return next(rules(msgspec.convert(value, kind)), None)
     except msgspec.ValidationError as error:
         return _misfit(str(error), value, kind)
     except RecursionError:
         return FieldProblem((), "is nested too deep")
-    return next(rules(value), None)
 
 
 _PLACE = re.compile(r" - at `\$([^`]*)`\Z")
@@ -154,71 +161,92 @@ def _words(kind: Any) -> str:
     return _WORDS.get(get_origin(first) or first, "an object")
 
 
-def _header_rules(header: dict[str, Any]) -> Iterator[FieldProblem]:
-    yield from _time(header, "created_at", ())
-    yield from _quorum(header.get("defaults") or {}, ("defaults",))
+def _header_rules(header: HeaderModel) -> Iterator[FieldProblem]:
+    yield from _time(header.created_at, ("created_at",))
+    if header.defaults:
+        yield from _quorum(header.defaults.quorum, ("defaults", "quorum"))
 
 
-def _verdict_rules(verdict: dict[str, Any], path: Path = ()) -> Iterator[FieldProblem]:
-    yield from _jurors(verdict["jurors"], path)
-    trim = verdict.get("trim")
-    if trim:
-        yield from _trim(trim, {juror["id"] for juror in verdict["jurors"]}, (*path, "trim"))
-    yield from _quorum(verdict, path)
-    if human := verdict.get("human"):
-        yield from _time(human, "at", (*path, "human"))
-    if provenance := verdict.get("provenance"):
-        yield from _time(provenance, "committed_at", (*path, "provenance"))
-    for index, rerun in enumerate(verdict.get("reruns", ())):
-        yield from _verdict_rules(rerun, (*path, "reruns", index))
-
-
-def _run_rules(facts: dict[str, Any]) -> Iterator[FieldProblem]:
-    yield from _quorum(facts["options"], ("options",))
-    if facts["options"].get("skip_bad") is False:
+def _run_rules(facts: RunFactsModel) -> Iterator[FieldProblem]:
+    yield from _quorum(facts.options.quorum, ("options", "quorum"))
+    if not facts.options.skip_bad:
         yield FieldProblem(("options", "skip_bad"), must_be("true", False))
 
 
-def _jurors(jurors: list[dict[str, Any]], path: Path) -> Iterator[FieldProblem]:
+def verdict_rules(verdict: VerdictModel, path: Path = ()) -> Iterator[FieldProblem]:
+    """Yield what is wrong with a verdict whose keys and values are each of their type."""
+    yield from _jurors(verdict.jurors, path)
+    if verdict.trim:
+        yield from _trim(verdict.trim, {juror.id for juror in verdict.jurors}, (*path, "trim"))
+    if verdict.quorum is not None:
+        yield from _quorum(verdict.quorum, (*path, "quorum"))
+    if verdict.human:
+        yield from _time(verdict.human.at, (*path, "human", "at"))
+    if verdict.provenance:
+        yield from _time(verdict.provenance.committed_at, (*path, "provenance", "committed_at"))
+    for index, rerun in enumerate(verdict.reruns or ()):
+        yield from verdict_rules(rerun, (*path, "reruns", index))
+
+
+def _jurors(jurors: Sequence[JurorModel], path: Path) -> Iterator[FieldProblem]:
     seen: set[str] = set()
     for seat, juror in enumerate(jurors):
-        if juror["id"] in seen:
-            text = f"must be unique within the verdict, found {found(juror['id'])} again"
+        if juror.id in seen:
+            text = f"must be unique within the verdict, found {found(juror.id)} again"
             yield FieldProblem((*path, "jurors", seat, "id"), text)
-        seen.add(juror["id"])
-        if "at" in juror:
-            yield from _time(juror, "at", (*path, "jurors", seat))
-        if juror.get("error") is not None:
-            for key in ("score", "pass"):
-                if juror.get(key) is not None:
-                    text = must_be("null where the juror has an error", juror[key])
+        seen.add(juror.id)
+        if juror.at:
+            yield from _time(juror.at, (*path, "jurors", seat, "at"))
+        if juror.error:
+            for key, value in (("score", juror.score), ("pass", juror.pass_)):
+                if value is not None and value is not msgspec.UNSET:
+                    text = must_be("null where the juror has an error", value)
                     yield FieldProblem((*path, "jurors", seat, key), text)
 
 
-def _trim(trim: dict[str, Any], jurors: set[str], path: Path) -> Iterator[FieldProblem]:
-    for key in ("dropped_low", "dropped_high"):
-        for index, name in enumerate(trim.get(key, ())):
+def _trim(trim: TrimModel, jurors: set[str], path: Path) -> Iterator[FieldProblem]:
+    for key, names in (("dropped_low", trim.dropped_low), ("dropped_high", trim.dropped_high)):
+        for index, name in enumerate(names or ()):
             if name not in jurors:
                 text = f"must name a juror of the verdict, found {found(name)}"
                 yield FieldProblem((*path, key, index), text)
 
 
-def _time(record: dict[str, Any], key: str, path: Path) -> Iterator[FieldProblem]:
-    value = record.get(key)
+def _time(value: str | None, path: Path) -> Iterator[FieldProblem]:
     if value is not None and not is_time(value):
-        yield FieldProblem((*path, key), must_be(_TIME_WORDS, value))
+        yield FieldProblem(path, must_be(_TIME_WORDS, value))
 
 
-def _quorum(record: dict[str, Any], path: Path) -> Iterator[FieldProblem]:
-    quorum = record.get("quorum")
+def _quorum(quorum: float | str | None, path: Path) -> Iterator[FieldProblem]:
     if isinstance(quorum, str):
         over, under = quorum.split("/")
         short = len(quorum) <= 40 and quorum.isprintable()
         fits = short and int(under) > 0 and 0 < Fraction(int(over), int(under)) <= 1
         if not fits:
-            yield FieldProblem(
-                (*path, "quorum"), must_be("a fraction above 0 and at most 1", quorum)
-            )
+            yield FieldProblem(path, must_be("a fraction above 0 and at most 1", quorum))
+
+
+_REFUSED = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
+
+
+def clean_verdict(data: bytes) -> Any:
+    """Return the verdict that a JSON text is; ``UNCLEAN`` if only the strict decoder can read it.
+
+    It is left to that decoder, which says what is wrong, if anything is odd: doubled keys, of which
+    the last one would be kept, and null values that are not stored, show by the quotes that the
+    text has beyond those of the verdict when that is written again.
+    """
+    try:
+        verdict = verdict_model(data)
+        written = json_of(verdict)
+        free = verdict.meta or verdict.labels or verdict.reruns
+        if free or any(one.meta or one.samples for one in verdict.jurors):
+            msgspec.msgpack.encode(verdict)  # refuses numbers over 64 bits
+            if is_too_deep(data, verdict):
+                return UNCLEAN
+    except _REFUSED:
+        return UNCLEAN
+    return verdict if quotes(data) == quotes(written) else UNCLEAN
 
 
 def verdict_body(verdict: dict[str, Any]) -> CanonicalVerdict:

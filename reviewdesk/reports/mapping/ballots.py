@@ -8,9 +8,10 @@ and is refused if it has no others.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
+from reviewdesk.domain.report_model import JurorModel
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.mapping.secrets import is_setting
@@ -88,14 +89,14 @@ class UnreadBallots:
         self.count = self.ballots = 0
         self._keys: dict[str, None] = {}
 
-    def add(self, jurors: Iterable[Mapping[str, Any]]) -> None:
+    def add(self, jurors: Sequence[JurorModel]) -> None:
         """Count the jurors of one more verdict."""
+        self.ballots += len(jurors)
         for juror in jurors:
-            self.ballots += 1
-            if juror.get("status") == Status.UNKNOWN:
+            if juror.status == "unknown":
                 self.count += 1
-                meta = juror.get("meta") or {}
-                if isinstance(named := meta.get(UNREAD), list) and len(self._keys) <= _MOST:
+                named = (juror.meta or {}).get(UNREAD)
+                if isinstance(named, list) and len(self._keys) <= _MOST:
                     self._keys.update(dict.fromkeys(key for key in named if isinstance(key, str)))
 
     @property

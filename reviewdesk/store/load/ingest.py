@@ -25,8 +25,8 @@ from reviewdesk.store.load.hidden_runs import MOST, Hold, LockPace
 from reviewdesk.store.rows import insert, value, waiting
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.canonical import Written
     from reviewdesk.domain.labels.draw import Draw
+    from reviewdesk.domain.report_model import Written
     from reviewdesk.domain.run.details import RunMeasures
     from reviewdesk.domain.run.tally import Counts
     from reviewdesk.domain.run.window import VerdictWindow, WindowReader
@@ -198,7 +198,6 @@ class Ingest:
         for start, end in _slices(window, hidden.bodies):
             with self._hold.step():
                 self._conn.executemany(
-                    # A body comes as it is in the file, as bytes, or as a text made from it.
                     "INSERT INTO bodies VALUES (?, CAST(? AS TEXT))",
                     enumerate(
                         window.bodies[start - window.first : end - window.first],

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.canonical import Written, stored_body
+from reviewdesk.domain.report_model import Written, verdict_model
 from reviewdesk.store import measures, runs, verdicts
 from reviewdesk.store.load import archives
 from reviewdesk.store.load.ingest import with_undecided
@@ -127,7 +127,9 @@ def _bodies(conn: sqlite3.Connection, run: int) -> Iterator[Written]:
     """Yield the bodies of a run in file order with their JSON, reading a few at a time."""
     start = 0
     while found := verdicts.window(conn, run, start, BATCH):
-        yield from ((stored_body(row["body"]), row["body"]) for row in found)
+        for row in found:
+            text = row["body"].encode()
+            yield verdict_model(text), text
         start += len(found)
 
 

@@ -15,7 +15,7 @@ from reviewdesk.domain.run.window import WindowReader
 from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.domain.whatif.policies import whole
 from reviewdesk.domain.whatif.table import outcomes
-from tests.domain.bodies import GRID, bodies, body, juror, panel, read
+from tests.domain.bodies import GRID, bodies, body, juror, panel, read, written
 from tests.domain.whatif.test_bulk import together
 
 
@@ -376,7 +376,7 @@ def test_withheld_scores_count_in_values_and_not_in_votes() -> None:
 def tallied(value: Any) -> RunTally:
     """The tally of a run of one verdict."""
     reader = WindowReader({}, {}, "run")
-    list(reader.windows([(value, None)]))
+    list(reader.windows([written(value)]))
     return reader.tally
 
 

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flag_words import Breach, kinds
-from reviewdesk.domain.canonical import canonical_json, content_digest
+from reviewdesk.domain.canonical import canonical_json
 from tests.domain.bodies import bodies, body, item_hash, juror, panel, read
 
 CONTENT = {"input": "in", "output": "out", "reference": ["r1", "r2"], "rubric": "rü"}
@@ -31,9 +30,13 @@ def test_item_hash_is_over_the_five_content_keys() -> None:
     assert item_hash(body(**CONTENT), "run") == hashlib.sha256(text.encode()).hexdigest()
 
 
-@given(st.sampled_from(["jurors", "decision", "score", "threshold", "quorum", "strategy", "id"]))
-def test_a_label_serves_every_panel(key: str) -> None:
-    changed = body(**CONTENT) | {key: "something else"}
+@pytest.mark.parametrize(
+    "more",
+    [{"jurors": [juror("j", 0.5)]}, {"decision": "pass"}, {"score": 0.5}, {"threshold": 0.5},
+     {"quorum": 0.5}, {"strategy": "mean"}, {"id": "other"}],
+)  # fmt: skip
+def test_a_label_serves_every_panel(more: Any) -> None:
+    changed = body(**CONTENT) | more
     assert item_hash(changed, "another run") == item_hash(body(**CONTENT), "run")
 
 
@@ -41,7 +44,6 @@ def test_a_label_serves_every_panel(key: str) -> None:
 def test_other_content_is_another_item(key: str) -> None:
     changed = body(**(CONTENT | {key: "something else"}))
     assert item_hash(changed, "run") != item_hash(body(**CONTENT), "run")
-    assert content_digest(changed) != content_digest(body(**CONTENT))
 
 
 def test_each_dimension_of_a_response_has_a_label_of_its_own() -> None:
@@ -49,7 +51,6 @@ def test_each_dimension_of_a_response_has_a_label_of_its_own() -> None:
     value["case"] = {**value["case"], "dimension": "safety"}
     text = '["in","out",null,["r1","r2"],"rü","safety"]'
     assert item_hash(value, "run") == hashlib.sha256(text.encode()).hexdigest()
-    assert content_digest(value) != content_digest(body(**CONTENT))
 
 
 @pytest.mark.parametrize("output", [None, "", "absent"])

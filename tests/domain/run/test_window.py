@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.report_model import Written
 from reviewdesk.domain.run import ids as module
 from reviewdesk.domain.run import window as windows_module
 from reviewdesk.domain.run.digest import RunDigest
@@ -22,7 +23,7 @@ from reviewdesk.domain.verdict import verdict_reader
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source, read
 from tests.domain import reference
-from tests.domain.bodies import GRID, MODELS, bodies, body, maybe
+from tests.domain.bodies import GRID, MODELS, bodies, body, maybe, written
 from tests.helpers import SAMPLES, SHARED
 
 TEXTS = (
@@ -112,7 +113,7 @@ OPTIONS: st.SearchStrategy[Any] = st.fixed_dictionaries(
 )
 
 
-def same(header: Any, options: Any, found: Sequence[tuple[Any, Any]], each: int = 0) -> None:
+def same(header: Any, options: Any, found: Sequence[Written], each: int = 0) -> None:
     """Hold what the windows of the bodies say against each verdict on its own."""
     reader, read_ = WindowReader(header, options, "run"), verdict_reader(header, options)
     with pytest.MonkeyPatch.context() as patch:
@@ -120,8 +121,8 @@ def same(header: Any, options: Any, found: Sequence[tuple[Any, Any]], each: int 
         made = list(reader.windows(found))
     rows = [row for window in made for row in zip(*window.columns.values(), strict=True)]
     flags = [int(one) for window in made for one in window.flags]
-    for ours, flag, (one, _) in zip(rows, flags, found, strict=True):
-        verdict = read_(one)
+    for ours, flag, (_, text) in zip(rows, flags, found, strict=True):
+        verdict = read_(json.loads(text))
         alone = assess(verdict)
         close, pair, votes = alone.agreement, alone.pair, alone.votes
         assert ours[0] == verdict.id
@@ -133,20 +134,15 @@ def same(header: Any, options: Any, found: Sequence[tuple[Any, Any]], each: int 
         assert ours[17] == int(alone.marks)
         assert flag == int(alone.flags) | (DERIVED_ESCALATION if alone.escalation else 0)
     texts = [text for window in made for text in window.bodies]
-    assert texts == [text or stored(one) for one, text in found]
+    assert texts == [text for _, text in found]
     tags = [tag for window in made for tag in window.tags]
     assert tags == [
-        (place, tag) for place, (one, _) in enumerate(found) for tag in one["case"].get("tags", ())
+        (place, tag) for place, (one, _) in enumerate(found) for tag in one.case.tags or ()
     ]
 
 
-def stored(body: Any) -> str:
-    """A body as the desk keeps it where the file's own JSON does not serve."""
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-
-
-def as_read(every: Sequence[Any]) -> list[tuple[Any, None]]:
-    return [({**one, "id": f"v{place}"}, None) for place, one in enumerate(every)]
+def as_read(every: Sequence[Any]) -> list[Written]:
+    return [written({**one, "id": f"v{place}"}) for place, one in enumerate(every)]
 
 
 @pytest.mark.slow
@@ -204,7 +200,7 @@ def test_few_verdicts_need_more_than_columns(monkeypatch: pytest.MonkeyPatch) ->
     every[9]["trim"] = {"method": "quantile", "fraction": 0.2, "rounding": "down"}
     passes = sum(score >= 0.5 for score in scores[10])
     every[10] |= {"decision": "fail" if passes >= 3 else "pass", "band": "low"}
-    list(reader.windows([(json.loads(json.dumps(one)), None) for one in every]))
+    list(reader.windows(map(written, every)))
     assert seen == ["v10"]
 
 

@@ -13,13 +13,13 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
+from reviewdesk.domain.report_model import JurorModel
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Exchange
 from reviewdesk.live.replies.ballots import ballot_of
 from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.transport import HttpTransport
-from reviewdesk.reports.canonical.models import JurorModel
 from tests.live.builders import KEY, KEYS, FakeClock, Kept, ask, call, juror
 from tests.live.faults import FAULTS, LIMITED, Ending
 from tests.live.server import Server

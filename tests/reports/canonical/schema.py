@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from reviewdesk.reports.canonical.models import HeaderModel, VerdictModel
+from reviewdesk.domain.report_model import HeaderModel, VerdictModel
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 
 _COMMENT = (

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk.domain.report_model import verdict_model
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source, read
 from reviewdesk.reports.bytes.strict_json import UNCLEAN, ImportTally, decode_clean, decode_whole
-from reviewdesk.reports.canonical.rules import verdict_body
+from reviewdesk.reports.canonical.rules import clean_verdict, verdict_body
 from tests.domain.bodies import bodies
 from tests.helpers import SAMPLES
 
@@ -46,6 +47,7 @@ ODD_TEXTS = [
 @pytest.mark.parametrize("text", ODD_TEXTS)
 def test_what_is_odd_is_left_to_the_strict_decoder(text: str) -> None:
     assert decode_clean(with_key(text)) is UNCLEAN
+    assert clean_verdict(with_key(text)) is UNCLEAN
 
 
 @pytest.mark.parametrize(
@@ -62,6 +64,7 @@ def test_what_is_odd_is_left_to_the_strict_decoder(text: str) -> None:
 def test_what_is_clean_is_taken_at_sight(text: str) -> None:
     data = with_key(text)
     assert decode_clean(data) == slowly(data.decode()) is not UNCLEAN
+    assert clean_verdict(data) == verdict_model(json.dumps(slowly(data.decode())))
 
 
 @given(bodies(), st.integers(0, 400), st.sampled_from(['"', ",", "{", "1", '"id":"z",', "null"]))
@@ -74,6 +77,8 @@ def test_what_is_decoded_at_once_is_what_the_strict_decoder_reads(
             assert found == slowly(written)
             # Whole numbers stay whole, so that the body is the JSON of the file.
             assert json.dumps(found) == json.dumps(json.loads(written))
+        if (verdict := clean_verdict(written.encode())) is not UNCLEAN:
+            assert verdict == verdict_model(json.dumps(slowly(written)))
 
 
 LAYOUTS: list[Any] = [{}, {"separators": (",", ":")}, {"indent": 2}, {"ensure_ascii": False}]
@@ -91,8 +96,8 @@ def test_every_layout_of_a_report_gives_the_same_verdicts(name: str, layout: Any
     report = read(Source.from_bytes("r.json", json.dumps(whole, **layout).encode(errors="replace")))
     found = list(report.written())
     assert report.total == len(found) == len(whole["verdicts"])
-    assert [body["id"] for body, _ in found] == [one["id"] for one in whole["verdicts"]]
-    assert all(text is None or json.loads(text) == body for body, text in found)
+    assert [one.id for one, _ in found] == [one["id"] for one in whole["verdicts"]]
+    assert all(verdict_model(text) == one for one, text in found)
     assert report.header["meta"] == {"after": True}
 
 
@@ -110,9 +115,9 @@ def test_stretches_with_nulls_and_free_keys_are_read_as_by_the_strict_path(
     text = '{"schema": "reviewdesk.report/1", "verdicts": [\n' + ",\n".join(lines) + "\n]}"
     for streamed in (False, True):
         found = read(Source.from_bytes("r.json", text.encode()), streamed=streamed).written()
-        for line, (body, kept) in zip(lines, found, strict=True):
-            assert body == verdict_body(slowly(line))
-            assert kept is None or kept == line.encode()
+        for line, (one, kept) in zip(lines, found, strict=True):
+            assert json.loads(kept) == verdict_body(slowly(line))
+            assert one == verdict_model(kept)
 
 
 @pytest.mark.parametrize("at", [1, 2, 150, 299])

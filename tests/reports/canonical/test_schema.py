@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from reviewdesk.reports.canonical.models import HeaderModel
+from reviewdesk.domain.report_model import HeaderModel
 from reviewdesk.reports.canonical.rules import header_problem, verdict_problem
 from tests.reports.canonical.schema import ReportModel, report_schema
 

@@ -1,13 +1,14 @@
-"""The types of ``reviewdesk.report/1``, which validate a canonical report and give its schema.
+"""The types of ``reviewdesk.report/1``: they validate canonical reports and give their schema.
 
-They only accept or refuse: a verdict's body is the JSON of the file, never what a type holds.
+The rules read verdicts from them. What a desk stores is the JSON of the file.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import Meta, Struct, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec.json import Decoder, Encoder
 
 
 def _of(words: str, **limits: Any) -> Meta:
@@ -44,8 +45,11 @@ Status: TypeAlias = Literal[
 ] | None  # fmt: skip
 
 
-class Canonical(Struct, forbid_unknown_fields=True):
-    """A part of a canonical report."""
+class Canonical(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """A part of a canonical report, which is written without the keys that are null or absent.
+
+    Where a null has a meaning of its own, or is not allowed, an absent key is ``UNSET``.
+    """
 
 
 class ProducerModel(Canonical):
@@ -82,7 +86,7 @@ class CaseModel(Canonical):
     name: str | None = None
     target: str | None = None
     epoch: Ordinal = None
-    tags: list[str] = []
+    tags: list[str] | UnsetType = UNSET
     dimension: str | None = None
     subject: str | None = None
 
@@ -103,8 +107,8 @@ class TrimModel(Canonical):
     fraction: Fraction = None
     rounding: Literal["down", "nearest", "up"] | None = None
     per_side: Count = None
-    dropped_low: list[str] = []
-    dropped_high: list[str] = []
+    dropped_low: list[str] | UnsetType = UNSET
+    dropped_high: list[str] | UnsetType = UNSET
     degraded: bool | None = None
     rule_version: str | None = None
 
@@ -148,7 +152,7 @@ class JurorModel(Canonical):
     """One juror's ballot."""
 
     id: Name
-    kind: Literal["llm", "reward_model", "human", "code"] = "llm"
+    kind: Literal["llm", "reward_model", "human", "code"] | UnsetType = UNSET
     model: str | None = None
     vendor: str | None = None
     role: str | None = None
@@ -159,7 +163,7 @@ class JurorModel(Canonical):
         | None
     ) = None
     label: str | None = None
-    pass_: Vote = field(name="pass", default=None)
+    pass_: Vote | UnsetType = field(name="pass", default=UNSET)
     confidence: Unit = None
     reason: str | None = None
     weight: Positive | None = None
@@ -171,7 +175,7 @@ class JurorModel(Canonical):
     cost_usd: Amount = None
     at: str | None = None
     raw: str | None = None
-    meta: dict[str, Any] = {}
+    meta: dict[str, Any] | UnsetType = UNSET
     status: Status = None
     temperature: Annotated[float, _of("a finite number")] | None = None
     prompt_sha256: str | None = None
@@ -206,19 +210,27 @@ class VerdictModel(Canonical, kw_only=True):
     score: Unit = None
     agreement: AgreementModel | None = None
     band: Literal["high", "medium", "low"] | None = None
-    escalate_for_review: bool = False
-    escalation_reasons: list[str] = []
+    escalate_for_review: bool | UnsetType = UNSET
+    escalation_reasons: list[str] | UnsetType = UNSET
     same_family: bool | None = None
     bias_warning: str | None = None
     trim: TrimModel | None = None
-    checks: list[CheckModel] = []
+    checks: list[CheckModel] | UnsetType = UNSET
     jurors: list[Annotated[JurorModel, Meta(extra_json_schema=_FAILED)]]
     human: HumanModel | None = None
     provenance: ProvenanceModel | None = None
-    meta: dict[str, Any] = {}
+    meta: dict[str, Any] | UnsetType = UNSET
     regime: Literal["routine", "irreversible", "dispute"] | None = None
-    reruns: list[VerdictModel] = []
-    labels: list[dict[str, Any]] = []
+    reruns: list[VerdictModel] | UnsetType = UNSET
+    labels: list[dict[str, Any]] | UnsetType = UNSET
+
+
+verdict_model = Decoder(VerdictModel).decode
+"""Reads the JSON of a verdict; it raises msgspec.ValidationError for one that is not valid."""
+json_of = Encoder().encode
+"""Returns the JSON of a verdict as a desk stores it."""
+Written: TypeAlias = tuple[VerdictModel, bytes]
+"""A verdict, and its JSON as a desk stores it."""
 
 
 class HeaderModel(Canonical):
@@ -233,7 +245,7 @@ class HeaderModel(Canonical):
     producer: ProducerModel | None = None
     defaults: PolicyModel | None = None
     generator: GeneratorModel | None = None
-    meta: dict[str, Any] = {}
+    meta: dict[str, Any] | UnsetType = UNSET
 
 
 Words: TypeAlias = Annotated[list[str], Meta(max_length=1000)] | None
