@@ -40,8 +40,9 @@ from reviewdesk.reports.mapping.secrets import (
 )
 from reviewdesk.reports.mapping.values import first
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.refusals import no_jury
+from reviewdesk.reports.refusals import of_json
 from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.tables.table import unclear
 
 PANEL_KEYS = (
     *("jurors", "votes", "verdicts", "judges", "critics"),
@@ -567,7 +568,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
             if isinstance(document, dict):
                 _learn(header, producer, document)
     if not total:
-        raise no_jury(outline, fail)
+        raise of_json(source, look, unclear)
     header["producer"] = producer
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:

@@ -1,52 +1,98 @@
-"""Errors for files this version does not open: what the file is, if known, and what to do."""
+"""Errors for files that no reader opens: what each file is, and the command that takes it."""
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.outline import Outline
-from reviewdesk.reports.bytes.strict_json import Fail
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import failing
+from reviewdesk.reports.dialect import FirstLook
 
 SCHEMA_HINT = 'Add the line "schema": "reviewdesk.report/1" to the outermost object.'
-_CONVERT = "Convert it to reviewdesk.report/1 and open that."
+_MOST_KEYS = 12
+_MAP = "If it holds ratings, say where in a map: reviewdesk map {file} -o {file}.map.toml"
+_IMPORT = "Read it with: reviewdesk labels import {file}"
+_CALIBRATE = "Read it with: reviewdesk calibrate {file}"
+_UNPACK = "Unpack it: {0} < {{file}} | reviewdesk open -"
+_RECODE = "Read it as UTF-8: iconv -f {0} -t UTF-8 {{file}} | reviewdesk open -"
+_WRITE = "Write its table as JSON Lines, CSV or Parquet, in the program that wrote it."
+_SOURCE = "Open the result file of the tool that wrote it."
+
+Kinds: TypeAlias = Sequence[tuple[Any, str, str]]
+AsTable: TypeAlias = Callable[[Source, FirstLook], InputFileError | None]
+"""Returns what a file lacks as a table, or None if it is none."""
+
+_MAGIC: Kinds = (
+    (b"SQLite format 3\0", "is a SQLite database, not a report",
+     "If it is a desk: reviewdesk runs --desk {file}; export a report from any other database."),
+    (b"\x1f\x8b", "is packed with gzip twice", _UNPACK.format("gunzip")),
+    (b"BZh", "is packed with bzip2", _UNPACK.format("bzip2 -dc")),
+    (b"\xfd7zXZ", "is packed with xz", _UNPACK.format("xz -dc")),
+    (b"\x28\xb5\x2f\xfd", "is packed with zstd", _UNPACK.format("zstd -dc")),
+    (b"7z\xbc\xaf", "is a 7z archive", "Unpack it: 7z x {file}"),
+    (b"Rar!", "is a RAR archive", "Unpack it: unrar x {file}"),
+    (b"PK", "is a zip archive, of which only an Inspect .eval log is opened",
+     "Unpack it, and open what is in it: unzip {file} -d {file}.d"),
+    (b"\x89PNG", "is a PNG image, not a report", _SOURCE),
+    (b"\xff\xd8\xff", "is a JPEG image, not a report", _SOURCE),
+    (b"GIF8", "is a GIF image, not a report", _SOURCE),
+    (b"RIFF", "is an image or a sound, not a report", _SOURCE),
+    (b"%PDF", "is a PDF document, not a report", _SOURCE),
+    (b"\x7fELF", "is a program, not a report", _SOURCE),
+    (b"MZ", "is a program, not a report", _SOURCE),
+    (b"\x80", "is a Python pickle, which may run code", _WRITE),
+    (b"\x93NUMPY", "is a NumPy array, without names of columns", _WRITE),
+    (b"\x89HDF", "is an HDF5 file", _WRITE),
+    (b"Obj\1", "is an Avro file", _WRITE),
+    (b"ORC", "is an ORC file", _WRITE),
+    (b"\xff\xfe\0\0", "is UTF-32 text", _RECODE.format("UTF-32")),
+    (b"\0\0\xfe\xff", "is UTF-32 text", _RECODE.format("UTF-32")),
+    (b"\xff\xfe", "is UTF-16 text", _RECODE.format("UTF-16")),
+    (b"\xfe\xff", "is UTF-16 text", _RECODE.format("UTF-16")),
+)  # fmt: skip
+"""Files by their first bytes, where no reader opens them: what they are, and what to do."""
+
+_TEXT_CODES = (
+    ("UTF-32LE", rb"[\t\n\r -~]\0\0\0"),
+    ("UTF-32BE", rb"\0\0\0[\t\n\r -~]"),
+    ("UTF-16LE", rb"[\t\n\r -~]\0(?:[^\0]|\Z)"),
+    ("UTF-16BE", rb"\0[\t\n\r -~](?:\0|\Z)"),
+)
+"""How texts begin that have no mark of their code, because reports begin with ASCII."""
 
 _PROMPTFOO = "Export it again as JSON: promptfoo export eval EVAL_ID -o results.json."
-_PROMPTFOO_COLUMN = "grader reason"
 _PROMPTFOO_PAGE = re.compile(r'<promptfoo>|<testsuites [^>]*name="promptfoo"|>Promptfoo<')
-
-_ROOT = re.compile(r"<([A-Za-z_][\w:.-]*)")
-_MARKUP = {
-    "html": "is an HTML page",
-    "testsuites": "is a JUnit XML report, which has no ballots",
-    "testsuite": "is a JUnit XML report, which has no ballots",
-    "promptfoo": "is a promptfoo result in XML, whose lists and numbers cannot be told apart",
-}
-_MOST_KEYS = 12
-
-
-def _has(*keys: str) -> Callable[[Outline], bool]:
-    return lambda outline: all(key in outline.keys for key in keys)
-
-
-_TOOLS: tuple[tuple[str, Callable[[Outline], bool], str], ...] = (
-    ("a SARIF log", _has("runs", "$schema"), ""),
-    (
-        "a samples file of lm-eval",
-        lambda outline: "doc_id" in outline.keys and "filtered_resps" in outline.keys,
-        "{item: .doc_id, judge: .metrics[0], score: .[.metrics[0]]}",
-    ),
-    (
-        "a log of OpenAI evals",
-        lambda outline: {"completion_fns", "eval_name"} <= outline.first("spec").keys(),
-        'select(.type == "match") | {item: .sample_id, judge: .type, pass: .data.correct}',
-    ),
+_YAML = (
+    "python -c 'import json, sys, yaml;"
+    " print(json.dumps(yaml.safe_load(sys.stdin), default=str))' < {file} | reviewdesk open -"
 )
-"""Other tools' files: name, test of the outline, and the jq program for a table of ratings."""
+_KEY = r"(?:[\"']?[A-Za-z_][\w .-]*[\"']?)"
+_TEXTS: Kinds = (
+    (r"\A<promptfoo>", "is a promptfoo result in XML, whose lists and numbers cannot be told apart",
+     _SOURCE),
+    (r"(?i)\A<(?:!doctype )?html", "is an HTML page, not a report", _SOURCE),
+    (r"(?i)\A<svg|\A<[^\0]{0,500}<svg", "is an SVG image, not a report", _SOURCE),
+    (r"\A<[^\0]{0,500}?<?testsuites?\b", "is a JUnit XML report, which has no ballots", _SOURCE),
+    (r"\A(?:<[?!][^>]*>\s*)*<([\w:.-]+)", "is XML with the root element <{0}>, not a report",
+     _SOURCE),
+    (r"\A#!", "is a script, not a report", _SOURCE),
+    (r"\A(?:diff --git|--- \S+\n\+\+\+ )", "is a patch, not a report", _SOURCE),
+    (r"\A(?:\S+ )?\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\A\[?(?:DEBUG|INFO|WARN|WARNING|ERROR)\b",
+     "is a log, not a report", "Open the results that the program wrote, not its log."),
+    (r"\A(?:#.*\n|\s*\n)*(?:import|from|def|class|async def|const|let|function) .+",
+     "is a program's source, not a report", _SOURCE),
+    (rf"\A(?:#.*\n|;.*\n|\s*\n)*(?:\[\[?{_KEY}\]\]?\s*\n|{_KEY}[ ]*=)",
+     "is a file of settings (TOML or INI), not a report",
+     "If it has the settings of reviewdesk: REVIEWDESK_CONFIG={file} reviewdesk config"),
+    (rf"\A(?:#.*\n|---\n|%.*\n|\s*\n)*(?:- |{_KEY}:(?:\s|$))", "is YAML, not a report",
+     "If it holds ratings: " + _YAML),
+)  # fmt: skip
+"""Texts by a pattern of their start, where no reader opens them."""
 
 
 def _are_of_case(keys: Collection[str]) -> bool:
@@ -56,150 +102,148 @@ def _are_of_case(keys: Collection[str]) -> bool:
     return set(keys) <= KEYS
 
 
-def other_tool(outline: Outline, fail: Fail) -> InputFileError | None:
-    """Return the error for a file of another tool or another command, or None if it is neither."""
-    keys = outline.keys
-    if "confidence" in keys and "correct" in keys:
-        hint = f"Read it with: reviewdesk calibrate {_command_name(fail)}"
-        return fail("", "is a calibration labels file, not a report", hint)
-    if "truth" in keys and ("id" in keys or "item_hash" in keys):
-        hint = f"Read it with: reviewdesk labels import {_command_name(fail)}"
-        return fail("", "is a labels file, not a report", hint)
-    if {"id", "output"} <= keys.keys() and _are_of_case(keys.keys()):
-        hint = f"Ask a panel: reviewdesk judge {_command_name(fail)} --panel PANEL -o REPORT"
-        return fail("", "is a file of cases that nobody has judged yet", hint)
-    for name, fits, program in _TOOLS:
-        if fits(outline):
-            jq_hint = f"Make a table: jq -c '{program}' {_command_name(fail)} > ratings.jsonl"
-            what = f"is {name}, which is not opened by this version"
-            return fail("", what, jq_hint if program else _CONVERT)
-    seats = keys.get("jurors")
-    if outline.kind == "object" and isinstance(seats, list) and _are_asked(seats):
-        return own_file(["jurors"], fail)
-    if "case" in keys and "jurors" in keys:
-        first = '{"schema": "reviewdesk.report/1"}'
-        what = "has verdicts with jurors, but no report around them"
-        return fail("", what, f"As JSON Lines, add this first line: {first}.")
-    return None
-
-
-_COMMENTS = re.compile(r"^(?:#.*|---)?\n", re.MULTILINE)
-_TOP_KEY = re.compile(r"^(?:- |\[\[?)?([A-Za-z_]+)(?:\]|\s*[:=])", re.MULTILINE)
-_OWN_FILES = (
-    ({"jurors"}, "is a panel file", "Ask it: reviewdesk judge CASES --panel {file} -o REPORT"),
-    ({"jury", "calibration"}, "is a suite of gates", "Run it: reviewdesk gate {file}"),
-    ({"columns", "each", "ballots", "judge"}, "is a map of tables",
-     "Open a table by it: reviewdesk open TABLE --map {file}"),
-    ({"truth"}, "is a labels file",
-     "Read it with: reviewdesk labels import {file}"),
-)  # fmt: skip
-"""Files of ours by one of their outermost keys: what they are, and what takes them."""
-
-
-def own_file(keys: Collection[str], fail: Fail) -> InputFileError | None:
-    """Return the error for a file that another command takes, by its outermost keys, or None."""
-    for marks, what, use in _OWN_FILES:
-        if not marks.isdisjoint(keys):
-            hint = use.format(file=shlex.quote(_command_name(fail)))
-            return fail("", f"{what}, not a report", hint)
-    return None
-
-
-def _are_asked(seats: list[Any]) -> bool:
-    """Return True if the jurors of a panel have models to ask, and have not answered."""
+def _are_asked(outline: Outline) -> bool:
+    """Return True if a document has jurors with models to ask, who have not answered."""
     known = {"model", "provider", "prompt", "name", "id", "weight", "temperature", "base_url"}
+    seats = outline.keys.get("jurors")
+    if outline.kind != "object" or not isinstance(seats, list):
+        return False
     return bool(seats) and all(
         isinstance(one, str) or (isinstance(one, dict) and "model" in one and one.keys() <= known)
         for one in seats
     )
 
 
-def without_schema(outline: Outline, fail: Fail) -> InputFileError | None:
+def _has(*keys: str) -> Callable[[Outline], bool]:
+    return lambda outline: all(key in outline.keys for key in keys)
+
+
+_JQ = "Make a table: jq -c '{0}' {{file}} > ratings.jsonl"
+_DOCUMENTS: Kinds = (
+    (_has("confidence", "correct"), "is a calibration labels file, not a report", _CALIBRATE),
+    (lambda outline: "truth" in outline.keys and {"id", "item_hash"} & outline.keys.keys(),
+     "is a labels file, not a report", _IMPORT),
+    (lambda outline: {"id", "output"} <= outline.keys.keys() and _are_of_case(outline.keys),
+     "is a file of cases that nobody has judged yet",
+     "Ask a panel: reviewdesk judge {file} --panel PANEL -o REPORT"),
+    (_has("runs", "$schema"), "is a SARIF log, which has no ballots", _SOURCE),
+    (_has("cells", "nbformat"), "is a Jupyter notebook, not a report", _WRITE),
+    (_has("doc_id", "filtered_resps"), "is a samples file of lm-eval, which names no judge",
+     _JQ.format("{{item: .doc_id, judge: .metrics[0], score: .[.metrics[0]]}}")),
+    (lambda outline: {"completion_fns", "eval_name"} <= outline.first("spec").keys(),
+     "is a log of OpenAI evals, which names no judge",
+     _JQ.format('select(.type == "match") |'
+                " {{item: .sample_id, judge: .type, pass: .data.correct}}")),
+    (_are_asked, "is a panel file, not a report",
+     "Ask it: reviewdesk judge CASES --panel {file} -o REPORT"),
+    (_has("case", "jurors"), "has verdicts with jurors, but no report around them",
+     'As JSON Lines, add this first line: {{"schema": "reviewdesk.report/1"}}.'),
+)  # fmt: skip
+"""Files in JSON of other tools and of other commands, by a test of their outline."""
+
+_OWN: Kinds = (
+    ({"jurors"}, "is a panel file", "Ask it: reviewdesk judge CASES --panel {file} -o REPORT"),
+    ({"jury", "calibration"}, "is a suite of gates", "Run it: reviewdesk gate {file}"),
+    ({"columns", "each", "ballots", "judge"}, "is a map of tables",
+     "Open a table by it: reviewdesk open TABLE --map {file}"),
+    ({"truth"}, "is a labels file", _IMPORT),
+)  # fmt: skip
+"""Files of ours in YAML and TOML, by one of their outermost keys."""
+
+_COMMENTS = re.compile(r"^(?:#.*|---)?\n", re.MULTILINE)
+_TOP_KEY = re.compile(r"^(?:- |\[\[?)?([A-Za-z_]+)(?:\]|\s*[:=])", re.MULTILINE)
+
+
+def refused(source: Source, what: str, hint: str, where: str = "") -> InputFileError:
+    """Return the error that says what a file is; ``{file}`` in the hint stands for its name."""
+    return failing(source)(where, what, hint.format(file=source.in_command))
+
+
+def of_bytes(source: Source, head: bytes) -> InputFileError | None:
+    """Return the error for a file by its first bytes, or None if they may be UTF-8 text."""
+    for magic, what, hint in _MAGIC:
+        if head.startswith(magic):
+            return refused(source, what, hint)
+    if head[257:262] == b"ustar":
+        return refused(source, "is a tar archive", "Unpack it, and open a file: tar -xf {file}")
+    if (zero := head.find(b"\0")) < 0:
+        return None
+    for code, start in _TEXT_CODES:
+        if re.match(start, head):
+            return refused(source, f"is {code[:6]} text", _RECODE.format(code))
+    line = f"line {head.count(10, 0, zero) + 1}"
+    return refused(source, f"holds a NUL byte (byte {zero}) and is no text", _WRITE, line)
+
+
+def not_utf8(source: Source, head: bytes, byte: int) -> InputFileError:
+    """Return the error for a file whose start is not UTF-8."""
+    line = f"line {head.count(10, 0, byte) + 1}"
+    controls = len(re.findall(rb"[\0-\x08\x0e-\x1f]", head[:1000]))
+    hint = _WRITE if controls > 10 else _RECODE.format("WINDOWS-1252")
+    return refused(source, f"is not UTF-8 text (byte {byte})", hint, line)
+
+
+def of_document(source: Source, outline: Outline) -> InputFileError | None:
+    """Return the error for JSON of another tool or another command, or None if it is neither."""
+    found = (one for one in _DOCUMENTS if one[0](outline))
+    return next((refused(source, what, hint) for _, what, hint in found), None)
+
+
+def without_schema(source: Source, outline: Outline) -> InputFileError | None:
     """Return the error for a canonical report without ``schema``, or None for any other file."""
     if outline.kind == "object" and isinstance(outline.first("verdicts").get("jurors"), list):
-        return fail("$.schema", "is missing, though the file has verdicts with jurors", SCHEMA_HINT)
+        problem = "is missing, though the file has verdicts with jurors"
+        return failing(source)("$.schema", problem, SCHEMA_HINT)
     return None
 
 
-def no_jury(outline: Outline, fail: Fail) -> InputFileError:
-    """Return the error for JSON without a jury; it lists the keys that are there."""
-    # Imported here because only a file that is refused needs them.
-    from reviewdesk.reports.dialect import FirstLook
-    from reviewdesk.reports.options import ReadOptions
-    from reviewdesk.reports.tables.guess import guess
-    from reviewdesk.reports.tables.map_file import unclear_table
-    from reviewdesk.reports.tables.rows import TableRow, layout_of
-
-    layout = layout_of(FirstLook("json", outline=outline))
-    if layout is not None and (layout.key or outline.goes_on or outline.kind == "array"):
-        first = outline.first(layout.key) if layout.key else outline.keys
-        sample = [TableRow("", first)]
-        found = guess(layout, sample, ReadOptions(), shlex.quote(_command_name(fail)))
-        if found.judges:
-            return unclear_table(fail, layout.columns, found)
+def of_json(source: Source, look: FirstLook, unclear: AsTable) -> InputFileError:
+    """Return the error for JSON without a jury: what it lacks as a table, or its keys."""
+    if found := unclear(source, look):
+        return found
+    outline = look.outline
     names = [f'"{show_line(key, 40)}"' for key in outline.keys]
     more = f" and {len(names) - _MOST_KEYS} more" if len(names) > _MOST_KEYS else ""
     listed = f" (its keys: {', '.join(names[:_MOST_KEYS])}{more})" if names else ""
     where = "list" if outline.kind == "array" else "object"
-    return fail(
-        "", f"is JSON, but no report this version knows: no jury in the {where}{listed}", _CONVERT
-    )
+    what = f"is JSON, but no report this version knows: no jury in the {where}{listed}"
+    return refused(source, what, _MAP if names else _WRITE)
 
 
-def archive(fail: Fail) -> InputFileError:
-    """Return the error for a zip archive that is not opened as an Inspect log."""
-    return fail("", "is a zip archive", "Only an Inspect .eval log is opened as one.")
-
-
-def not_json(text: str, fail: Fail) -> InputFileError:
-    """Return the error for a text that is not JSON; it names the kind of markup or table."""
-    from reviewdesk.reports.dialect import FirstLook
-    from reviewdesk.reports.tables.guess import Guess
-    from reviewdesk.reports.tables.map_file import unclear_table
-    from reviewdesk.reports.tables.rows import layout_of
-    from reviewdesk.reports.tables.table_map import TableMap
-
-    text = text.lstrip(" \t\r\n")
-    if text.startswith("<"):
-        root = _ROOT.search(text.replace("<!DOCTYPE ", "<").replace("<!doctype ", "<"))
-        name = root[1] if root else ""
-        what = _MARKUP.get(name.lower(), f"is XML with the root element <{show_line(name, 40)}>")
-        hint = _PROMPTFOO if _PROMPTFOO_PAGE.search(text) else _CONVERT
-        return fail("", f"{what}, not a report", hint)
+def of_text(source: Source, look: FirstLook, unclear: AsTable) -> InputFileError:
+    """Return the error for a text that is not JSON: what it lacks as a table, or its kind."""
+    text = look.text.lstrip(" \t\r\n")
     line = text.split("\n", 1)[0].rstrip("\r")
     stated = _COMMENTS.sub("", text)
-    if _TOP_KEY.match(stated) and (own := own_file(_TOP_KEY.findall(stated), fail)):
-        return own
-    columns = [column.strip().strip('"').lower() for column in line.split(",")]
-    if _PROMPTFOO_COLUMN in columns:
+    if _TOP_KEY.match(stated):
+        keys = set(_TOP_KEY.findall(stated))
+        for marks, what, hint in _OWN:
+            if not marks.isdisjoint(keys):
+                return refused(source, f"{what}, not a report", hint)
+    columns = {column.strip().strip('"').lower() for column in line.split(",")}
+    if "grader reason" in columns:
         what = "is a promptfoo table, in which the jurors' votes and reasons are missing"
-        return fail("", what, _PROMPTFOO)
+        return refused(source, what, _PROMPTFOO)
+    if {"confidence", "correct"} <= columns:
+        return refused(source, "is a calibration labels file, not a report", _CALIBRATE)
     if "\r" in text.rstrip() and "\n" not in text:
         what = "ends its lines with a carriage return alone, as old Macs did"
-        return fail("", what, "End lines with LF or CRLF.")
-    if {"confidence", "correct"} <= set(columns):
-        hint = f"Read it with: reviewdesk calibrate {_command_name(fail)}"
-        return fail("", "is a calibration labels file, not a report", hint)
-    if (parts := _columns(text)) is not None:
-        file = shlex.quote(_command_name(fail))
-        what = f"is a table, but no column is known to hold a judge ({show_line(parts, 80)})"
-        hint = f"Name those that do: reviewdesk open {file} --judge-columns NAME,NAME"
-        layout = layout_of(FirstLook("text", text))
-        names = () if layout is None else layout.columns
-        return unclear_table(fail, names, Guess(TableMap(), problem=what, hint=hint))
+        hint = "End lines with LF: tr '\\r' '\\n' < {file} | reviewdesk open -"
+        return refused(source, what, hint)
+    if _has_columns(text) and (found := unclear(source, look)):
+        return found
+    for pattern, what, hint in _TEXTS:
+        if match := re.match(pattern, text):
+            use = _PROMPTFOO if _PROMPTFOO_PAGE.search(text) else hint
+            return refused(source, what.format(*match.groups()), use)
     what = f'is no report: it starts with "{show_line(line, 40)}"'
-    return fail("", what, "A report is JSON or JSON Lines in UTF-8.")
+    return refused(source, what, "A report is JSON or JSON Lines in UTF-8.")
 
 
-def _columns(text: str) -> str | None:
-    """Return the columns of a text whose first lines have as many cells each, or None."""
+def _has_columns(text: str) -> bool:
+    """Return True if the first lines of a text have as many cells each."""
     lines = [line for line in text.splitlines()[:5] if line.strip()]
-    for mark in (",", ";", "\t", "|"):
-        if len(lines) > 1 and lines[0].count(mark) and len({one.count(mark) for one in lines}) == 1:
-            return lines[0].replace(mark, ", ")
-    return None
-
-
-def _command_name(fail: Fail) -> str:
-    name: Any = fail("", "", "").file
-    return str(name)
+    return len(lines) > 1 and any(
+        lines[0].count(mark) and len({one.count(mark) for one in lines}) == 1
+        for mark in (",", ";", "\t", "|")
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import re
 from typing import NoReturn
 
 from reviewdesk.errors import InputFileError
@@ -11,7 +10,7 @@ from reviewdesk.reports import refusals
 from reviewdesk.reports.bytes.outline import Outline, outline_array, outline_object
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally, failing
-from reviewdesk.reports.bytes.window import Window, not_utf8
+from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.canonical import reader
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
@@ -20,23 +19,9 @@ from reviewdesk.reports.wording import must_be
 _HEAD = 1 << 16
 _SCHEMA_FAMILY = "reviewdesk.report/"
 
-_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_TABLES = (*_ZIP, b"PAR1", b"ARROW1", b"\xd0\xcf\x11\xe0")
-_UTF16_HINT = "Save it as UTF-8. In a shell: iconv -f UTF-16 -t UTF-8 OLD > NEW"
-_MAGIC = (
-    (
-        b"SQLite format 3\x00",
-        "is a SQLite database, not a report",
-        "A desk is opened with --desk FILE; export a report from any other database.",
-    ),
-    (b"\x1f\x8b", "is packed with gzip twice", "Unpack it once."),
-    (b"\x89PNG", "is a PNG image, not a report", ""),
-    (b"%PDF", "is a PDF document, not a report", ""),
-    (b"\xff\xfe\0\0", "is UTF-32 text", "Save it as UTF-8."),
-    (b"\0\0\xfe\xff", "is UTF-32 text", "Save it as UTF-8."),
-    (b"\xff\xfe", "is UTF-16 text", _UTF16_HINT),
-    (b"\xfe\xff", "is UTF-16 text", _UTF16_HINT),
-)
+_TABLES = (b"PK", b"PAR1", b"ARROW1", b"\xd0\xcf\x11\xe0")
+_NO_TABLE = "is a table, which that format is not"
+_AS_IT_IS = "Open it as it is: reviewdesk open {file}"
 
 
 def recognise(
@@ -52,15 +37,18 @@ def recognise(
     fail = failing(source)
     head = _head(source, fail)
     if look := _binary_table(head, source, fail):
-        return _fitting(look, forced) or _refuse(
-            fail("", "is a table, which that format is not", "Leave out --format.")
-        )
-    if head.startswith(_ZIP):
-        return _fitting(FirstLook("zip"), forced) or _refuse(refusals.archive(fail))
-    text = _text(head, fail, whole=len(head) < _HEAD)
+        return _fitting(look, forced) or _refuse(refusals.refused(source, _NO_TABLE, _AS_IT_IS))
+    if head.startswith(b"PK") and (found := _fitting(FirstLook("zip"), forced)):
+        return found
+    text = _text(head, source, whole=len(head) < _HEAD)
     start = text.lstrip(" \t\r\n")[:1]
     if start not in ("{", "["):
-        return _fitting(FirstLook("text", text), forced) or _refuse(refusals.not_json(text, fail))
+        look = FirstLook("text", text)
+        if found := _fitting(look, forced):
+            return found
+        from reviewdesk.reports.tables.table import unclear
+
+        raise refusals.of_text(source, look, unclear)
     outline = Outline("object" if start == "{" else "array", streamed=streamed)
     look = FirstLook("json", text, outline)
     _fill(look, source, fail, forced)
@@ -68,7 +56,7 @@ def recognise(
         _check_version(outline, fail)
         whole = "verdicts" in outline.keys and not outline.goes_on
         forced = reader.DOCUMENT if whole else reader.LINES
-    return forced or _decide(look, fail), look
+    return forced or _decide(look, source), look
 
 
 def _head(source: Source, fail: Fail) -> bytes:
@@ -118,25 +106,13 @@ def _refuse(error: InputFileError) -> NoReturn:
     raise error
 
 
-def _text(head: bytes, fail: Fail, *, whole: bool) -> str:
-    for magic, problem, hint in _MAGIC:
-        if head.startswith(magic):
-            raise fail("", problem, hint)
-    if (zero := head.find(b"\0")) >= 0:
-        if len(head) > 3 and sorted(map(bool, head[:4])) == [False, False, False, True]:
-            raise fail("", "is UTF-32 text", "Save it as UTF-8.")
-        # Reports begin with ASCII characters, of which UTF-16 puts a zero before or behind each.
-        if re.match(rb"(\0[\t\n\r -~]){1,2}\Z|([\t\n\r -~]\0){1,2}\Z", head[:4]):
-            raise fail("", "is UTF-16 text", _UTF16_HINT)
-        raise fail(_line(head, zero), f"holds a NUL byte (byte {zero}) and is no text", "")
+def _text(head: bytes, source: Source, *, whole: bool) -> str:
+    if problem := refusals.of_bytes(source, head):
+        raise problem
     try:
         return codecs.getincrementaldecoder("utf-8")().decode(head, final=whole)
     except UnicodeDecodeError as error:
-        raise not_utf8(fail, _line(head, error.start), error.start) from error
-
-
-def _line(head: bytes, byte: int) -> str:
-    return f"line {head.count(10, 0, byte) + 1}"
+        raise refusals.not_utf8(source, head, error.start) from error
 
 
 def _fill(look: FirstLook, source: Source, fail: Fail, forced: Dialect | None) -> None:
@@ -150,7 +126,7 @@ def _fill(look: FirstLook, source: Source, fail: Fail, forced: Dialect | None) -
         if canonical or forced in reader.DIALECTS:
             raise
         known = forced or not outline.keys or _foreign(look)
-        if not known and (other := refusals.other_tool(outline, fail)):
+        if not known and (other := refusals.of_document(source, outline)):
             raise other from None
         outline.forget()
         _outline(look, source, fail, ImportTally(lenient=True), forced)
@@ -175,8 +151,9 @@ def _outline(
             outline_array(window, look.outline)
 
 
-def _decide(look: FirstLook, fail: Fail) -> Dialect:
+def _decide(look: FirstLook, source: Source) -> Dialect:
     outline = look.outline
+    fail = failing(source)
     keys = outline.keys
     if outline.kind == "array" and not outline.length:
         raise fail("", "is an empty list: it holds no verdicts", "Write the report again.")
@@ -190,7 +167,7 @@ def _decide(look: FirstLook, fail: Fail) -> Dialect:
             return reader.DOCUMENT if "verdicts" in keys else reader.LINES
     if found := _foreign(look):
         return found
-    if other := refusals.other_tool(outline, fail) or refusals.without_schema(outline, fail):
+    if other := refusals.of_document(source, outline) or refusals.without_schema(source, outline):
         raise other
     from reviewdesk.reports.dialects import LAST
 

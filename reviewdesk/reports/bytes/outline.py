@@ -99,6 +99,8 @@ def outline_array(window: Window, outline: Outline) -> None:
     for index in window.elements():
         value = window.value(f"$[{index}]")
         outline.length += 1
+        if index == 0 and isinstance(value, list):
+            outline.keys = {str(number): one for number, one in enumerate(value, 1)}
         if index == 0 and isinstance(value, dict):
             outline.keys = value
         if index == 0 and not isinstance(value, dict | list):

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import os
+import shlex
 import stat
 import zlib
 from dataclasses import dataclass, field
@@ -60,6 +61,11 @@ class Source:
     def shown_name(self) -> str:
         """The name as errors may print it, escaped and shortened."""
         return show_line(self.name, 200)
+
+    @property
+    def in_command(self) -> str:
+        """The name as a command of a shell takes it, and as an error may print it."""
+        return "-" if self.name == "stdin" else show_line(shlex.quote(self.name), 200)
 
     def open(self) -> BinaryIO:
         """Open the bytes from the start; gzip is unpacked once and a UTF-8 BOM is skipped."""

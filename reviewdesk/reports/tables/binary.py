@@ -111,8 +111,8 @@ def _sheet(stream: BinaryIO, fail: Fail) -> Iterator[tuple[int, tuple[Any, ...]]
         book = library.load_workbook(stream, read_only=True, data_only=True)
         for sheet in book.worksheets:
             found = enumerate(sheet.iter_rows(values_only=True), 1)
-            header = next((one for one in found if any(cell is not None for cell in one[1])), None)
-            if header is not None:
+            filled = ((at, row) for at, row in found if sum(cell is not None for cell in row) > 1)
+            if (header := next(filled, None)) is not None:
                 names = tuple("" if cell is None else str(cell).strip() for cell in header[1])
                 yield header[0], names
                 yield from found

@@ -15,6 +15,12 @@ from reviewdesk.reports.bytes.strict_json import ImportTally, NonStandardJsonErr
 from reviewdesk.reports.mapping.foreign import LabelWords
 from reviewdesk.reports.wording import must_be
 
+REASONS = (
+    "reason", "reasoning", "rationale", "explanation", "comment", "justification", "comments",
+    "reasons", "feedback", "critique", "why",
+)  # fmt: skip
+"""The names of a column that holds why a judge answered so."""
+
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "judge": (
         "judge", "juror", "critic", "rater", "annotator", "evaluator", "judge_name", "judge_id",
@@ -25,17 +31,17 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "item": (
         "item", "item_id", "example_id", "question_id", "case_id", "sample_id", "prompt_id",
         "trace_id", "task_id", "row_id", "record_id", "conversation_id", "case", "example",
-        "sample", "id", "uid", "uuid",
+        "sample", "id", "uid", "uuid", "test_case", "test_case_name", "@key",
     ),
     "model": ("judge_model", "juror_model", "model"),
     "vendor": ("judge_vendor", "vendor"),
     "pass": ("pass", "passed", "verdict", "decision", "vote"),
-    "label": ("label",),
+    "label": ("label", "winner", "preference", "preferred"),
     "decision": (
         "decision", "consensus", "final_decision", "final_verdict", "panel_decision",
         "panel_verdict", "majority",
     ),
-    "reason": ("reason", "reasoning", "rationale", "explanation", "comment", "justification"),
+    "reason": REASONS,
     "repeat": ("repeat", "epoch", "trial", "replicate", "iteration"),
     "confidence": ("confidence",),
     "weight": ("weight",),
@@ -54,18 +60,22 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "suite": ("suite", "dataset"),
     "tags": ("tags",),
     "threshold": ("threshold",),
-    "input": ("input", "prompt", "question", "query", "instruction", "user_input", "request"),
+    "input": (
+        "input", "prompt", "question", "query", "instruction", "user_input", "request",
+        "user_prompt",
+    ),
     "output": (
         "output", "response", "answer", "completion", "text", "model_output", "generation",
-        "actual_output",
+        "actual_output", "actual", "model_response", "response_a", "answer_a", "output_a",
     ),
     "conversation": ("messages", "conversation", "turns", "dialogue", "chat", "spans"),
-    "alternative": ("alternative",),
+    "alternative": ("alternative", "response_b", "answer_b", "output_b"),
     "reference": (
         "reference", "expected", "expected_output", "reference_answer", "ground_truth",
         "expected_response",
     ),
-    "generator": ("generator", "generator_model", "output_model", "model"),
+    "generator": ("generator", "generator_model", "output_model", "model", "model_a"),
+    "rival": ("rival", "model_b"),
     "human": (
         "human", "human_label", "truth", "gold", "gold_label", "human_verdict", "reviewer",
         "expert",
@@ -88,12 +98,9 @@ BALLOT = frozenset({
 
 FACTS = frozenset({
     "test", "suite", "tags", "threshold", "decision", "input", "output", "conversation",
-    "alternative", "reference", "generator",
+    "alternative", "reference", "generator", "rival",
 })  # fmt: skip
 """The roles that describe an item."""
-
-REASONS = ("reason", "reasoning", "rationale", "explanation", "comment", "justification")
-"""The names of a column beside a judge's that holds why the judge answered so."""
 
 
 def roles_of(columns: Iterable[str]) -> dict[str, str]:
@@ -147,7 +154,7 @@ def _plain(column: str) -> str:
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\Z", re.ASCII | re.IGNORECASE)
 _DIGITS = re.compile(r"[-+]?\d{1,15}\Z", re.ASCII)
 _NO_VALUE = frozenset({
-    "nan", "-nan", "n/a", "#n/a", "na", "#na", "<na>", "null", "none",
+    "nan", "-nan", "n/a", "#n/a", "na", "#na", "<na>", "null", "none", "-", "--", "–", "—",
 })  # fmt: skip
 """Texts for a missing number, in lower case, as pandas reads them."""
 _NOT_FINITE = frozenset({
@@ -247,9 +254,11 @@ def likely_number(value: Any) -> float | int | None:
 
 
 def name(value: Any) -> str:
-    """Return the name of an item or a judge, from a text or a number; empty for anything else."""
+    """Return the name of an item or a judge: a text, a number or a list; else an empty text."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(name, value)))
     return str(value).strip() if isinstance(value, str | int | float) else ""
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, convert
-from msgspec.structs import replace
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.options import ReadOptions
@@ -20,6 +19,7 @@ from reviewdesk.reports.tables.cells import (
     blank,
     is_criterion,
     is_missing,
+    is_word,
     likely_number,
     names_models,
     parsed,
@@ -31,9 +31,32 @@ from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import TableMap
 
 _MOST_LISTED = 20
-_SCORE_MARKS = ("score", "rating", "grade", "verdict", "vote", "value", "label", "pass")
-_ERROR_MARKS = ("error", "error_message")
+_MOST_WORDS = 6
+_MARKS = "score|rating|grade|verdict|vote|value|label|pass"
+_BEFORE = re.compile(rf"(?:{_MARKS})s?[_ .:/-]", re.IGNORECASE)
+_BEHIND = re.compile(rf"[_ .:/-](?:{_MARKS})\Z", re.IGNORECASE)
+"""What the columns of scores have before or behind the names of their judges."""
+_ERRORS = ("error", "error_message")
 _BETWEEN = ("_", " ", ".", ":", "-", "/")
+_SURE = re.compile(r"judge|juror|critic|grader|evaluator", re.IGNORECASE)
+_JUDGE = re.compile(
+    rf"{_SURE.pattern}|rater|gpt|claude|gemini|llama|mistral|qwen|deepseek|grok|command-r|\bo[1-4]\b",
+    re.IGNORECASE,
+)
+_NO_SCORE = re.compile(
+    r"(?:^|[_ .-])(?:idx|index|no|nr|num|number|count|tokens?|cost|latency|duration|time|length"
+    r"|seed|turns?|words|chars|year|version|temperature|#|reason\w*|rationale|explanation|comments?"
+    r"|feedback|created|threshold)$|^reason",
+    re.IGNORECASE,
+)
+"""Columns that are no scores, though they may hold numbers or words that decide."""
+_FAILS = re.compile(
+    r"(?:un|in|not?|non|dis)[ _-]?\w{3}|bad|poor|wrong|negative|weak|low|harm|down|[d-f]$",
+    re.IGNORECASE,
+)
+"""Words that more likely mean a fail than a pass."""
+_ANSWERS = ("score", "pass", "label")
+_COMMENT = ".comment"
 
 
 def listed(columns: Sequence[str]) -> str:
@@ -52,231 +75,307 @@ class Guess(Struct, frozen=True):
     sure: bool = True
     problem: str = ""
     hint: str = ""
+    elsewhere: bool = False
+    """Whether another command takes the file."""
 
 
 def guess(
     layout: Layout, sample: Sequence[TableRow], options: ReadOptions, command: str = "FILE"
 ) -> Guess:
-    """Return the map of a plain table, from the names of its columns and what a person said."""
-    columns = tuple(dict.fromkeys(name for name in layout.columns if name))
-    given = (*options.judge_columns, *options.criteria_columns)
-    singles = tuple(filter(None, (options.item_column, options.output_column)))
-    if missing := [one for one in (*given, *singles) if one not in columns]:
-        problem = f'has no column "{show_line(missing[0], 60)}" (its columns: {listed(columns)})'
-        return Guess(
-            TableMap(), sure=False, problem=problem, hint="Name its columns as the file does."
-        )
-    roles = roles_of(one for one in columns if one not in (*given, *singles))
-    if "human" in roles and not _holds_words(sample, roles["human"]):
-        del roles["human"]
-    paths = {role: roles[role] for role in (*FACTS, "rubric", "human", "human_by", "human_at")
-             if role in roles}  # fmt: skip
-    if options.output_column:
-        paths["output"] = options.output_column
-    item = options.item_column or roles.get("item") or ""
-    if given and "judge" not in roles:
-        return Guess(_wide(columns, roles, paths, item, options), given)
-    if options.judge_columns:
-        problem = f'has a column "{show_line(roles["judge"], 60)}" with a judge in each row'
-        hint = f"Open it as it is: reviewdesk open {command}"
-        return Guess(TableMap(), sure=False, problem=problem, hint=hint)
-    if "judge" in roles or "dimension" in roles:
-        if not item and "input" in roles:
-            item = roles["input"]
-        return _long(columns, roles, paths, item, options)
-    if inner := _inner(sample):
-        problem = f"has the answers of judges inside {show_line(inner['each'], 60)}"
-        hint = f"See how they would be read: reviewdesk map {command}"
-        made = _map({**paths, "item": item, **inner})
-        return Guess(made, (inner["each"],), sure=False, problem=problem, hint=hint)
-    return _unsure(columns, roles, paths, item, options, sample, command)
+    """Return the map of a plain table, from the names of its columns and what a person said.
+
+    ``command`` is the name of the file in the commands of hints.
+    """
+    return _Guesser(layout, sample, options, command).guess()
 
 
-def _inner(sample: Sequence[TableRow]) -> dict[str, str] | None:
-    """Return the rule for the first list or object in the rows that holds answers, or None."""
-    for column, cell in sample[0].cells.items() if sample else ():
-        held = parsed(cell)
-        named = isinstance(held, dict)
-        elements = [*held.values()] if isinstance(held, dict) else held
-        if not isinstance(elements, list) or not elements:
-            continue
-        rule = {"each": column, **({"judge": "@key"} if named else {})}
-        if named and all(map(_is_answer, elements)):
-            return {**rule, "score": "@value"}
-        if not all(isinstance(one, dict) for one in elements):
-            continue
-        roles = roles_of(key for one in elements for key in one)
-        called = [roles[role] for role in ("judge", "model", "generator") if role in roles]
-        judge = next((key for key in (*called[:1], "name", *called) if key in elements[0]), "")
-        answers = {"score", "pass", "label"} & roles.keys()
-        if answers and (named or judge):
-            rule.setdefault("judge", judge)
-            kept = {role: roles[role] for role in (*answers, "reason", "error") if role in roles}
-            return rule | kept
-    return None
+class _Guesser:
+    """What is known of a table whose map is guessed."""
+
+    def __init__(
+        self, layout: Layout, sample: Sequence[TableRow], options: ReadOptions, command: str
+    ) -> None:
+        self.columns = tuple(dict.fromkeys(name for name in layout.columns if name))
+        self.sample = sample
+        self.options = options
+        self.command = command
+        self.given = (*options.judge_columns, *options.criteria_columns)
+        self.said = (*self.given, *filter(None, (options.item_column, options.output_column)))
+        self.roles = roles_of(one for one in self.columns if one not in self.said)
+        if self.roles.get("item") == "@key" and all(
+            _JUDGE.search(row.cells["@key"]) for row in sample
+        ):
+            self.roles["judge"] = self.roles.pop("item")
+        if "human" in self.roles and not _holds_words(sample, self.roles["human"]):
+            del self.roles["human"]
+        self.made: dict[str, Any] = {
+            role: self.roles[role]
+            for role in (*FACTS, "rubric", "human", "human_by", "human_at")
+            if role in self.roles
+        }
+        if options.output_column:
+            self.made["output"] = options.output_column
+        self.item = options.item_column or self.roles.get("item") or ""
+
+    def guess(self) -> Guess:
+        """Return the map by the first shape that fits."""
+        if missing := [one for one in self.said if one not in self.columns]:
+            named = show_line(missing[0], 60)
+            problem = f'has no column "{named}" (its columns: {listed(self.columns)})'
+            return _unsure(TableMap(), problem, "Name its columns as the file does.")
+        if self.given and "judge" not in self.roles:
+            options = self.options
+            return Guess(self.wide(options.judge_columns, options.criteria_columns), self.given)
+        if self.options.judge_columns:
+            named = show_line(self.roles["judge"], 60)
+            problem = f'has a column "{named}" with a judge in each row'
+            return _unsure(TableMap(), problem, f"Open it as it is: reviewdesk open {self.command}")
+        if "judge" in self.roles or "dimension" in self.roles:
+            self.item = self.item or self.roles.get("input", "")
+            return self.long()
+        for column, cell in self.sample[0].cells.items() if self.sample else ():
+            if column != "^" and (rule := _held(parsed(cell), column)):
+                rules = rule.get("ballots") or [rule]
+                places = [one.get("each") or one.get("score") or column for one in rules]
+                made = _map({**self.made, "item": self.item, **rule})
+                problem = f"has the answers of judges inside {listed(places)}"
+                return _unsure(made, problem, self.see(), *places)
+        return self.by_cells()
+
+    def see(self) -> str:
+        """Return the command that shows the map."""
+        return f"See how it would be read: reviewdesk map {self.command}"
+
+    def long(self) -> Guess:
+        """Return the map of a table with a judge or a question in each row."""
+        roles = self.roles
+        made = dict(self.made)
+        made |= {"item": self.item, "judge": roles.get("judge", roles.get("dimension", ""))}
+        if not {*_ANSWERS, "error"} & roles.keys() and not self.options.criteria_columns:
+            return self.unnamed(made)
+        made |= {
+            "epoch" if role == "repeat" else role: roles[role] for role in BALLOT & roles.keys()
+        }
+        made["score"] = roles.get("score", "score")
+        if names_models(made["judge"]):
+            made["model"] = roles.get("judge", "")
+        if "dimension" in roles:
+            made["dimension"] = roles["dimension"]
+        if "decision" in made and made.get("pass") == made["decision"]:
+            del made["decision"]
+        if not self.options.pass_labels and (words := self.words([made["score"]])):
+            return self.ask_words(_map({**made, "words": words}), [made["score"]], self.command)
+        if not self.item:
+            problem = f"has no column that names the items (its columns: {listed(self.columns)})"
+            hint = f"Say which it is: reviewdesk open {self.command} --item-column NAME"
+            return _unsure(_map(made), problem, hint)
+        return Guess(_map(made))
+
+    def unnamed(self, made: dict[str, Any]) -> Guess:
+        """Return the map of a table of judges whose answers stand under other names."""
+        known = {*self.roles.values(), self.item}
+        rest = [one for one in self.columns if one not in known and self.answers(one)]
+        if not rest:
+            problem = (
+                f"has no column with what the judges said (its columns: {listed(self.columns)})"
+            )
+            hint = f"Say in a map what its columns hold: reviewdesk map {self.command}"
+            return _unsure(_map(made), problem, hint)
+        if len(rest) == 1:
+            self.roles["score"] = rest[0]
+            problem = f'may say in the column "{show_line(rest[0], 60)}" what the judges said'
+            return _unsure(self.long().made, problem, self.see(), rest[0])
+        # Without a column of items, each column is one.
+        problem = f"has a column for each {'question' if self.item else 'item'}: {listed(rest)}"
+        rule = {**self.columns_rule(rest), "dimension": "=*"}
+        made |= {"item": self.item or "=table", "ballots": [rule]}
+        return _unsure(_map(made), problem, self.see(), *rest)
+
+    def wide(self, judges: Sequence[str], criteria: Sequence[str]) -> TableMap:
+        """Return the map of a table with a column for each judge or question."""
+        made = {**self.made, "item": self.item}
+        if "pass" in self.roles:
+            # With a column for each judge, the row's single outcome is the panel's decision.
+            made.setdefault("decision", self.roles["pass"])
+        if "model" in self.roles:
+            # With several judges in a row, the row's single model wrote the output.
+            made.setdefault("generator", self.roles["model"])
+        if "repeat" in self.roles:
+            made["epoch"] = self.roles["repeat"]
+        made["ballots"] = [self.columns_rule(judges)] if judges else []
+        if criteria:
+            made["ballots"].append({**self.columns_rule(criteria), "dimension": "=*"})
+        return _map(made)
+
+    def columns_rule(self, named: Sequence[str]) -> dict[str, Any]:
+        """Return the rule of a wide table for columns, with those beside them that go with them."""
+        start, end = _frame(named)
+        stems = [one[len(start) : len(one) - len(end)] for one in named]
+        known = {column.casefold(): column for column in self.columns}
+
+        def beside(words: Sequence[str], suffix: str | None = None) -> str:
+            frames = [(start, suffix), (start, f"{end}{suffix}")] if suffix else []
+            for word in words:
+                for mark in _BETWEEN:
+                    frames += [(start, f"{mark}{word}"), (start, f"{end}{mark}{word}")]
+                    frames.append((f"{word}{mark}", ""))
+            found = {
+                f"{known[name][: len(first)]}*{known[name][len(first) + len(stem) :]}": None
+                for first, last in frames
+                for stem in stems
+                if (name := f"{first}{stem}{last}".casefold()) in known
+            }
+            return "|".join(found)
+
+        rule: dict[str, Any] = {"columns": stems, "score": f"{start}*{end}"}
+        if why := beside(REASONS, self.options.reason_suffix):
+            rule["reason"] = why
+        elif len(named) == 1 and "reason" in self.roles:
+            rule["reason"] = self.roles["reason"]
+        if failed := beside(_ERRORS):
+            rule["error"] = failed
+        return rule
+
+    def by_cells(self) -> Guess:
+        """Return the map of a table without a column of judges' names, by what its cells hold."""
+        known = {column for role, column in self.roles.items() if role not in {"score", "label"}}
+        free = [one for one in self.columns if one not in {*known, self.item} and "," not in one]
+        free = [one for one in free if not _NO_SCORE.search(one)]
+        judges = [one for one in free if self.answers(one)]
+        criteria = [one for one in judges if is_criterion(_stem(one))]
+        asked = bool(judges) and criteria == judges
+        made = self.wide(() if asked else judges, judges if asked else ())
+        read_labels = f"Read it with: reviewdesk labels import {self.command}"
+        if people := _people(self.columns):
+            problem = f"is a table of the labels of people ({show_line(', '.join(people), 60)})"
+            return Guess(made, (), False, problem, read_labels, elsewhere=True)
+        if judges and (asked or all(map(_SURE.search, judges))):
+            return Guess(made, tuple(judges))
+        worded = [] if judges else [one for one in free if self.has_words(one)]
+        if worded and (words := self.words(worded)):
+            options = f"{self.command} --judge-columns {shlex.quote(','.join(worded))}"
+            self.made["words"] = words
+            return self.ask_words(self.wide(worded, ()), worded, options)
+        if not judges and "human" in self.roles:
+            problem = "is a labels file, not a report"
+            return Guess(made, (), False, problem, read_labels, elsewhere=True)
+        problem = f"has no column that names the judge (its columns: {listed(self.columns)})"
+        if not judges:
+            hint = f"Say in a map what its columns hold: reviewdesk map {self.command}"
+            return _unsure(made, problem, hint)
+        hint = "Name the columns that hold one judge's scores each, or with --criteria-columns"
+        hint += f" those that ask different questions: reviewdesk open {self.command}"
+        hint += f" --judge-columns {show_line(shlex.quote(','.join(judges)), 300)}"
+        return _unsure(made, problem, hint, *judges)
+
+    def cells(self, column: str) -> list[Any]:
+        """Return the cells of a column in the sample that say something."""
+        return [one for row in self.sample if not is_missing(one := row.cells.get(column))]
+
+    def answers(self, column: str) -> bool:
+        """Return True if a column holds numbers, votes or marks, as answers of judges do."""
+        filled = [with_decimal_point(cell) for cell in self.cells(column)]
+        return bool(filled) and all(map(_is_answer, filled))
+
+    def has_words(self, column: str) -> bool:
+        """Return True if a column holds a few words that are no votes, and nothing else."""
+        filled = self.cells(column)
+        few = 0 < len(set(map(str, filled))) <= min(_MOST_WORDS, max(1, len(filled) - 1))
+        return few and all(is_word(cell) and not _is_answer(cell) for cell in filled)
+
+    def words(self, columns: Sequence[str]) -> dict[str, list[str]]:
+        """Return the words of columns under pass and fail, if it is open what they mean."""
+        if not all(map(self.has_words, columns)):
+            return {}
+        found = sorted({cell for one in columns for cell in self.cells(one)})
+        if not 1 < len(found) <= _MOST_WORDS:
+            return {}
+        fails = [word for word in found if _FAILS.match(word)] or found[1:]
+        return {"pass": [word for word in found if word not in fails], "fail": fails}
+
+    def ask_words(self, made: TableMap, columns: Sequence[str], command: str) -> Guess:
+        """Return a guess whose hint is the command that says what the words mean."""
+        words = made.words
+        options = [f"--{key}-label {shlex.quote(one)}" for key in words for one in words[key]]
+        shown = ", ".join(show_line(one, 40) for key in words for one in words[key])
+        problem = f"has words that are not known to pass or fail: {shown}"
+        hint = f"Say what they mean: reviewdesk open {command} {show_line(' '.join(options), 300)}"
+        return _unsure(made, problem, hint, *columns)
 
 
-def _long(
-    columns: tuple[str, ...],
-    roles: Mapping[str, str],
-    paths: dict[str, Any],
-    item: str,
-    options: ReadOptions,
-) -> Guess:
-    made = dict(paths)
-    problem = hint = ""
-    if not item:
-        problem = f"has no column that names the items (its columns: {listed(columns)})"
-        hint = "Say which it is: --item-column NAME"
-    if not {"score", "pass", "label", "error"} & roles.keys() and not options.criteria_columns:
-        problem = f"has no column with what the judges said (its columns: {listed(columns)})"
-        hint = 'Add a column "score", or "pass".'
-    made |= {"item": item, "judge": roles.get("judge", roles.get("dimension", ""))}
-    made |= {_MAP_NAMES.get(role, role): roles[role] for role in BALLOT & roles.keys()}
-    made.setdefault("score", roles.get("score", "score"))
-    if names_models(made["judge"]):
-        made["model"] = roles.get("judge", "")
-    if "dimension" in roles:
-        made["dimension"] = roles["dimension"]
-    if "decision" in made and made.get("pass") == made["decision"]:
-        del made["decision"]
-    return Guess(_map(made), sure=not problem, problem=problem, hint=hint)
-
-
-_MAP_NAMES = {"repeat": "epoch"}
+def _unsure(made: TableMap, problem: str, hint: str, *judges: str) -> Guess:
+    return Guess(made, judges, False, problem, hint)
 
 
 def _map(made: Mapping[str, Any]) -> TableMap:
     return convert(made, TableMap)
 
 
-def _wide(
-    columns: tuple[str, ...],
-    roles: Mapping[str, str],
-    paths: dict[str, Any],
-    item: str,
-    options: ReadOptions,
-) -> TableMap:
-    made = {**paths, "item": item}
-    if "pass" in roles:
-        # With a column for each judge, the row's single outcome is the panel's decision.
-        made.setdefault("decision", roles["pass"])
-    if "model" in roles:
-        # With several judges in a row, the row's single model wrote the output.
-        made.setdefault("generator", roles["model"])
-    if "repeat" in roles:
-        made["epoch"] = roles["repeat"]
-    groups = [(options.judge_columns, {}), (options.criteria_columns, {"dimension": "=*"})]
-    made["ballots"] = [
-        {**_columns_rule(columns, named, options.reason_suffix), **more}
-        for named, more in groups
-        if named
-    ]
-    return _map(made)
+def _held(held: Any, path: str, depth: int = 2) -> dict[str, Any] | None:
+    """Return the rule for what is at a path, if it holds answers there or further inside."""
+    named = isinstance(held, dict)
+    elements = [*held.values()] if isinstance(held, dict) else held
+    if not isinstance(elements, list) or not elements:
+        return None
+    rule: dict[str, Any] = {"each": path, "judge": "@key"}
+    if named and any(map(is_criterion, held)):
+        rule["dimension"] = "@key"
+    if all(map(_is_answer, elements)):
+        return {**rule, "score": "@value"}
+    objects = all(isinstance(one, dict) for one in elements)
+    if objects and (found := _of_elements(elements, rule, named=named)):
+        return found
+    if not named:
+        return None
+    if objects and all(one and all(map(_is_answer, one.values())) for one in elements):
+        of_key = {"judge": "@key", "score": "@value"}
+        each = ({"each": f"{path}.{key}", "dimension": f"={key}", **of_key} for key in held)
+        return {"ballots": [*each]}
+    roles = roles_of(held)
+    if not roles.keys().isdisjoint(_ANSWERS) and not any(
+        isinstance(one, dict | list) for one in elements
+    ):
+        kept = ("judge", *_ANSWERS, "reason", "error")
+        said = {role: f"{path}.{roles[role]}" for role in kept if role in roles}
+        return {"judge": f"={path}", **said}
+    deeper = (_held(parsed(one), f"{path}.{key}", depth - 1) for key, one in held.items() if depth)
+    return next(filter(None, deeper), None)
 
 
-def _columns_rule(
-    columns: tuple[str, ...], named: Sequence[str], reason_suffix: str | None
-) -> dict[str, Any]:
-    """Return the rule of a wide table for columns, with those beside them that go with them."""
-    mark = _shared_mark(named)
-    stems = [one.removesuffix(mark) for one in named]
-    words = [reason_suffix] if reason_suffix else []
-    ends = [*words, *(f"{between}{word}" for between in _BETWEEN for word in REASONS)]
-    ends += [f"{mark}{end}" for end in ends] if mark else []
-    why = _beside(columns, stems, ends)
-    failed = _beside(
-        columns, stems, [f"{between}{word}" for between in _BETWEEN for word in _ERROR_MARKS]
-    )
-    rule: dict[str, Any] = {"columns": stems, "score": f"*{mark}"}
-    if why:
-        rule["reason"] = "|".join(f"*{end}" for end in why)
-    if failed:
-        rule["error"] = "|".join(f"*{end}" for end in failed)
-    return rule
+def _of_elements(
+    elements: Sequence[Mapping[str, Any]], rule: Mapping[str, Any], *, named: bool
+) -> dict[str, Any] | None:
+    """Return the rule for objects that each hold an answer and, unless named, a judge."""
+    roles = roles_of(key for one in elements for key in one)
+    called = [roles[role] for role in ("judge", "model", "generator") if role in roles]
+    judge = next((key for key in (*called[:1], "name", *called) if key in elements[0]), "")
+    if roles.keys().isdisjoint(_ANSWERS) or not (named or judge):
+        return None
+    kept = {role: roles[role] for role in (*_ANSWERS, "reason", "error") if role in roles}
+    return {**rule, "judge": "@key" if named else judge, **kept}
 
 
-def _shared_mark(named: Sequence[str]) -> str:
-    """Return the end, such as ``_score``, that all judges' columns have behind their names."""
-    for between in _BETWEEN:
-        for word in _SCORE_MARKS:
-            mark = f"{between}{word}"
-            if all(one.casefold().endswith(mark) and len(one) > len(mark) for one in named):
-                end = named[0][-len(mark) :]
-                return end if all(one.endswith(end) for one in named) else ""
-    return ""
+def _frame(named: Sequence[str]) -> tuple[str, str]:
+    """Return what all judges' columns have before and behind their names, such as ``_score``."""
+    before = _BEFORE.match(named[0])
+    start = before[0] if before and all(one.startswith(before[0]) for one in named) else ""
+    behind = _BEHIND.search(named[0])
+    end = behind[0] if behind and all(one.endswith(behind[0]) for one in named) else ""
+    if any(len(one) <= len(start) + len(end) for one in named):
+        return "", ""
+    return start, end
 
 
-def _beside(columns: tuple[str, ...], stems: Sequence[str], ends: Sequence[str]) -> list[str]:
-    """Return the ends with which some judge's name is a column, as the table spells them."""
-    known = {column.casefold(): column for column in columns}
-    found = {
-        known[name.casefold()][len(stem) :]: None
-        for end in ends
-        for stem in stems
-        if (name := f"{stem}{end}").casefold() in known
-    }
-    return list(found)
-
-
-def _unsure(
-    columns: tuple[str, ...],
-    roles: Mapping[str, str],
-    paths: dict[str, Any],
-    item: str,
-    options: ReadOptions,
-    sample: Sequence[TableRow],
-    command: str,
-) -> Guess:
-    """Return the guess at a table without a column of judges' names."""
-    known = {column for role, column in roles.items() if role not in {"score", "label"}}
-    rest = [one for one in columns if one not in (*known, item) and _answers(sample, one)]
-    judges = [one for one in rest if "," not in one and not _SERIAL.search(one)]
-    criteria = [one for one in judges if is_criterion(one.removesuffix(_shared_mark([one])))]
-    sure = bool(judges) and (criteria == judges or all(map(_JUDGE.search, judges)))
-    kind = "criteria_columns" if judges and criteria == judges else "judge_columns"
-    chosen = replace(options, **{kind: tuple(judges)})
-    made = _wide(columns, roles, paths, item, chosen)
-    if people := _people(columns):
-        problem = f"is a table of the labels of people ({show_line(', '.join(people), 60)})"
-        hint = f"Read it with: reviewdesk labels import {command}"
-        return Guess(made, sure=False, problem=problem, hint=hint)
-    if sure:
-        return Guess(made, tuple(judges))
-    if not judges and "human" in roles:
-        hint = f"Read it with: reviewdesk labels import {command}"
-        return Guess(made, sure=False, problem="is a labels file, not a report", hint=hint)
-    problem = f"has no column that names the judge (its columns: {listed(columns)})"
-    hint = 'Add a column "judge", or name the columns that hold one judge\'s scores each'
-    named = show_line(shlex.quote(",".join(judges)), 300) if judges else "NAME,NAME"
-    if judges:
-        hint = "Name the columns that hold one judge's scores each, or with --criteria-columns"
-        hint += " those that ask different questions"
-    hint += f": reviewdesk open {command} --judge-columns {named}"
-    return Guess(made, tuple(judges), sure=False, problem=problem, hint=hint)
+def _stem(column: str) -> str:
+    """Return the name of a judge or a question in that of its column."""
+    start, end = _frame([column])
+    return column[len(start) : len(column) - len(end)]
 
 
 def _people(columns: Sequence[str]) -> list[str]:
     """Return the reviewers of a queue's export, who have a column of comments each."""
     found = [one.removesuffix(_COMMENT) for one in columns if one.endswith(_COMMENT)]
     return [one for one in found if any(column.startswith(f"{one}.") for column in columns)]
-
-
-_COMMENT = ".comment"
-_JUDGE = re.compile(r"judge|juror|critic|grader|evaluator", re.IGNORECASE)
-_SERIAL = re.compile(
-    r"(?:^|[_ .-])(?:idx|index|no|nr|num|number|count|tokens?|cost|latency|duration|time|length"
-    r"|seed|turns?|words|chars|year|version|temperature)$",
-    re.IGNORECASE,
-)
-"""Columns of numbers that are no scores."""
-
-
-def _answers(rows: Sequence[TableRow], column: str) -> bool:
-    """Return True if a column holds numbers, votes or marks, as answers of judges do."""
-    cells = [row.cells.get(column) for row in rows]
-    filled = [with_decimal_point(cell) for cell in cells if not is_missing(cell)]
-    return bool(filled) and all(map(_is_answer, filled))
 
 
 def _is_answer(cell: Any) -> bool:

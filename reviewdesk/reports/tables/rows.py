@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, BinaryIO, NoReturn
@@ -59,9 +60,10 @@ class TableRow(Struct, frozen=True):
 class Layout(Struct, frozen=True):
     """The format of a table, and its columns. ``outline`` is that of JSON.
 
-    ``key`` names the list of rows inside one JSON object; ``a.b`` is the list ``b`` in each element
-    of ``a``, and a row has the objects around it under ``^``. ``orient`` is the way in which pandas
-    wrote a table as one object: ``split``, ``columns`` or ``index``.
+    ``key`` names the list of rows inside one JSON object; ``a.b`` is the list ``b`` in ``a``, or in
+    each of its elements, and a row has the objects around it under ``^``. ``orient`` is the way in
+    which pandas wrote a table as one object: ``split``, ``columns`` or ``index``; ``named`` is an
+    object with a row under each name, which the row has as ``@key``.
     """
 
     columns: tuple[str, ...]
@@ -91,24 +93,34 @@ class Layout(Struct, frozen=True):
         elif self.outline is None:
             yield from _csv_records(stream, self.columns, self.delimiter, fail)
         elif self.orient:
-            window = Window(stream, fail, tally)
-            rows: Iterator[tuple[str, Any]]
-            if self.orient == "index":
-                rows = ((name, window.value(spell_path((name,)))) for name in window.members())
-            else:
-                rows = _oriented(window.value("$"), self.orient)
-            for name, cells in rows:
-                problem = "" if isinstance(cells, dict) else must_be("an object", cells)
-                yield f"row {show_line(name, 60)}", {} if problem else cells, problem
+            yield from self._rows_by_name(Window(stream, fail, tally))
         else:
             first, *inner = self.key.split(".")
-            lists = (first,) if first else ()
+            listed = isinstance(self.outline.keys.get(first), list)
+            steps = inner if listed or not first else [first, *inner]
+            lists = (first,) if listed else ()
             for record in records(stream, self.outline, fail, tally, lists, "table"):
                 place = f"line {record.line}" if record.line else spell_path(record.path)
-                if inner or not isinstance(record.value, dict):
-                    yield from _rows_inside(record.value, inner, place, self.outline.keys)
+                held = record.value
+                if isinstance(held, list) and not self.key:
+                    held = {str(number): cell for number, cell in enumerate(held, 1)}
+                if steps or not isinstance(held, dict):
+                    yield from _rows_inside(held, steps, place, self.outline.keys)
                 else:
-                    yield place, record.value, ""
+                    yield place, held, ""
+
+    def _rows_by_name(self, window: Window) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+        rows: Iterator[tuple[str, Any]]
+        if self.orient in {"index", "named"}:
+            rows = ((name, window.value(spell_path((name,)))) for name in window.members())
+        else:
+            rows = _oriented(window.value("$"), self.orient)
+        for name, cells in rows:
+            problem = "" if isinstance(cells, dict) else must_be("an object", cells)
+            held = {} if problem else cells
+            if self.orient == "named":
+                held = {"@key": name, **held}
+            yield f"row {show_line(name, 60)}", held, problem
 
 
 def _rows_inside(
@@ -122,6 +134,9 @@ def _rows_inside(
         yield place, value, ""
         return
     listed = value.get(steps[0])
+    if isinstance(listed, dict) and len(steps) > 1:
+        yield from _rows_inside(listed, steps[1:], f"{place}.{steps[0]}", around)
+        return
     if not isinstance(listed, list):
         yield f"{place}.{steps[0]}", {}, must_be("a list", listed)
         return
@@ -152,6 +167,44 @@ def layout_of(look: FirstLook) -> Layout | None:
             if first := outline.first(key):
                 return Layout(flat_names(first), outline=outline, key=key)
     return Layout(flat_names(outline.keys), outline=outline) if outline.keys else None
+
+
+def inside(layout: Layout) -> Layout:
+    """Return the layout of the rows inside a document that is no row itself, or as it is.
+
+    They are the first list of objects in it, or the objects under its keys (``*``).
+    """
+    outline = layout.outline
+    if outline is None or outline.kind == "array" or outline.goes_on or layout.key or layout.orient:
+        return layout
+    roles = roles_of(outline.keys)
+    texts = (outline.keys.get(roles.get(role, "")) for role in ("input", "output"))
+    if "conversation" in roles or any(isinstance(text, str) for text in texts):
+        return layout
+    if found := _list_inside(outline.keys):
+        return Layout(flat_names(found[1]), outline=outline, key=found[0])
+    if _alike(outline.keys):
+        names = flat_names(next(iter(outline.keys.values())))
+        return Layout(("@key", *names), outline=outline, key="*", orient="named")
+    return layout
+
+
+def _list_inside(document: Mapping[str, Any], depth: int = 3) -> tuple[str, dict[str, Any]] | None:
+    """Return the path and the first element of the first list of objects inside objects."""
+    for key, value in document.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            return key, value[0]
+        if isinstance(value, dict) and depth and (found := _list_inside(value, depth - 1)):
+            return f"{key}.{found[0]}", found[1]
+    return None
+
+
+def _alike(document: Mapping[str, Any]) -> bool:
+    """Return True if a document has several objects, all with keys of the first."""
+    rows = list(document.values())
+    if len(rows) < 2 or not all(isinstance(one, dict) and one for one in rows):
+        return False
+    return all(not rows[0].keys().isdisjoint(one) for one in rows)
 
 
 def _orient(document: Mapping[str, Any]) -> str:
@@ -230,7 +283,7 @@ def _csv_layout(text: str) -> Layout | None:
         lines = (f"{line}\n" for line in text.split("\n"))
         try:
             names: list[str] = next(
-                (record for record in _reader(lines, delimiter) if any(record)), []
+                (record for record in _reader(lines, delimiter) if _is_header(record)), []
             )
         except csv.Error:
             continue
@@ -238,6 +291,15 @@ def _csv_layout(text: str) -> Layout | None:
         if len(columns) > 1:
             found.append((len(roles_of(columns)), len(columns), Layout(columns, delimiter)))
     return max(found, key=lambda one: one[:2])[2] if found else None
+
+
+_RULE = re.compile(r"\s*:?-{3,}:?\s*\Z")
+"""A cell of the line under the header of a Markdown table."""
+
+
+def _is_header(record: Sequence[str]) -> bool:
+    """Return True unless a record is empty, or has one cell, as a title above a table does."""
+    return sum(map(bool, record)) > 1
 
 
 def _csv_records(
@@ -260,9 +322,11 @@ def _csv_records(
         if not any(fields):
             continue
         if header:
-            header = False
-            if tuple(map(str.strip, fields)) != columns:
+            header = not _is_header(fields)
+            if not header and tuple(map(str.strip, fields)) != columns:
                 raise fail(f"line {start}", "is a header of over 64 KiB", "")
+            continue
+        if delimiter == "|" and all(map(_RULE.match, filter(None, fields))):
             continue
         problem = ""
         if len(fields) != width and (len(fields) < width or any(map(str.strip, fields[width:]))):

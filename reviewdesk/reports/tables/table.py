@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, BinaryIO
@@ -11,21 +10,21 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.records import ProposedMap
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.reports import maps
+from reviewdesk.errors import InputFileError
+from reviewdesk.reports import maps, refusals
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.secrets import is_setting
-from reviewdesk.reports.mcptest import ESCALATE
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.tables.cells import FACTS, doubled, roles_of
 from reviewdesk.reports.tables.entries import MapReader, RefusedTableError
 from reviewdesk.reports.tables.guess import Guess, guess, listed
 from reviewdesk.reports.tables.map_file import packaged_map, read_map, toml_of, unclear_table
-from reviewdesk.reports.tables.rows import Layout, TableRow, all_columns, layout_of
+from reviewdesk.reports.tables.rows import Layout, TableRow, all_columns, inside, layout_of
 from reviewdesk.reports.tables.table_map import TableMap
 from reviewdesk.reports.tables.verdict import TableShape, TableSurvey, verdicts
 
@@ -33,6 +32,10 @@ USES = frozenset({"models", "pass_labels", "fail_labels", "scale"})
 """The reading options that apply to every table."""
 
 _SAMPLE_ROWS = 20
+_TO_FILL = """\
+# Write in judge and score the columns that hold them, or take out judge and score and write
+# columns = ["NAME", "NAME"] with the columns of one judge each. The columns and keys of a row:
+"""
 _SHOWN = 3
 
 
@@ -119,7 +122,7 @@ _ITEMS = frozenset({"item", "item_id", "example_id", "question_id", "case_id", "
 The name ``id`` does so too, together with a score, a vote or a label.
 """
 
-_FOREIGN_COLUMNS = frozenset({"truth", "correct", ESCALATE})
+_FOREIGN_COLUMNS = frozenset({"truth", "correct", "escalate_for_review"})
 """Columns of other formats: of labels files, which another command reads, and of juries."""
 
 _OTHER_FILES = frozenset({"grader reason", "grader\u00a0reason"})
@@ -137,19 +140,22 @@ def _read_by(
     layout = layout_of(look)
     named = read_map(options.map) if options.map else None
     if layout is None:
-        raise fail("", "is no table of rows with named cells", "")
+        of_kind = refusals.of_json if look.kind == "json" else refusals.of_text
+        raise of_kind(source, look, unclear)
     if named and named.rows and layout.outline is not None:
-        layout = replace(layout, key=named.rows, orient="")
+        layout = replace(layout, key=named.rows, orient="named" if named.rows == "*" else "")
     if tool is not None and not _fitting_maps(layout, tool):
         what = next(one["about"] for one in maps.packaged().values() if one["name"] == tool)
         raise fail("", f"has not the columns of {what}", "Leave out --format.")
     fits = [] if named or options.format == "table" else _fitting_maps(layout, tool)
     if len(fits) > 1:
-        hint = f"Say which it is: reviewdesk open {command_name(source)} --map {fits[0]}"
+        hint = f"Say which it is: reviewdesk open {source.in_command} --map {fits[0]}"
         raise fail("", f"has the columns of {' and of '.join(fits)}", hint)
     made = named or (packaged_map(fits[0]) if fits else None)
     if made is not None and "." in made.rows:
         layout = replace(layout, key=made.rows, orient="")
+    if made is None:
+        layout = inside(layout)
     if layout.outline is not None:
         with source.open() as stream:
             layout = all_columns(layout, stream, fail)
@@ -157,17 +163,13 @@ def _read_by(
     own = bool(said) and all(name in layout.columns for name in said)
     if made is not None and (named or not own):
         return layout, Guess(made)
-    return layout, guess(layout, _sample(source, layout, fail), options, command_name(source))
+    found = guess(layout, _sample(source, layout, fail), options, source.in_command)
+    return layout, replace(found, made=replace(found.made, rows=layout.key))
 
 
 def _fitting_maps(layout: Layout, tool: str | None = None) -> list[str]:
     document = layout.outline.keys if layout.outline is not None else {}
     return maps.fitting(layout.columns, document, tool)
-
-
-def command_name(source: Source) -> str:
-    """Return the name of a file as a shell takes it, and as an error may print it."""
-    return show_line(shlex.quote(source.name), 200)
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions, tool: str | None = None) -> Report:
@@ -178,12 +180,37 @@ def _open(source: Source, look: FirstLook, options: ReadOptions, tool: str | Non
     return open_table(source, layout, options, found.made)
 
 
+def unclear(source: Source, look: FirstLook) -> InputFileError | None:
+    """Return the error for a table without known answers, or None for what is hardly a table."""
+    layout = layout_of(look)
+    if layout is None:
+        return None
+    fail = failing(source)
+    outline = layout.outline
+    layout, found = _read_by(source, look, ReadOptions(format="table"), None, fail)
+    alone = outline is not None and outline.kind == "object" and not outline.goes_on
+    named = found.made.item not in ("", "name", "test") or found.made.input
+    if alone and not (layout.key or layout.orient or named):
+        return None
+    if outline is not None and not found.judges:
+        return None
+    return unclear_table(fail, layout.columns, found)
+
+
 def propose(source: Source, look: FirstLook, options: ReadOptions) -> ProposedMap:
-    """Return a map for a table, with its first verdicts as the map reads them."""
+    """Return a map for a table, with its first verdicts as the map reads them.
+
+    Where no column may hold answers, the map names the columns for a person to choose from.
+    """
     fail = failing(source)
     layout, found = _read_by(source, look, options, None, fail)
-    if not found.sure and not found.judges:
+    if found.elsewhere:
         raise fail("", found.problem, found.hint)
+    if not found.sure and not found.judges:
+        text = (
+            f'{_TO_FILL}# {listed(layout.columns)}\n\n{toml_of(found.made)}judge = ""\nscore = ""\n'
+        )
+        return ProposedMap(source.name, text, (), (found.problem,))
     report = open_table(source, layout, options, found.made)
     bodies = tuple(islice(report.verdicts(), _SHOWN))
     notes = () if found.sure else (f"{found.problem}; this is a guess",)

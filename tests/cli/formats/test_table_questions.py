@@ -52,7 +52,7 @@ def test_columns_may_be_named_and_a_wrong_one_is_asked_for_again(asked: Any) -> 
 def test_whoever_says_no_is_told_what_the_file_is(asked: Any) -> None:
     done = asked("open", "sheet.csv", answers="1\n3\n\nn\n")
     assert isinstance(done.exception, UnclearTableError)
-    assert "no column is known to hold a judge" in done.output
+    assert "has no column that names the judge" in done.output
     assert not Path("sheet.csv.map.toml").exists()
 
 

@@ -184,7 +184,7 @@ def test_an_unknown_format_is_a_usage_error() -> None:
         (b"item,judge,score\n", "is a table without rows"),
         (
             b"status,score\nok,1\n",
-            "is a table, but no column is known to hold a judge (status, score). Name those that",
+            "has no column that names the judge (its columns: status, score). Name the columns",
         ),
         (b"evalId: x\n", "is a promptfoo result without rows"),
         (b'{"confidence": 0.5, "correct": true}\n' * 2, "is a calibration labels file"),

@@ -178,7 +178,7 @@ def test_other_archives_are_refused_with_what_is_in_them() -> None:
     assert "is a zip archive without an Inspect log: there is no header.json in it (a" in refused
     assert "(nothing)" in _refusal(archive({}))
     assert "says nothing of a run" in _refusal(archive({"header.json": b"[]"}))
-    assert "is a zip archive. Only an Inspect .eval log" in _refusal(
+    assert "is a zip archive, of which only an Inspect .eval log" in _refusal(
         archive(members(LOG)), format="canonical"
     )
     assert "is an archive packed with gzip. Unpack it once." in _refusal(

@@ -27,12 +27,12 @@ OPENAI = {"spec": {"completion_fns": ["gpt-5"], "eval_name": "t.dev.v0", "run_id
         ({"name": "p", "jurors": [{"model": "m"}]}, "is a panel file", "judge CASES --panel"),
         (b"jury:\n- report: r\n", "is a suite of gates", "reviewdesk gate run.json"),
         (b"item = 'a'\neach = 'b'\n", "is a map of tables", "open TABLE --map run.json"),
-        (b"a\tb\n1\t2\n", "is a table, but no column", "open run.json --judge-columns NAME,NAME"),
-        (b"item,judge,score\ra,j,1\r", "carriage return alone", "End lines with LF or CRLF."),
-        ('{"a": 1}'.encode("utf-32"), "is UTF-32 text", "Save it as UTF-8."),
-        ('{"a": 1}'.encode("utf-32-le"), "is UTF-32 text", "Save it as UTF-8."),
-        ('{"a": 1}'.encode("utf-32-be"), "is UTF-32 text", "Save it as UTF-8."),
-        ('{"a": 1}'.encode("utf-16-le"), "is UTF-16 text", "iconv -f UTF-16 -t UTF-8 OLD > NEW"),
+        (b"a\tb\n1\t2\n", "no column that names the judge", "open run.json --judge-columns a,b"),
+        (b"item,judge,score\ra,j,1\r", "carriage return alone", "tr '\\r' '\\n' < run.json | "),
+        ('{"a": 1}'.encode("utf-32"), "is UTF-32 text", "iconv -f UTF-32 -t UTF-8 run.json | "),
+        ('{"a": 1}'.encode("utf-32-le"), "is UTF-32 text", "iconv -f UTF-32LE -t UTF-8 run.json"),
+        ('{"a": 1}'.encode("utf-32-be"), "is UTF-32 text", "iconv -f UTF-32BE -t UTF-8 run.json"),
+        ('{"a": 1}'.encode("utf-16-le"), "is UTF-16 text", "iconv -f UTF-16LE -t UTF-8 run.json"),
     ],
 )
 def test_what_is_not_read_names_the_way_out(document: Any, what: str, hint: str) -> None:
