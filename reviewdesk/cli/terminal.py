@@ -125,7 +125,7 @@ def opening_line(
         do = f"Read, then {passed} pass, {failed} fail, {unsure} can't tell."
         if view.blind:
             return f"{do} Blind: {keys['reveal']} reveals the panel's answer."
-        return f"{do} {key}: blind, so that no answer sways you."
+        return f"{do} {key}: blind, hides the panel's answer."
     if asked:
         return None
     if view.blind:

@@ -365,8 +365,8 @@ def _auroc_text(found: float | None) -> str:
 def _log_loss_text(found: LogLoss | None) -> str:
     if found is None:
         return NONE
-    clipped = f"{found.clipped} clipped at certainty" if found.clipped else "none clipped"
-    return f"{found.value:.3f} nats a verdict, {clipped}; always saying 0.5 gives 0.693"
+    clipped = f", {found.clipped} limited at certainty" if found.clipped else ""
+    return f"{found.value:.3f} on average{clipped}; always saying 0.5 gives 0.693"
 
 
 def _which_items(page: CalibrationPage) -> Section:
@@ -410,7 +410,7 @@ def _random_check(found: AuditSample) -> str:
     text += f", the panel wrong on {found.errors} of the {found.counted} that count"
     if found.bound is None:
         return text
-    return f"{text}: unstable, at most {found.bound:.3f} of the rest (one-sided 95%)"
+    return f"{text}: too few to say more than at most {found.bound:.3f} of the rest (95%, one side)"
 
 
 def _blind_and_open(found: BlindSplit) -> Section:
@@ -434,9 +434,7 @@ def _blind_and_open(found: BlindSplit) -> Section:
 def _anchoring_text(blind: Metrics, seen: Metrics) -> str:
     """Say whether labels agree with the panel more often once its answer was seen."""
     if blind.accuracy is None:
-        return (
-            "- no label is blind (b in the queue): whether the answer in view sways it is unknown"
-        )
+        return "- no label is blind (b in the queue): nobody knows if seeing the answer changes it"
     if seen.accuracy is None:
         return "every label was given before the panel's answer was seen"
     hidden = round(blind.accuracy, 2)

@@ -87,7 +87,7 @@ _PANELS = _terms(
 )
 _DECISION = _terms(
     DECISION,
-    ("quorum", "the share of seated jurors that must pass; a juror that fails withholds its vote"),
+    ("quorum", "the share of seated jurors that must pass; one that failed did not pass"),
     ("threshold", "the score from which a ballot or a verdict passes", "needs"),
     ("mean", "the plain average of the jurors' scores; one extreme score moves it"),
     ("trimmed mean", "the average without the lowest and the highest scores"),
@@ -103,7 +103,7 @@ _DECISION = _terms(
     ),
     ("r_WG", "1 minus the variance of the scores over that of scores given at random"),
     ("band", "agreement as a word: high from 0.8, medium from 0.667, else low"),
-    ("closeness", "1 minus the variance over a sixteenth of the squared width of the scale"),
+    ("closeness", "1 minus 16 times the variance of the scores, on a scale from 0 to 1"),
     ("SD", "the standard deviation of the scores: how far they typically lie from their mean"),
     ("range", "the highest score minus the lowest"),
     ("margin", "how far the panel's score lies from the threshold"),
@@ -115,7 +115,7 @@ _REVIEW = _terms(
     ("run", "one report, loaded into a desk", "report"),
     ("label", "what a person says an item deserved: pass, fail or can't tell", "unsure"),
     ("blind", "with the panel's answer hidden until the item has a label"),
-    ("flagged", "escalated, warned of bias, disputed or without a decision: all of it is queued"),
+    ("flagged", "escalated, warned of bias, disputed or undecided: all of it is in the queue"),
     ("random check", "the sample of verdicts that nothing flagged, mixed into the queue", "audit"),
     ("group", "verdicts that are sampled by themselves: flagged or not, by decision", "groups",
      "stratum", "strata"),

@@ -79,8 +79,8 @@ def rates(page: JurorsPage, target: Target = Target.RUN) -> Section:
     bounded = [outside(j.name, 60) for j in page.jurors if j.accuracy.bounds and not j.selected]
     if bounded:
         text = (
-            ": a group has no label that counts, so the rates are of the labels alone; "
-            f"the ends bound {target.value}"
+            ": a group has no label that counts, so the rates are of the labels alone, and the "
+            f"intervals are limits for {target.value}"
         )
         who = ("every juror",) if len(bounded) == len(page.jurors) else joined(bounded)
         blocks.append(Paragraph((*who, text), Tone.WARN))

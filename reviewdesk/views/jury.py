@@ -146,7 +146,7 @@ def _alarms(item: Item, *, named: bool) -> list[Words]:
     shown += [_quiet(name) for name in names if name.removeprefix("votes ") not in told]
     named = named or found.decision is Decision.INCONCLUSIVE
     if Flag.NO_VERDICT in reasons and not named:
-        shown.append(outside(reasons[Flag.NO_VERDICT], 80, Tone.MUTED))
+        shown.append(outside(_ASIDE.sub("", reasons[Flag.NO_VERDICT]), 80, Tone.MUTED))
     if Flag.ESCALATED not in reasons:
         return [*shown] or [_quiet("not escalated")]
     first, *others = shown or [outside(reasons[Flag.ESCALATED], 80, Tone.MUTED)]
@@ -201,22 +201,27 @@ def dissents(item: Item) -> list[Seat]:
     return sorted(against, key=nearness)
 
 
-def flags(notes: Sequence[FlagNote], lines: int = 0) -> tuple[Block, ...]:
+def flags(notes: Sequence[FlagNote], lines: Sequence[int] | None = None) -> tuple[Block, ...]:
     """Return each flag with its full reason. Flags that ask for a person come first.
 
-    With ``lines``, their reasons are cut to so many, and the other flags are named on one.
+    With ``lines``, their reasons are cut to so many each, and the other flags are named on one.
     """
     if not notes:
         return (Paragraph("no flags", Tone.MUTED),)
     loud = [note for note in notes if note.flag in _LOUD]
     quiet = [note for note in notes if note.flag not in _LOUD]
-    if not lines:
+    if lines is None:
         return (Facts(tuple(map(_flag, loud + quiet)), column=19),)
     names = tuple(_quiet(WORDS[note.flag]) for note in quiet)
     return (
-        *([Facts(tuple(map(_flag, loud)), column=19, lines=lines)] if loud else []),
+        *(Facts((_flag(note),), 19, most) for note, most in zip(loud, lines, strict=True)),
         *([Flow(("", *names), gap=2)] if names else []),
     )
+
+
+def loud_flags(notes: Sequence[FlagNote]) -> list[Facts]:
+    """Return the flags that ask for a person, each with its full reason."""
+    return [Facts((_flag(note),), 19) for note in notes if note.flag in _LOUD]
 
 
 def _flag(note: FlagNote) -> Fact:
@@ -373,21 +378,16 @@ def numbers(found: Assessment, policy: Policy) -> Section:
 
 
 def _numbers_in_short(found: Assessment, policy: Policy) -> Words:
-    """Return mean and median with what they decide, and how many rules decide otherwise."""
-    values = found.values
-    made = found.decisions
-    parts = [
-        f"{name} {_plain_number(value)}{f' {words.decided(decided)}' if decided else ''}"
-        for name, value, decided in (
-            ("mean", values.mean, made.mean), ("median", values.median, made.median),
-        )
-        if value is not None
-    ]  # fmt: skip
-    other = sum(_differs(decided, found.decision) for *_, decided in rules(found, policy))
+    """Return the mean with what it decides, and how many rules decide otherwise."""
+    parts = []
+    if found.values.mean is not None:
+        made = found.decisions.mean
+        decides = f" {words.decided(made)}" if made else ""
+        parts.append(f"mean {_plain_number(found.values.mean)}{decides}")
     if found.decision is not None:
-        parts.append(
-            f"{words.plural(other, 'rule differs', 'rules differ')}" if other else "no rule differs"
-        )
+        other = sum(_differs(decided, found.decision) for *_, decided in rules(found, policy))
+        differ = words.plural(other, "rule differs", "rules differ")
+        parts.append(differ if other else "no rule differs")
     return " · ".join(parts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -89,16 +89,16 @@ def jury(
     key: str = "",
     opened: Container[str] | None = None,
     lines: Mapping[int, int] | None = None,
-    flag_lines: int = 1,
+    flag_lines: Sequence[int] | None = None,
 ) -> Document:
     """Return what the jury's pane shows; ``key`` starts a re-run, to name it in an offer.
 
     ``opened`` names what is not folded of ``FIGURES``, ``None`` folds nothing; ``lines`` are those
-    that the reason of each seat is cut to, and ``flag_lines`` that of a flag; ``None`` cuts
-    nothing.
+    that the reason of each seat is cut to, and ``flag_lines`` that of each flag that asks for a
+    person; ``None`` cuts nothing.
     """
     notes = item.assessment.notes
-    flags = (*juries.flags(notes, 0 if lines is None else flag_lines), *rerun.offer(item, key))
+    flags = (*juries.flags(notes, flag_lines), *rerun.offer(item, key))
     return Document(
         (
             Section("", juries.decision(item)),

@@ -171,7 +171,7 @@ def _cautions(found: WhatIfTable) -> list[str]:
     if lacking:
         notes.append(
             f"none: at most {lacking:,} lack the threshold, quorum, score or vote that "
-            "a policy needs (whatif --threshold and --quorum supply the first two)."
+            "a policy needs (whatif --threshold and --quorum give the first two)."
         )
     if found.jurors > MOST_LEFT_OUT:
         notes.append(f"Of {found.jurors:,} jurors the {MOST_LEFT_OUT} that sit most are left out.")
@@ -200,6 +200,7 @@ _KINDS = {
     Group.TRIMS: "trim",
     Group.QUORUMS: "quorum",
     Group.THRESHOLDS: "threshold",
+    Group.JURORS: "one juror",
 }
 
 
@@ -235,11 +236,7 @@ def item_what_if(item: Item) -> Section:
     word = words.decided(standing)
     groups = {variant.group for variant, _ in turned}
     kinds = [kind for group, kind in _KINDS.items() if group in groups]
-    kinds = [f"another {', '.join(kinds)}"] if kinds else []
-    kinds += ["a juror less"] if Group.JURORS in groups else []
-    short = f"nothing among these turns this {word}"
-    if turned:
-        short = f"this {word} turns with {' or '.join(kinds)}"
+    short = f"turned by {', '.join(kinds)}" if turned else "nothing tried here turns it"
     return Section("What if", tuple(blocks), f"what would turn this {word}", short)
 
 

@@ -313,7 +313,7 @@ def test_what_is_said_of_blindness(
     assert cli("ingest", SAMPLE).code == 0
     other = '[keys]\nblind = "H"'
     first = "Read, then p pass, f fail, i can't tell."
-    anchoring = "blind, so that no answer sways you."
+    anchoring = "blind, hides the panel's answer."
     blind = f"{first} Blind: r reveals the panel's answer."
     assert start("") == (False, f"{first} b: {anchoring}")
     assert start(other) == (False, f"{first} H: {anchoring}")

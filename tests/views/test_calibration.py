@@ -155,8 +155,8 @@ def test_an_audit_without_errors_is_bounded(tmp_path: Path) -> None:
     drawn = text(page(tmp_path, {"a": "unsure", "c": "fail", "d": "pass"}, *FOUR))
     # c and d count and are right: 1 - .05^(1/2) = .776.
     assert (
-        "random check: 3 of 3 done, the panel wrong on 0 of the 2 that count: unstable, at most "
-        "0.776 of the rest (one-sided 95%)"
+        "random check: 3 of 3 done, the panel wrong on 0 of the 2 that count: too few to say more "
+        "than at most 0.776 of the rest (95%, one side)"
     ) in " ".join(drawn.split())
 
 

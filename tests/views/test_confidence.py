@@ -36,7 +36,7 @@ def test_each_figure_in_a_sentence() -> None:
     # The wrong one has .7, a tie with one of three right ones: (1 + 1 + .5) / 3 = .833.
     assert "AUROC 0.833: how often a right verdict is surer than a wrong one" in drawn
     # -(ln .9 + ln .3 + ln .7 + ln .86) / 4 = (.105361 + 1.203973 + .356675 + .150823) / 4.
-    assert "log-loss 0.454 nats a verdict, none clipped" in drawn
+    assert "log-loss 0.454 on average; always saying" in drawn
     # y - c: .1 -.7 .3 .14, 1 - 2c: -.8 -.4 -.4 -.72: the sum is -.0208; the variance is
     # .0576 + .0336 + .0336 + .518400 · .1204 = .18721536, whose root is .43268: z = -.048.
     assert "Spiegelhalter z -0.048, p 0.962 together no more than chance" in drawn
@@ -47,8 +47,8 @@ def test_undefined_figures_say_why() -> None:
     drawn = words(confidence(one, LINE))
     assert "Spiegelhalter - every confidence is 0, 0.5 or 1" in drawn
     assert "AUROC - it takes right and wrong verdicts to rank them" in drawn
-    # A confidence of 1 is clipped before its logarithm is taken.
-    assert "1 clipped at certainty" in drawn
+    # A confidence of 1 is limited before its logarithm is taken.
+    assert "1 limited at certainty" in drawn
     assert confidence(None, LINE) == confidence(fit(Rows.of([], [])), LINE) == []
 
 

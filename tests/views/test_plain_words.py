@@ -31,7 +31,7 @@ from reviewdesk.views.document import (
 from tests.views.documents import documents
 
 EVERYDAY = Path(__file__).with_name("everyday_words.txt")
-_WORD = re.compile(r"(?<![\w./-])[a-z]{2,20}(?:['-][a-z]+)*(?![\w/])", re.IGNORECASE)
+WORD = re.compile(r"(?<![\w./-])[a-z]{2,20}(?:['-][a-z]+)*(?![\w/])", re.IGNORECASE)
 RETIRED = (
     "audit", "stratum", "strata", "prefix", "ad hoc", "ESS", "makes a row", "weak judge",
     "escalated-only", "log head", "such items", "ours low", "degraded", "inconclusive",
@@ -83,12 +83,17 @@ def texts() -> tuple[str, ...]:
     )
 
 
+@cache
+def understood() -> set[str]:
+    """Everyday words, and those that the glossary explains."""
+    names = (name for term in glossary.TERMS for name in (term.word, *term.names))
+    explained = {word.lower() for name in names for word in WORD.findall(name)}
+    return explained | set(EVERYDAY.read_text(encoding="utf-8").split())
+
+
 def unknown() -> set[str]:
     """The words of all texts that are neither everyday words nor in the glossary."""
-    said = {word.lower() for text in texts() for word in _WORD.findall(text)}
-    names = (name for term in glossary.TERMS for name in (term.word, *term.names))
-    explained = {word.lower() for name in names for word in _WORD.findall(name)}
-    return said - explained - set(EVERYDAY.read_text(encoding="utf-8").split())
+    return {word.lower() for text in texts() for word in WORD.findall(text)} - understood()
 
 
 def test_every_word_is_an_everyday_word_or_is_explained() -> None:

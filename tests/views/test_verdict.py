@@ -247,9 +247,9 @@ def test_the_jury_begins_with_reasons_and_folds_its_figures(tmp_path: Path) -> N
     assert rows[at + 3].endswith("…")
     assert rows[at + 4].startswith("  b ")
     heads = [row.rstrip("─ ") for row in rows[at + 7 :]]
-    # The mean is .667, the median .8; the means and the lowest fail, as do unanimity and 1/1.
-    assert heads[0].startswith("▹ NUMBERS  mean 0.667 fail · median 0.8 pass · ")
-    assert heads[1].startswith("▹ WHAT IF  this pass turns with another ")
+    # The mean is .667, which fails, as do the trimmed mean, the lowest, unanimity.
+    assert heads[0] == "▹ NUMBERS  mean 0.667 fail · 4 rules differ"
+    assert heads[1].startswith("▹ WHAT IF  turned by trim, ")
     assert heads[2].startswith("▹ PROVENANCE  quorum")
     assert len(heads) == 3
     whole = folded(found, REASONS)

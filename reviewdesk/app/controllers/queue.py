@@ -315,7 +315,7 @@ def _search(core: Core) -> None:
     form = PromptForm(
         "Search",
         found.text if found else "",
-        hint='words that must all occur, each as a beginning; "quoted words" as they stand',
+        hint='all of these words or their beginnings; "quoted words" together',
         past=core.past["find"],
         replaces=True,
     )

@@ -94,9 +94,18 @@ def _stack(sections: Sequence[Section], width: int, *, tall: bool = False) -> Li
 
 
 def section_lines(section: Section, width: int, *, tall: bool = False) -> Lines:
-    """Return a section with its heading; ``tall`` says that a plot may take many lines."""
+    """Return a section with its heading; ``tall`` says that a plot may take many lines.
+
+    A note for which the heading has no room goes on below it.
+    """
     note = inline(plain(section.note), _LONGEST)
-    lines: Lines = [heading(section.title.upper(), width, note)] if section.title else []
+    title = section.title.upper()
+    lines: Lines = []
+    if title and line(title, note).cell_length + 3 > width:
+        lead = [(f"{title}  ", Ink.HEAD)]
+        lines = paragraph(note, width, Ink.MUTED, first=lead, indent=2)
+    elif title:
+        lines = [heading(title, width, note)]
     for one in section.blocks:
         lines += block_lines(one, width, tall=tall)
     return lines
@@ -124,11 +133,14 @@ def _paragraph(one: Paragraph, width: int) -> Lines:
 
 def _facts(one: Facts, width: int) -> Lines:
     lines: Lines = []
-    for fact in one.rows:
-        mark = "" if fact.mark is None else fact.mark.text
-        shown = mark + inline(fact.name, _LONGEST)
-        name = line((pad(shown, one.column), fact.tone))
-        rows = paragraph(words_line(fact.text), width, first=name, indent=one.column)
+    names = [
+        ("" if fact.mark is None else fact.mark.text) + inline(fact.name, _LONGEST)
+        for fact in one.rows
+    ]
+    column = max([one.column, *(line(name).cell_length + 1 for name in names)])
+    for shown, fact in zip(names, one.rows, strict=True):
+        name = line((pad(shown, column), fact.tone))
+        rows = paragraph(words_line(fact.text), width, first=name, indent=column)
         lines += cut_below(rows, one.lines, width)
     return lines
 

@@ -215,7 +215,7 @@ def jury_lines(
     """
     opened = reading.open_sections
 
-    def drawn(lines: Mapping[int, int] | None, flags: int = 1) -> Lines:
+    def drawn(lines: Mapping[int, int] | None, flags: Sequence[int] | None = None) -> Lines:
         return document_lines(verdict.jury(item, history, key, opened, lines, flags), width)
 
     whole = drawn(None)
@@ -224,7 +224,9 @@ def jury_lines(
     against = juries.dissents(item)
     seats = juries.ranked(item)
     lines = {seat.ballot.seat: _DISSENT if seat in against else 1 for seat in seats}
-    free = room - len(drawn(lines))
+    notes = juries.loud_flags(item.assessment.notes)
+    flags = [1] * len(notes)
+    free = room - len(drawn(lines, flags))
     # Dissents get all they need before the others get a second line.
     for group in (against, [seat for seat in seats if seat not in against]):
         growing = {seat.ballot.seat: _heights(item, seat, width) for seat in group}
@@ -236,13 +238,11 @@ def jury_lines(
                     free -= more
                 else:
                     del growing[place]
-    best = drawn(lines)
-    for flags in range(2, 1 + max(0, free)):
-        fuller = drawn(lines, flags)
-        if len(fuller) > room or len(fuller) == len(best):
-            break
-        best = fuller
-    return best
+    for at, note in enumerate(notes):
+        more = min(max(0, free), len(block_lines(note, width)) - 1)
+        flags[at] += more
+        free -= more
+    return drawn(lines, flags)
 
 
 def _heights(item: Item, seat: Seat, width: int) -> list[int]:

@@ -120,7 +120,7 @@ def _suspicious_text(verdict: Verdict) -> str | None:
         for name, text in outside_texts(verdict.body)
         for passage in passages(text)
     ]
-    more = [f"{len(found) - 3} more such passages"] if len(found) > 3 else []
+    more = [f"and {len(found) - 3} more"] if len(found) > 3 else []
     return "; ".join(found[:3] + more) or None
 
 
@@ -172,7 +172,7 @@ def _pivotal(found: Assessment) -> str | None:
         return None
     names = [found.seats[seat].ballot.id for seat in found.pivotal]
     if len(names) == 1:
-        return f"the decision hangs on {names[0]}"
+        return f"the vote of {names[0]} decides"
     return f"the decision turns if any one of {', '.join(names)} turns"
 
 

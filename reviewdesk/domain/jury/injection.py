@@ -28,7 +28,7 @@ _SENTENCE = 200
 class InjectionKind(StrEnum):
     """What a passage tries to do, in words that follow the text's name on screen."""
 
-    OVERRIDE = "asks to disregard the instructions"
+    OVERRIDE = "asks to ignore the instructions"
     ADDRESS = "speaks to its judge"
     DEMAND = "asks for a verdict"
     VERDICT = "holds a ready-made verdict"

@@ -106,8 +106,8 @@ def test_the_sizes_stand_beneath_their_bins() -> None:
     assert row[LEFT + 10] == "7"
     assert row[LEFT + 65 : LEFT + 68] == "123"
     narrow = cells(diagram_lines(found, "n", 39))
-    # 7 of 123 is the lowest of eight bars.
-    assert narrow[TOP + 15].split() == ["n", "▁", "█"]
+    # What stands beside the heading has a line of its own. 7 of 123 is the lowest of eight bars.
+    assert narrow[TOP + 16].split() == ["n", "▁", "█"]
     assert "█ 123 labels in a bin" in " ".join(narrow)
 
 

@@ -84,9 +84,7 @@ async def test_an_input_that_speaks_to_the_judge_is_fenced_and_flagged(desk: Des
     async with Server() as server:
         prepared = ready(desk, server.url, RerunRequest())
         notes = {note.flag.label: note.reason for note in prepared.first.item.assessment.notes}
-        assert notes["suspicious_text"].startswith(
-            'the input asks to disregard the instructions: "'
-        )
+        assert notes["suspicious_text"].startswith('the input asks to ignore the instructions: "')
         made = await carried(desk, prepared)
     for seen in server.calls:
         assert f"<input-{seen.nonce}>\n{HOSTILE}" in seen.user
