@@ -40,7 +40,7 @@ from reviewdesk.app.controllers.requests import (
 )
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.keys.actions import Action, likely
-from reviewdesk.app.keys.keymap import checked
+from reviewdesk.app.keys.keymap import NO_KEY, checked
 from reviewdesk.app.keys.palette import RegistryProvider
 from reviewdesk.app.paint.item import pages
 from reviewdesk.app.runner import JobNews, WorkerRunner
@@ -244,7 +244,7 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
     def action_command_palette(self) -> None:
         """Open the palette above the screen in view, unless it is open already."""
         if not isinstance(self.screen, CommandPalette):
-            from reviewdesk.app.screens.dialog import Palette
+            from reviewdesk.app.screens.dialogs import Palette
 
             hint = "Words of what to do · enter does it · esc closes"
             self.push_screen(Palette(placeholder=hint, id="--command-palette"))
@@ -295,8 +295,11 @@ def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
 
     match form:
         case HelpForm():
-            active = dialogs.live_actions(app.top, app.likely())
-            return dialogs.PageDialog(dialogs.help_form(active))
+            # A key can start those that are bound now.
+            bound = app.top.active_bindings
+            able = {found.binding.id for key, found in bound.items() if key != NO_KEY}
+            active = [action for action in app.likely() if action.id in able]
+            return dialogs.PageDialog(dialogs.help_form(active, app.keymap.shown))
         case PageForm():
             return dialogs.PageDialog(form)
         case QuestionForm():

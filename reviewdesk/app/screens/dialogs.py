@@ -1,38 +1,126 @@
-"""The dialogs without a field: a question, and pages of a document or a list."""
+"""The dialogs: a frame of title, content and keys; a question; pages of a document or a list."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, TypeAlias
 
+from rich.cells import cell_len
 from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
+from textual.command import CommandPalette
+from textual.containers import Vertical
 from textual.content import Content
+from textual.screen import ModalScreen, ScreenResultType
 from textual.visual import VisualType
-from textual.widget import Widget
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.controllers.requests import Choice, DialogPage, PageForm, QuestionForm
 from reviewdesk.app.keys.actions import LABEL, Action, by_group, rows
-from reviewdesk.app.keys.keymap import NO_KEY
 from reviewdesk.app.paint.document import document_lines, words_line
 from reviewdesk.app.paint.legend import legend_lines
-from reviewdesk.app.paint.styled import Lines, cut, heading, inline, pad, paragraph
-from reviewdesk.app.screens.base import DeskScreen
-from reviewdesk.app.screens.dialog import ChoiceList, Dialog, Keys, ListDialog
+from reviewdesk.app.paint.styled import (
+    Piece,
+    clip_start,
+    cut,
+    heading,
+    inline,
+    line,
+    pad,
+    paragraph,
+)
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.views.document import Document
 
-WIDTH = 72
-"""The width of the headings of the help."""
-_KEYS = 23
-"""The cells of the keys in a row of the help."""
+Keys: TypeAlias = Sequence[tuple[str, str]]
+"""Keys and what they do, the one that closes the dialog last."""
+SHORT = 20
+SHORT_LOW = 30
+"""The lines of a terminal below which a dialog has no blank lines, and its fields fewer lines.
+
+One at the bottom is short earlier, as the item above it is what it is about."""
+TALLEST = 28
+"""The most lines of a dialog's list: more are read no faster, and cost more over a slow line."""
+
+
+def title_line(what: str, name: str, note: str, width: int) -> Content:
+    """Return what a dialog is about, the item that it is about, and a note in faint ink.
+
+    The name comes from outside; it is cut at its start, as the end of an id tells more.
+    """
+    pieces: list[Piece | str] = [(what, Ink.STRONG)]
+    if name:
+        room = max(12, width - cell_len(what) - 1)
+        pieces += [" ", (clip_start(inline(name), room), Ink.KEY)]
+    if note:
+        pieces += ["   ", (note, Ink.MUTED)]
+    return cut(line(*pieces), width)
+
+
+def keys_line(keys: Keys, width: int) -> Content:
+    """Return the keys that fit with what they do; the last one, which closes, always stays."""
+    between = line((" · ", Ink.MUTED))
+    shown = [line((key, Ink.KEY), (f" {does}", Ink.MUTED)) for key, does in keys]
+    while (made := between.join(shown)).cell_length > width and len(shown) > 1:
+        del shown[-2]
+    return cut(made, width)
+
+
+class Dialog(ModalScreen[ScreenResultType]):
+    """A screen above the others that keeps every key to itself.
+
+    It stands in the middle or, ``low``, at the bottom, where the item above it stays readable.
+    """
+
+    low: ClassVar[bool] = False
+    about: tuple[str, str, str] = ("", "", "")
+    """What it is about, the name of an item, and a note."""
+    keys: Keys = ()
+    DEFAULT_CSS = """
+    Dialog { align: center middle; background: transparent; }
+    Dialog > #box { margin-top: 1; width: 80; max-width: 100%; height: auto; max-height: 100%;
+        background: $panel; border: solid $desk-rule; padding: 0 1; }
+    Dialog #title { margin: 0 0 1 0; }
+    Dialog #keys { margin: 1 0 0 0; }
+    Dialog.-short #title, Dialog.-short #keys, Dialog.-low #title, Dialog.-low #keys { margin: 0; }
+    Dialog Pane { background: $panel; margin-left: -1; width: 100%; }
+    Dialog.-low { align: center bottom; }
+    Dialog.-low > #box { width: 100%; border: none; border-top: solid $desk-rule; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(classes="-low" if self.low else "")
+
+    def content(self) -> ComposeResult:
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        """Lay out title, content and keys."""
+        with Vertical(id="box"):
+            yield Bar(lambda width: [title_line(*self.about, width)], id="title")
+            yield from self.content()
+            yield Bar(lambda width: [keys_line(self.keys, width)], id="keys")
+
+    def redraw(self) -> None:
+        for name in ("title", "keys"):
+            self.query_one(f"#{name}", Bar).redraw()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.set_class(event.size.height < (SHORT_LOW if self.low else SHORT), "-short")
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        # Textual pops the screen on top, which would then be the one below the dialog.
+        return super().dismiss(result) if self.is_current else AwaitComplete()
+
+    def action_close(self) -> None:
+        self.dismiss(None)
 
 
 class Question(Dialog[bool]):
@@ -43,40 +131,87 @@ class Question(Dialog[bool]):
         ("y", "answer(True)", "Yes"),
         ("n,enter,escape", "answer(False)", "No"),
     ]
+    about = ("Question", "", "")
+    keys = ("y", "yes"), ("n enter esc", "no")
 
     def __init__(self, form: QuestionForm) -> None:
         super().__init__()
         self._form = form
 
-    def title_facts(self) -> tuple[str, str, str]:
-        return "Question", "", ""
-
     def content(self) -> ComposeResult:
         question = inline(self._form.question)
-        reason = self._form.reason
         yield Bar(lambda width: paragraph(question, width, Ink.STRONG))
-        yield Bar(lambda width: paragraph(reason, width, Ink.MUTED))
-
-    def keys(self) -> Keys:
-        return ("y", "yes"), ("n enter esc", "no")
+        yield Bar(lambda width: paragraph(self._form.reason, width, Ink.MUTED))
 
     def action_answer(self, answer: bool) -> None:
         self.dismiss(answer)
 
 
-class PageDialog(ListDialog[Any]):
-    """Draws the pages of a form, one at a time; closes with what a key or a line answers."""
+def has_lines(shown: OptionList) -> bool:
+    """Return True if a list has been laid out; Textual fails on a page key before that."""
+    return shown.scrollable_content_region.height > 0
 
-    CSS = """
-    PageDialog.-high > #box { height: 100%; }
-    PageDialog.-high ChoiceList, PageDialog Pane { height: 1fr; max-height: 100%; }
-    PageDialog Pane, PageDialog.-document ChoiceList { display: none; }
-    PageDialog.-document Pane { display: block; }
+
+class ChoiceList(OptionList):
+    """A list that stops at its ends, and ignores page keys while it has no line on screen."""
+
+    DEFAULT_CSS = """
+    ChoiceList, ChoiceList:focus { border: none; background: $panel; padding: 0;
+        background-tint: $foreground 0%; }
+    ChoiceList > .option-list--option-highlighted { text-style: bold reverse; }
+    """
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in {"page_up", "page_down"} and not has_lines(self):
+            return False
+        return super().check_action(action, parameters)
+
+    def _move(self, move: Callable[[], None], way: int) -> None:
+        before = self.highlighted
+        move()
+        after = self.highlighted
+        if before is not None and (after is None or (after - before) * way < 0):
+            (self.action_last if way > 0 else self.action_first)()
+
+    def action_cursor_down(self) -> None:
+        self._move(super().action_cursor_down, 1)
+
+    def action_cursor_up(self) -> None:
+        self._move(super().action_cursor_up, -1)
+
+    def action_page_down(self) -> None:
+        self._move(super().action_page_down, 1)
+
+    def action_page_up(self) -> None:
+        self._move(super().action_page_up, -1)
+
+
+class PageDialog(Dialog[Any]):
+    """Draws the pages of a form, one at a time; closes with what a key or a line answers.
+
+    Vim's letters and the arrows move in its list or its text. A list is as high as its lines, and
+    scrolls where they do not fit.
+    """
+
+    around: ClassVar[int] = 7
+    """The lines of the dialog and of the screen's header that are not the list's."""
+    CSS = f"""
+    PageDialog ChoiceList {{ height: auto; max-height: {TALLEST}; }}
+    PageDialog.-high > #box {{ height: 100%; }}
+    PageDialog.-high ChoiceList, PageDialog Pane {{ height: 1fr; max-height: 100%; }}
+    PageDialog Pane, PageDialog.-document ChoiceList {{ display: none; }}
+    PageDialog.-document Pane {{ display: block; }}
     """
     BINDINGS: ClassVar[list[BindingType]] = [
+        ("j,down", "move('cursor_down')", "Down"),
+        ("k,up", "move('cursor_up')", "Up"),
+        ("ctrl+d,pagedown,space", "move('page_down')", "Page down"),
+        ("ctrl+u,pageup", "move('page_up')", "Page up"),
+        ("g,home", "move('first')", "First"),
+        ("G,end", "move('last')", "Last"),
         ("escape", "close", "Close"),
         ("tab", "turn('tab')", "Next page"),
-        ("shift+tab", "turn('shift+tab')", "DialogPage before"),
+        ("shift+tab", "turn('shift+tab')", "Page before"),
     ]
 
     def __init__(self, form: PageForm) -> None:
@@ -85,20 +220,20 @@ class PageDialog(ListDialog[Any]):
         self._at = form.at
         self._page = form.read(form.at)
 
-    def title_facts(self) -> tuple[str, str, str]:
-        page = self._page
-        return inline(page.title, 200), page.name, page.note
-
     def content(self) -> ComposeResult:
-        yield Bar(self._lead, id="lead")
+        yield Bar(lambda width: [cut(words_line(self._page.lead), width)], id="lead")
         yield ChoiceList(markup=False)
         yield Pane()
 
-    def keys(self) -> Keys:
-        return self._page.keys
-
-    def moving(self) -> Widget:
-        return self.query_one(OptionList if self._page.document is None else Pane)
+    def action_move(self, how: str) -> None:
+        """Move by the list's own action ``how``, or scroll the text as far."""
+        options = self.query_one(OptionList)
+        if self._page.document is not None:
+            shown = self.query_one(Pane)
+            lines = {"cursor": 1, "page": shown.page}.get(how.split("_", maxsplit=1)[0], 1 << 40)
+            shown.move(lines if how.endswith(("down", "last")) else -lines)
+        elif has_lines(options):
+            getattr(options, f"action_{how}")()
 
     @property
     def text(self) -> str:
@@ -111,20 +246,20 @@ class PageDialog(ListDialog[Any]):
         if self._form.height:
             self.add_class("-high")
             box.styles.max_height = self._form.height
-        self._show()
+        self.show()
 
     def on_resize(self, event: events.Resize) -> None:
         """Keep the keys in view, whatever the height."""
-        if self._form.height:
-            Dialog.on_resize(self, event)
-        else:
-            super().on_resize(event)
+        super().on_resize(event)
+        if not self._form.height:
+            room = event.size.height - self.around + 2 * self.has_class("-short")
+            self.query_one(OptionList).styles.max_height = max(1, min(room, TALLEST))
 
-    def _lead(self, width: int) -> Lines:
-        return [cut(words_line(self._page.lead), width)]
-
-    def _show(self) -> None:
+    def show(self) -> None:
+        """Draw the page."""
         page = self._page
+        self.about = inline(page.title, 200), page.name, page.note
+        self.keys = page.keys
         options = self.query_one(OptionList)
         self.set_class(page.document is not None, "-document")
         self.query_one("#lead").display = bool(page.lead)
@@ -151,7 +286,7 @@ class PageDialog(ListDialog[Any]):
         if by := self._form.turns.get(key):
             self._at = (self._at + by) % self._form.count
             self._page = self._form.read(self._at)
-            self._show()
+            self.show()
 
     def on_key(self, event: events.Key) -> None:
         """Close, answer, turn the page, or jump to a line that begins with a letter."""
@@ -170,9 +305,8 @@ class PageDialog(ListDialog[Any]):
     def _jump(self, letter: str) -> bool:
         """Highlight the next line that begins with a letter, from the top after the last."""
         options = self.query_one(OptionList)
-        count = len(self._page.choices)
         after = (options.highlighted or 0) + 1
-        around = [*range(after, count), *range(after)]
+        around = [*range(after, len(self._page.choices)), *range(after)]
         starts = (at for at in around if str(options.options[at].prompt).startswith(letter))
         found = next(starts, None)
         if found is not None:
@@ -198,35 +332,46 @@ def _option(one: Choice) -> Option:
     return Option(prompt, id=name, disabled=one.head)
 
 
-def live_actions(screen: DeskScreen, every: Iterable[Action]) -> list[tuple[Action, str]]:
-    """Return every action that a key can start now, with its keys, the likely ones first."""
-    active = {found.binding.id for key, found in screen.active_bindings.items() if key != NO_KEY}
-    keymap = screen.front.keymap
-    return [(action, keymap.shown(action.id)) for action in every if action.id in active]
+class Palette(CommandPalette):
+    """Textual's palette; it closes only once, as our dialogs do."""
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        return super().dismiss(result) if self.is_current else AwaitComplete()
+
+    @on(Input.Changed)
+    def drop_late(self, event: Input.Changed) -> None:
+        if not (self.is_current and self.query(OptionList)):
+            event.stop().prevent_default()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "command_list" and not all(map(has_lines, self.query(OptionList))):
+            return False
+        return super().check_action(action, parameters)
 
 
-def help_form(active: list[tuple[Action, str]]) -> PageForm:
-    """Return the help: the active keys by group, and the signs; it answers an action to do."""
-    keys = {action.id: shown for action, shown in active}
+def help_form(actions: Iterable[Action], shown: Callable[[str], str]) -> PageForm:
+    """Return the help: keys by group, and the signs; it answers an action to do.
+
+    ``shown`` returns the keys of an action.
+    """
     choices = list[Choice]()
-    for group, members in by_group(action for action, _ in active).items():
-        choices.append(Choice(heading(group.upper(), WIDTH).plain, head=True))
-        for title, row in rows(members).items():
-            each = (
-                keys[row[0].id]
-                if len(row) == 1
-                else " ".join(keys[action.id].split(" ")[0] for action in row)
-            )
-            choices.append(Choice(f"  {pad(each, _KEYS)} {title}", row[0].id))
     # The list begins with an action that gives no label.
-    harmless = {action.id for action, _ in active if action.group != LABEL}
-    chosen = next((at for at, one in enumerate(choices) if one.answer in harmless), 0)
+    chosen: int | None = None
+    for group, members in by_group(actions).items():
+        choices.append(Choice(heading(group.upper(), 72).plain, head=True))
+        for title, row in rows(members).items():
+            if chosen is None and group != LABEL:
+                chosen = len(choices)
+            first = (shown(action.id).split(" ")[0] for action in row)
+            each = shown(row[0].id) if len(row) == 1 else " ".join(first)
+            choices.append(Choice(f"  {pad(each, 23)} {title}", row[0].id))
     move = ("j k", "move")
     close = ("esc", "closes")
+    keys = (("enter", "does it"), ("tab", "signs"), move, close)
+    signs = (("tab", "keys"), ("j k", "scroll"), close)
     pages = (
-        DialogPage("Keys", (("enter", "does it"), ("tab", "signs"), move, close), choices=choices,
-             chosen=chosen),
-        DialogPage("Signs", (("tab", "keys"), ("j k", "scroll"), close), document=legend_lines),
-    )  # fmt: skip
+        DialogPage("Keys", keys, choices=choices, chosen=chosen or 0),
+        DialogPage("Signs", signs, document=legend_lines),
+    )
     closes = frozenset({"q", "question_mark"})
     return PageForm(pages.__getitem__, 2, turns={"tab": 1}, closes=closes, height=52)

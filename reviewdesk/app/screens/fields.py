@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -15,7 +15,7 @@ from textual.widgets import Input, TextArea
 
 from reviewdesk.app.controllers.requests import FieldInput, NoteForm, PromptForm
 from reviewdesk.app.paint.styled import Lines, cut, cut_below, inline, line, pad, paragraph
-from reviewdesk.app.screens.dialog import Dialog, Keys
+from reviewdesk.app.screens.dialogs import Dialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, harmless
 from reviewdesk.domain.query.completion import Completion
@@ -55,10 +55,12 @@ class PromptField(Dialog[FieldInput]):
         self._past = [*form.past, form.value]
         self._place = len(self._past) - 1
         self._cycle: tuple[str, Completion, int] | None = None
+        """The text that completions replace, all of them, and the place of the one in use."""
         self._own = ""
-
-    def title_facts(self) -> tuple[str, str, str]:
-        return self.form.title, self.form.name, ""
+        self.about = form.title, form.name, ""
+        completes = [("tab", "completes")] if form.complete else []
+        recalls = [("↑", "brings back")] if form.past else []
+        self.keys = ("enter", "applies"), *completes, *recalls, ("esc", "closes")
 
     def content(self) -> ComposeResult:
         """Show the rule of what may be typed, the field and help."""
@@ -67,11 +69,6 @@ class PromptField(Dialog[FieldInput]):
         yield Field(self.form.value, select_on_focus=self.form.replaces)
         yield Bar(self._help, id="help")
 
-    def keys(self) -> Keys:
-        completes = [("tab", "completes")] if self.form.complete else []
-        recalls = [("↑", "brings back")] if len(self._past) > 1 else []
-        return ("enter", "applies"), *completes, *recalls, ("esc", "closes")
-
     @property
     def field(self) -> Input:
         return self.query_one(Input)
@@ -79,12 +76,11 @@ class PromptField(Dialog[FieldInput]):
     # completion
 
     def _completion(self) -> Completion | None:
-        if self.form.complete is None:
-            return None
         if self._cycle is not None:
             return self._cycle[1]
         try:
-            return self.form.complete(self.field.value, self.field.cursor_position)
+            complete = self.form.complete
+            return complete and complete(self.field.value, self.field.cursor_position)
         except ReviewDeskError:
             # Drawing must not raise: the user can go on typing without completions.
             return None
@@ -97,11 +93,13 @@ class PromptField(Dialog[FieldInput]):
         rows = max(1, self.query_one("#help").size.height or ROWS)
         start = max(0, min(chosen - rows + 2, len(found.options) - rows))
         shown = found.options[start : start + rows]
-        column = min(max((len(option.text) for option in shown), default=0) + 2, width // 2)
-        return [
-            _option(option.text, option.note, column, width, chosen=start + i == chosen)
-            for i, option in enumerate(shown)
-        ]
+        column = min(max(len(option.text) for option in shown) + 2, width // 2)
+        lines = []
+        for place, option in enumerate(shown, start):
+            mark, ink = ("▸", Ink.STRONG) if place == chosen else (" ", Ink.KEY)
+            text = (pad(inline(option.text), column), ink)
+            lines.append(cut(line((mark, Ink.KEY), text, (inline(option.note), Ink.MUTED)), width))
+        return lines
 
     def action_complete(self, by: int) -> None:
         """Put the next completion into the field, going round."""
@@ -152,12 +150,12 @@ class PromptField(Dialog[FieldInput]):
         at = getattr(error, "column", None)
 
         def painter(width: int) -> Lines:
-            error_lines = paragraph(inline(error, 1000), width, Ink.FAIL)
-            error_lines = cut_below(error_lines, ROWS - (at is not None), width)
+            lines = paragraph(inline(error, 1000), width, Ink.FAIL)
+            lines = cut_below(lines, ROWS - (at is not None), width)
             if at is None:
-                return error_lines
+                return lines
             column = min(at, max(0, width - 1))
-            return [cut(line((" " * column + "▲", Ink.FAIL)), width), *error_lines]
+            return [cut(line((" " * column + "▲", Ink.FAIL)), width), *lines]
 
         if at is not None:
             self.field.cursor_position = at
@@ -170,18 +168,8 @@ class PromptField(Dialog[FieldInput]):
         self.dismiss(FieldInput(self.field.value, given=False))
 
 
-def _rule(text: str, width: int) -> Lines:
+def _rule(text: str, width: int) -> list[Content]:
     return [cut(line((text, Ink.MUTED)), width)]
-
-
-def _option(text: str, note: str, column: int, width: int, *, chosen: bool) -> Content:
-    mark, ink = ("▸", Ink.STRONG) if chosen else (" ", Ink.KEY)
-    option_text = (pad(inline(text), column), ink)
-    return cut(line((mark, Ink.KEY), option_text, (inline(note), Ink.MUTED)), width)
-
-
-Act: TypeAlias = Callable[[Callable[[], object]], None]
-"""Passes an event to the controller, and draws the screen below."""
 
 
 class _NoteArea(TextArea):
@@ -215,21 +203,17 @@ class NoteDialog(Dialog[FieldInput]):
         Binding("ctrl+j", "newline", "New line"),
         Binding("escape", "keep", "Close, keep the draft"),
     ]
+    keys = ("enter", "saves"), ("ctrl+j", "new line"), ("esc", "closes, keeps the draft")
 
-    def __init__(self, form: NoteForm, act: Act) -> None:
+    def __init__(self, form: NoteForm, act: Callable[[Callable[[], object]], None]) -> None:
+        """Edit a note; ``act`` passes an event to the controller, and draws the screen below."""
         super().__init__()
         self._form = form
         self._act = act
-        self._state = form.state
-
-    def title_facts(self) -> tuple[str, str, str]:
-        return "Note on", self._form.name, self._state
+        self.about = "Note on", form.name, form.state
 
     def content(self) -> ComposeResult:
         yield _NoteArea(self._form.text, soft_wrap=True, tab_behavior="focus")
-
-    def keys(self) -> Keys:
-        return ("enter", "saves"), ("ctrl+j", "new line"), ("esc", "closes, keeps the draft")
 
     def on_mount(self) -> None:
         area = self.query_one(TextArea)
@@ -240,7 +224,7 @@ class NoteDialog(Dialog[FieldInput]):
         self.redraw()
 
     def _keep(self) -> None:
-        self._state = self._form.changed(self.text)
+        self.about = "Note on", self._form.name, self._form.changed(self.text)
 
     @property
     def text(self) -> str:
@@ -272,24 +256,18 @@ class DoorDialog(Dialog[None]):
     DoorDialog #why { height: 3; }
     DoorDialog #refusal { height: 2; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = []
+    keys = ("enter", "opens the desk"), ("ctrl+q", "closes")
 
     def __init__(self, run: str, enter: Callable[[str], None]) -> None:
         """Ask for a name; ``enter`` raises ReviewDeskError if it does not take one."""
         super().__init__()
-        self._run = run
+        self.about = "reviewdesk", run, ""
         self._enter = enter
-
-    def title_facts(self) -> tuple[str, str, str]:
-        return "reviewdesk", self._run, ""
 
     def content(self) -> ComposeResult:
         yield Bar(lambda width: paragraph(_WHY, width, Ink.MUTED), id="why")
         yield Field(placeholder="your name")
         yield Bar(id="refusal")
-
-    def keys(self) -> Keys:
-        return ("enter", "opens the desk"), ("ctrl+q", "closes")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter under the name, or say why that cannot be."""

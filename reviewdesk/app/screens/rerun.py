@@ -5,30 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import OptionList
-from textual.widgets.option_list import Option
 
+from reviewdesk.app.controllers.requests import Choice, DialogPage, PageForm
 from reviewdesk.app.controllers.rerun_form import RerunForm
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.styled import Lines, cut, inline, line, pad, paragraph
-from reviewdesk.app.screens.dialog import ChoiceList, Keys, ListDialog
+from reviewdesk.app.screens.dialogs import PageDialog
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.app.widgets.lines import Bar, Pane
+from reviewdesk.app.widgets.lines import Bar
 from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, payloads
 from reviewdesk.views.document import Block, Document, Paragraph, Quote, Section, Tone
 from reviewdesk.views.live.panel import consent
 from reviewdesk.views.live.rerun import asked
 from reviewdesk.views.words import plural
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.live.rerun import ReadyRerun
 
 MOST = 200_000
 """The most characters of payloads that the consent page shows."""
@@ -64,17 +60,17 @@ def _payloads(ready: ReadyRerun) -> Iterator[Block]:
 
 def _payload_text(payload: Mapping[str, Any]) -> str:
     """Format every key of the payload as text; messages keep their line breaks."""
+
+    def text(content: object) -> str:
+        return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
     rest = {name: value for name, value in payload.items() if name not in {"messages", "system"}}
     parts = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in rest.items()]
     if "system" in payload:
-        parts.append(f"[system]\n{_content_text(payload['system'])}")
+        parts.append(f"[system]\n{text(payload['system'])}")
     messages = payload.get("messages") or ()
-    texts = [f"[{message['role']}]\n{_content_text(message['content'])}" for message in messages]
-    return "\n".join([*parts, *texts])
-
-
-def _content_text(content: object) -> str:
-    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    parts += [f"[{message['role']}]\n{text(message['content'])}" for message in messages]
+    return "\n".join(parts)
 
 
 _STAYS = frozenset({
@@ -84,37 +80,18 @@ _STAYS = frozenset({
 """The keys that have an action on the consent page; every other key sends nothing."""
 
 
-class _Offers(ChoiceList):
-    """The list of who may be asked; a mark shows the chosen line without the help of colour."""
-
-    def offer(self, lines: list[str], chosen: int) -> None:
-        """Show other lines, and highlight the ``chosen`` one."""
-        self._lines_offered = lines
-        self.clear_options()
-        self.add_options([Option(Content(f"  {one}")) for one in lines])
-        self.highlighted = chosen
-
-    def on_option_list_option_highlighted(self) -> None:
-        for place, one in enumerate(self._lines_offered):
-            mark = "▸" if place == self.highlighted else " "
-            self.replace_option_prompt_at_index(place, Content(f"{mark} {one}"))
-
-
-class RerunDialog(ListDialog[ReadyRerun | None]):
+class RerunDialog(PageDialog):
     """Draws a re-run form; ``y`` closes it with the re-run that was agreed to."""
 
     CSS = """
-    RerunDialog > #box { width: 100; }
     RerunDialog #panel { height: auto; margin: 1 0 0 0; }
     RerunDialog.-short #panel { margin: 0; }
-    RerunDialog Pane { height: 1fr; display: none; }
-    RerunDialog.-consent > #box { width: 112; height: 100%; }
-    RerunDialog.-consent ChoiceList, RerunDialog.-consent #panel { display: none; }
-    RerunDialog.-consent Pane { display: block; }
+    RerunDialog.-document > #box { height: 100%; }
+    RerunDialog.-document #panel { display: none; }
     """
     around = 12
     BINDINGS: ClassVar[list[BindingType]] = [
-        ("escape,n,enter", "close", "Send nothing"),
+        ("n,enter", "close", "Send nothing"),
         ("y", "agree", "Send"),
     ]
 
@@ -128,14 +105,11 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
 
         ``act`` carries out what the form asks of the terminal.
         """
-        super().__init__()
-        self._form = form
+        self.rerun = form
         self._lateness = lateness
         self._act = act
-        self._offered: list[str] = []
-        self._consenting = False
         self._notice = ""
-        form.changed = self._draw
+        form.changed = self.show
         self._first_page: dict[str, Callable[[], object]] = {
             "p": form.name_panel,
             "o": partial(form.use_panel, ""),
@@ -144,72 +118,74 @@ class RerunDialog(ListDialog[ReadyRerun | None]):
             "c": form.name_ceiling,
             "d": lambda: form.give_up(self.query_one(OptionList).highlighted or 0),
         }
+        super().__init__(PageForm(self._read, closes=frozenset(), width=100))
 
-    def title_facts(self) -> tuple[str, str, str]:
-        return "Ask again about", self._form.about, self._notice
-
-    def content(self) -> ComposeResult:
-        yield _Offers()
-        yield Bar(partial(_panel_lines, self._form), id="panel")
-        yield Pane()
-
-    def keys(self) -> Keys:
-        """Return the keys of the page in view."""
-        if self._consenting:
-            return ("y", "sends"), ("j k", "scroll"), ("n esc enter", "send nothing")
-        form = self._form
+    def _read(self, _at: int) -> DialogPage:
+        """Return the page of the moment: who may be asked or, once prepared, what is sent."""
+        form = self.rerun
+        if form.ready is not None:
+            last = ("y", "sends"), ("j k", "scroll"), ("n esc enter", "send nothing")
+            text = partial(consent_lines, form.ready)
+            return DialogPage("Ask again about", last, form.about, self._notice, document=text)
         about = [("f", "the item" if form.about_shown else "all shown")] if form.shown else []
         own = [("o", "the report's")] if form.path else []
         made = [("b", "its jurors")] if form.path != JURORS else []
         up = [("d", "give up")] if form.unfinished else []
-        return (
-            ("enter", "what would be sent"), *about, *up, ("p", "panel file"), *own, *made,
-            ("c", "ceiling"), ("esc", "closes"),
-        )  # fmt: skip
+        first = ("enter", "what would be sent"), *about, *up, ("p", "panel file"), *own, *made
+        keys = (*first, ("c", "ceiling"), ("esc", "closes"))
+        choices = [Choice(f"  {inline(one)}", place) for place, one in enumerate(form.offers())]
+        return DialogPage(
+            "Ask again about", keys, form.about, choices=choices, chosen=form.likeliest
+        )
 
-    def moving(self) -> Widget:
-        return self.query_one(Pane if self._consenting else OptionList)
-
-    def on_mount(self) -> None:
-        self._draw()
+    def content(self) -> ComposeResult:
+        yield from super().content()
+        yield Bar(partial(_panel_lines, self.rerun), id="panel")
 
     def on_screen_resume(self) -> None:
-        self._form.drawn()
+        self.rerun.drawn()
 
-    def _draw(self) -> None:
-        """Draw the page of the moment: who may be asked or, once prepared, what would be sent."""
-        form = self._form
-        if self._offered != (offers := form.offers()):
-            self._offered = offers
-            self.query_one(_Offers).offer(list(map(inline, offers)), form.likeliest)
+    def show(self) -> None:
+        """Draw the page of the moment."""
+        before = self._page
+        self._page = self._read(0)
+        if before.choices != self._page.choices:
+            self.query_one(OptionList).highlighted = None
+        super().show()
         self.query_one("#panel", Bar).redraw()
-        if form.ready is not None and not self._consenting:
-            self._consenting = True
-            self.add_class("-consent")
-            self.set_focus(self.query_one(Pane))
-            self.query_one(Pane).paint(partial(consent_lines, form.ready))
-            self.call_after_refresh(form.drawn)
-        self.redraw()
+        if self.rerun.ready is not None:
+            self.query_one("#box").styles.width = 112
+            self.call_after_refresh(self.rerun.drawn)
+
+    def on_option_list_option_highlighted(self) -> None:
+        """Mark the chosen line without the help of colour."""
+        options = self.query_one(OptionList)
+        for place, one in enumerate(self._page.choices):
+            mark = "▸" if place == options.highlighted else " "
+            text = f"{mark}{str(one.text)[1:]}"
+            options.replace_option_prompt_at_index(place, Content(text))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        self._act(partial(self._form.choose, event.option_index))
-        self._draw()
+        event.prevent_default()  # a line of other pages closes the dialog
+        self._act(partial(self.rerun.choose, event.option_index))
+        self.show()
 
     def action_agree(self) -> None:
         """Close with the re-run, unless the key came too soon for the page to have been read."""
-        if not self._consenting:
+        if self.rerun.ready is None:
             return
-        if self._form.agree(self._lateness()):
-            self.dismiss(self._form.ready)
+        if self.rerun.agree(self._lateness()):
+            self.dismiss(self.rerun.ready)
             return
         self._notice = "y ignored: too soon to have read this; n sends nothing"
+        self.about = (*self.about[:2], self._notice)
         self.redraw()
 
     def on_key(self, event: events.Key) -> None:
         """Act on a key of the first page; on the second, one without an action sends nothing."""
-        if self._consenting and event.key not in _STAYS:
+        if self.rerun.ready is not None and event.key not in _STAYS:
             self.dismiss(None)
-        elif not self._consenting and event.key in self._first_page:
+        elif self.rerun.ready is None and event.key in self._first_page:
             self._act(self._first_page[event.key])
         else:
             return

@@ -50,26 +50,11 @@ class Ink(StrEnum):
 STOP = "stop"
 """Marks a line, without any look: the keys that go from section to section stop there as well."""
 
-VARIABLES = {
-    Ink.STRONG: "desk-strong",
-    Ink.MUTED: "desk-muted",
-    Ink.RULE: "desk-rule",
-    Ink.HEAD: "desk-head",
-    Ink.PASS: "desk-pass",
-    Ink.FAIL: "desk-fail",
-    Ink.WARN: "desk-warn",
-    Ink.NOTE: "desk-note",
-    Ink.KEY: "desk-head",
-    Ink.BIG_PASS: "desk-pass",
-    Ink.BIG_FAIL: "desk-fail",
-    Ink.BIG_WARN: "desk-warn",
-    Ink.FOUND: "desk-found",
-    Ink.EMPHASIS: "desk-strong",
-    Ink.CODE: "desk-name",
-    Ink.STRING: "desk-string",
-    Ink.NUMBER: "desk-number",
-    Ink.NAME: "desk-name",
-}
+_LIKE = {
+    Ink.KEY: Ink.HEAD, Ink.BIG_PASS: Ink.PASS, Ink.BIG_FAIL: Ink.FAIL, Ink.BIG_WARN: Ink.WARN,
+    Ink.EMPHASIS: Ink.STRONG, Ink.CODE: Ink.NAME,
+}  # fmt: skip
+VARIABLES = {ink: f"desk-{_LIKE.get(ink, ink)}" for ink in Ink if ink}
 BOLD = frozenset({Ink.STRONG, Ink.HEAD, Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.KEY})
 BLOCK = frozenset({Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.FOUND})
 FAINT = frozenset({Ink.MUTED, Ink.RULE})

@@ -28,7 +28,7 @@ def key_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def consenting(stage: Stage) -> bool:
-    return dialog(stage).has_class("-consent")
+    return dialog(stage).has_class("-document")
 
 
 REFUSALS = ("n", "escape", "enter", "q", "p", "m", "o", "a", "tab", "R", "f", "s", "f9")

@@ -13,7 +13,7 @@ from textual.widgets import OptionList
 
 from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.screens.base import DeskScreen
-from reviewdesk.app.screens.dialog import Palette
+from reviewdesk.app.screens.dialogs import Palette
 from reviewdesk.app.screens.fields import NoteDialog, PromptField
 from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, staged, verdict
