@@ -18,7 +18,8 @@ from textual.style import Style
 
 from reviewdesk.app.ahead import TypeAhead
 from reviewdesk.app.controllers.core import RUNS
-from reviewdesk.app.controllers.requests import (
+from reviewdesk.app.controllers.review import ReviewController
+from reviewdesk.app.controllers.state import (
     Ask,
     Close,
     Copy,
@@ -38,7 +39,6 @@ from reviewdesk.app.controllers.requests import (
     UseOwnTheme,
     UseTheme,
 )
-from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.keys.actions import Action, likely
 from reviewdesk.app.keys.keymap import NO_KEY, checked
 from reviewdesk.app.keys.palette import RegistryProvider
@@ -47,8 +47,8 @@ from reviewdesk.app.runner import JobNews, WorkerRunner
 from reviewdesk.app.screens.base import DeskScreen, app_bindings
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.app.terminal.changes import ChangesApp
-from reviewdesk.app.theme.colours import COLOURLESS
 from reviewdesk.app.theme.inks import (
+    COLOURLESS,
     NO_COLOUR,
     OWN,
     STYLES,

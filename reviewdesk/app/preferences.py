@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import Job
-from reviewdesk.app.controllers.requests import UseOwnTheme
+from reviewdesk.app.controllers.state import UseOwnTheme
 from reviewdesk.app.keys.actions import THEMES
 from reviewdesk.desk.review import kept
 from reviewdesk.domain.safetext import show_line

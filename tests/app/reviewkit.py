@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from reviewdesk.app.controllers.jobs import CLAIMS, RERUN, SAVING, Job
-from reviewdesk.app.controllers.requests import (
+from reviewdesk.app.controllers.review import ReviewController
+from reviewdesk.app.controllers.saving import Outbox
+from reviewdesk.app.controllers.session import ReviewSession
+from reviewdesk.app.controllers.state import (
     Ask,
     Close,
     Copy,
@@ -20,12 +23,10 @@ from reviewdesk.app.controllers.requests import (
     PageForm,
     PromptForm,
     Request,
+    Session,
     UseTheme,
+    ViewState,
 )
-from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.saving import Outbox
-from reviewdesk.app.controllers.session import ReviewSession
-from reviewdesk.app.controllers.state import Session, ViewState
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.keys.keymap import checked
 from reviewdesk.app.texts.layout import page_count

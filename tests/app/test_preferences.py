@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.requests import UseOwnTheme
-from reviewdesk.app.controllers.state import Panes
+from reviewdesk.app.controllers.state import Panes, UseOwnTheme
 from reviewdesk.app.preferences import KEEPING
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import kept

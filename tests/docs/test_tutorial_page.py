@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.requests import PageForm
+from reviewdesk.app.controllers.state import PageForm
 from reviewdesk.desk import Desk
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import Truth

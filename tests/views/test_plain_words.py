@@ -11,7 +11,7 @@ import click
 import pytest
 
 from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.paint.legend import legend_lines
+from reviewdesk.app.paint.rows import legend_lines
 from reviewdesk.cli import cli
 from reviewdesk.domain.assessment.flags import SHORT
 from reviewdesk.views import glossary

@@ -22,16 +22,19 @@ from reviewdesk.app.controllers.jobs import (
     RerunReader,
     Runner,
 )
-from reviewdesk.app.controllers.requests import Ask, Form, QuestionForm, Request
 from reviewdesk.app.controllers.saving import Outbox
 from reviewdesk.app.controllers.session import ReviewSession, resumed
 from reviewdesk.app.controllers.state import (
+    Ask,
     CalibrationState,
     Figures,
+    Form,
     Notice,
     Page,
     Panes,
+    QuestionForm,
     ReasonsLine,
+    Request,
     RunsState,
     Session,
 )

@@ -8,7 +8,7 @@ from functools import partial
 from reviewdesk.app import preferences
 from reviewdesk.app.controllers import files, item, queue, rerun, team
 from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core, Verb
-from reviewdesk.app.controllers.requests import (
+from reviewdesk.app.controllers.state import (
     Choice,
     Close,
     Copy,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from reviewdesk.app.controllers.state import Session
-from reviewdesk.app.texts.fold import Cut
 from reviewdesk.app.texts.layout import (
     RESPONSES,
+    Cut,
     ItemLayout,
     ItemScroll,
     PartLines,

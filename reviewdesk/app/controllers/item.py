@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from reviewdesk.app.controllers.core import Core, Verb
 from reviewdesk.app.controllers.jobs import Outcomes
 from reviewdesk.app.controllers.queue import use as use_filter
-from reviewdesk.app.controllers.requests import (
+from reviewdesk.app.controllers.saving import Write
+from reviewdesk.app.controllers.state import (
     Choice,
     Copy,
     DialogPage,
@@ -21,9 +22,8 @@ from reviewdesk.app.controllers.requests import (
     NoteForm,
     PageForm,
     PromptForm,
+    ReasonsLine,
 )
-from reviewdesk.app.controllers.saving import Write
-from reviewdesk.app.controllers.state import ReasonsLine
 from reviewdesk.app.keys.commands import last_of_list
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.review import edits, filters, history, items, kept

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.requests import QuestionForm
+from reviewdesk.app.controllers.state import QuestionForm
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.domain.canonical import CanonicalBallot

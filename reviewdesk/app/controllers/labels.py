@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from reviewdesk.app.controllers.core import READ_ONLY, Core, Verb
 from reviewdesk.app.controllers.exposure import Unseen
 from reviewdesk.app.controllers.item import open_reasons
-from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.controllers.saving import Write
+from reviewdesk.app.controllers.state import QuestionForm
 from reviewdesk.desk.review import kept, repeats
 from reviewdesk.desk.review.edits import Edit, closing, may_close
 from reviewdesk.domain.query.places import place_of

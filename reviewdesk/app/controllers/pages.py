@@ -12,8 +12,15 @@ from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
 from reviewdesk.app.controllers.files import load
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.queue import use
-from reviewdesk.app.controllers.requests import DialogPage, FieldInput, PromptForm, choice, one_page
-from reviewdesk.app.controllers.state import CalibrationState, RunsState
+from reviewdesk.app.controllers.state import (
+    CalibrationState,
+    DialogPage,
+    FieldInput,
+    PromptForm,
+    RunsState,
+    choice,
+    one_page,
+)
 from reviewdesk.app.keys.commands import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page, skipped
@@ -68,12 +75,7 @@ def _page(desk: Desk, run: Run) -> CalibrationPage:
 
 PAGES = (
     CalibrationPageKind(
-        "figures",
-        _page,
-        "reading the labels …",
-        drills=_figure_drills,
-        targets=True,
-        layers=True,
+        "figures", _page, "reading the labels …", drills=_figure_drills, targets=True, layers=True
     ),
     CalibrationPageKind(
         "reliability",

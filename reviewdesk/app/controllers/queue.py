@@ -11,8 +11,16 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import REVIEW, Core, Verb, opening_text
 from reviewdesk.app.controllers.jobs import COLUMNS, QUEUE, SEARCH, Job, Report
-from reviewdesk.app.controllers.requests import Choice, DialogPage, FieldInput, PageForm, PromptForm
-from reviewdesk.app.controllers.state import SearchHits, effective_order, uses_hidden
+from reviewdesk.app.controllers.state import (
+    Choice,
+    DialogPage,
+    FieldInput,
+    PageForm,
+    PromptForm,
+    SearchHits,
+    effective_order,
+    uses_hidden,
+)
 from reviewdesk.app.keys.commands import argument_completers
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters, queue, search

@@ -7,8 +7,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core, Verb
-from reviewdesk.app.controllers.requests import Jump
-from reviewdesk.app.controllers.state import LEAST, WIDE
+from reviewdesk.app.controllers.state import LEAST, WIDE, Jump
 from reviewdesk.app.texts.layout import FOLDS, TITLE
 from reviewdesk.views.document import Tone
 from reviewdesk.views.verdict import FIGURES, REASONS

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import PREPARING
-from reviewdesk.app.controllers.requests import FieldInput, OwnForm, PromptForm, QuestionForm
+from reviewdesk.app.controllers.state import FieldInput, OwnForm, PromptForm, QuestionForm
 from reviewdesk.app.keys.commands import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun

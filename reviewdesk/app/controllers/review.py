@@ -16,8 +16,7 @@ from reviewdesk.app.controllers import desk as screens
 from reviewdesk.app.controllers import item, labels, queue, reading, rerun, team, undo
 from reviewdesk.app.controllers.core import REVIEW, RUNS, Core
 from reviewdesk.app.controllers.jobs import Runner
-from reviewdesk.app.controllers.requests import MOVES, Ask, Request
-from reviewdesk.app.controllers.state import Page, ViewState
+from reviewdesk.app.controllers.state import MOVES, Ask, Page, Request, ViewState
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
 from reviewdesk.app.keys.keymap import Keymap, allowed, offered
 from reviewdesk.desk import Desk

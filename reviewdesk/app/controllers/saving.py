@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.jobs import SAVING, Job, Report, Runner
-from reviewdesk.app.controllers.requests import QuestionForm
+from reviewdesk.app.controllers.state import QuestionForm
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.edits import Edit, Turn, hurry, same_items, with_key, write_at
 from reviewdesk.domain.records import Item, QueueRow

@@ -8,16 +8,16 @@ from reviewdesk.app.controllers.core import REVIEW, Core, Verb
 from reviewdesk.app.controllers.jobs import TEAM, Job, Report
 from reviewdesk.app.controllers.labels import WORDS
 from reviewdesk.app.controllers.queue import use
-from reviewdesk.app.controllers.requests import (
+from reviewdesk.app.controllers.saving import Write
+from reviewdesk.app.controllers.state import (
     DialogPage,
     FieldInput,
+    Page,
     PageForm,
     PromptForm,
     choice,
     one_page,
 )
-from reviewdesk.app.controllers.saving import Write
-from reviewdesk.app.controllers.state import Page
 from reviewdesk.desk import Desk
 from reviewdesk.desk.team import agreement
 from reviewdesk.domain.records import Item, Truth

@@ -12,7 +12,7 @@ from msgspec import Struct
 from reviewdesk.app.controllers.core import Core, Verb
 from reviewdesk.app.controllers.jobs import UNDO
 from reviewdesk.app.controllers.saving import Write
-from reviewdesk.app.texts.fold import fitting
+from reviewdesk.app.texts.layout import fitting
 from reviewdesk.desk.review import edits, unsaved
 from reviewdesk.domain.records import Event
 from reviewdesk.domain.safetext import show_line
@@ -94,10 +94,7 @@ def _told(core: Core, word: str, shown: object, event: Event) -> None:
     core.show(rows=True)
 
 
-VERBS: dict[str, Verb] = {
-    "undo": partial(_undo, word="undo"),
-    "redo": partial(_undo, word="redo"),
-}
+VERBS: dict[str, Verb] = {"undo": partial(_undo, word="undo"), "redo": partial(_undo, word="redo")}
 _NAMED = 5
 
 

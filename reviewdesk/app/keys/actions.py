@@ -145,14 +145,7 @@ _SCREENS = (
         "shift+tab,left_square_bracket",
         CALIBRATION,
     ),
-    Action(
-        "drill",
-        SCREENS,
-        "All figures; then verdicts",
-        "enter",
-        CALIBRATION,
-        "verdicts",
-    ),
+    Action("drill", SCREENS, "All figures; then verdicts", "enter", CALIBRATION, "verdicts"),
     Action(
         "target.switch",
         SCREENS,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from reviewdesk.app.controllers.state import Session
+from reviewdesk.app.controllers.state import Completer, Session
 from reviewdesk.app.keys.actions import THEMES
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters
@@ -22,8 +22,6 @@ from reviewdesk.domain.query.completion import (
     complete_order,
 )
 from reviewdesk.errors import UsageError
-
-Completer = Callable[[str, int], Completion]
 
 
 class Command(Struct, frozen=True):

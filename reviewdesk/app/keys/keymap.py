@@ -181,8 +181,7 @@ NEEDED = ("label.pass", "label.fail", "label.unsure", "undo", "help")
 """Actions that must have a key; closing always has its fixed one."""
 
 _RETIRED = (
-    "pace", "tentative.", "left", "right", "wrap", "plain", "beside", "jury.reasons",
-    "jury.figures",
+    "pace", "tentative.", "left", "right", "wrap", "plain", "beside", "jury.reasons", "jury.figures"
 )  # fmt: skip
 
 OF_DIALOGS = frozenset({"enter", "escape"})
@@ -285,10 +284,7 @@ def _sent_names(keys: Iterable[str]) -> list[str]:
 
 
 def _checked_keys(
-    action: str,
-    written: tuple[str, ...],
-    defaults: Mapping[str, tuple[str, ...]],
-    places: _Places,
+    action: str, written: tuple[str, ...], defaults: Mapping[str, tuple[str, ...]], places: _Places
 ) -> tuple[str, ...]:
     """Return the keys that the settings give an action, each of them checked by itself."""
     if action.startswith(_RETIRED):

@@ -1,16 +1,17 @@
-"""Lay a document out for a terminal of a given width."""
+"""Lay a document out for a terminal of a given width, with its plots."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import itemgetter
 from typing import Any
 
 from textual.content import Content
 
-from reviewdesk.app.paint.plots import score_plot_lines
 from reviewdesk.app.paint.styled import (
     Lines,
+    Piece,
     block,
     cut,
     cut_apart,
@@ -24,6 +25,9 @@ from reviewdesk.app.paint.styled import (
     paragraph,
 )
 from reviewdesk.app.theme.inks import STOP, Ink
+from reviewdesk.domain.assessment.seats import Seat, State
+from reviewdesk.domain.stats.calibration_page import BinPosition, band, place
+from reviewdesk.domain.stats.figures import Fit
 from reviewdesk.views.document import (
     Block,
     Column,
@@ -45,6 +49,156 @@ from reviewdesk.views.document import (
     spans,
 )
 from reviewdesk.views.words import NONE
+
+
+def strip_plot(seats: Sequence[Seat], threshold: float | None, width: int) -> Content:
+    """Plot scores from 0 to 1: ``●`` is counted, ``○`` trimmed, ``◆`` a trimmed dissent.
+
+    A digit says how many scores share one place.
+    """
+    if width < 3:
+        return Content("")
+    marks: dict[int, list[Seat]] = {}
+    for seat in seats:
+        if seat.ballot.score is not None:
+            marks.setdefault(round(seat.ballot.score * (width - 1)), []).append(seat)
+    bar = None if threshold is None else round(threshold * (width - 1))
+    return line(*(_mark(marks.get(at), threshold=at == bar) for at in range(width)))
+
+
+def _mark(here: list[Seat] | None, *, threshold: bool) -> Piece:
+    if not here:
+        return ("│", Ink.STRONG) if threshold else ("─", Ink.RULE)
+    if len(here) > 1:
+        return str(min(len(here), 9)), Ink.STRONG
+    [seat] = here
+    if seat.state is State.COUNTED:
+        return "●", Ink.STRONG
+    return ("◆", Ink.WARN) if seat.dissent else ("○", Ink.MUTED)
+
+
+def score_plot_lines(seats: Sequence[Seat], threshold: float | None, width: int) -> Lines:
+    """Return the plot with its threshold and legend; nothing without a score or room."""
+    if width < 12 or not any(seat.ballot.score is not None for seat in seats):
+        return []
+    room = width - 4
+    plot = strip_plot(seats, threshold, room)
+    lines = [line(("0 ", Ink.MUTED)) + plot + line((" 1", Ink.MUTED))]
+    if threshold is not None:
+        # Scores may hide it on the axis, so the line below points at it.
+        at = round(threshold * (room - 1))
+        text = f"threshold {threshold:g}"
+        fits = at + 4 + len(text) <= width
+        lead = " " * (at + 2 if fits else max(0, at + 1 - len(text)))
+        below = [("▲ ", Ink.STRONG), (text, Ink.MUTED)]
+        behind = [(f"{text} ", Ink.MUTED), ("▲", Ink.STRONG)]
+        lines.append(cut(line(lead, *(below if fits else behind)), width))
+    legend = "● counted  ○ trimmed  ◆ trimmed dissent  2..9 together"
+    return [*lines, cut(line((f"  {legend}", Ink.MUTED)), width)]
+
+
+_BINS = 10
+_AXIS = 6
+"""Columns to the left of the plot: a tick's number, a space and the axis."""
+_LOW = 13
+_HIGH = 26
+"""Rows of the plot on 24 lines and on a wide terminal. Every tick falls exactly on a row."""
+_TICKS = {_LOW: 4, _HIGH: 5}
+_MARKS = {
+    BinPosition.INSIDE: ("●", Ink.PASS),
+    BinPosition.BELOW: ("▼", Ink.FAIL),
+    BinPosition.ABOVE: ("▲", Ink.WARN),
+}
+_BARS = "▁▂▃▄▅▆▇█"
+_ROOMY = 5
+_WIDEST = 9
+"""The columns of a bin from which any short count fits, and the most columns of a bin."""
+_DIAGRAM_SIGNS = (
+    [("●", Ink.PASS), (" in the band", Ink.MUTED)],
+    [("▼", Ink.FAIL), (" below ", Ink.MUTED), ("▲", Ink.WARN), (" above it", Ink.MUTED)],
+    [("│", Ink.TEXT), (" Wilson 95%", Ink.MUTED)],
+    [("·", Ink.MUTED), (" calibrated", Ink.MUTED)],
+    [("░", Ink.RULE), (" 95% of calibrated bins: c ± 1.96·√(c(1-c)/n), c the mean", Ink.MUTED)],
+)
+
+
+def diagram_lines(found: Fit, width: int, *, tall: bool = False) -> Lines:
+    """Return the plot with its axes, sizes and legend; nothing where there is no room for it."""
+    each = min((width - _AXIS - 1) // _BINS, _WIDEST)
+    if each < 1 or not found.bins:
+        return []
+    height = _HIGH if tall else _LOW
+    grid = _grid(found, each, height)
+    parts = _TICKS[height]
+    ticks = {_height_of(tick / parts, height): f"{tick / parts:.2f}" for tick in range(parts + 1)}
+    lines = []
+    for at, cells in enumerate(grid):
+        axis = (f"{ticks.get(at, ''):>4} ", Ink.MUTED), ("┤" if at in ticks else "│", Ink.RULE)
+        same_ink = groupby(cells, itemgetter(1))
+        lines.append(
+            line(*axis, *(("".join(sign for sign, _ in run), ink) for ink, run in same_ink))
+        )
+    left = " " * (_AXIS - 1)
+    step = 1 if each >= _ROOMY else 2 if each > 1 else 5
+    names = [f"{tick / _BINS:.1f}" if tick else " 0" for tick in range(0, _BINS, step)]
+    lines.append(line((f"{left}└{('┴' + '─' * (each - 1)) * _BINS}┘", Ink.RULE)))
+    lines.append(line((f"{left}{''.join(pad(one, each * step) for one in names)} 1", Ink.MUTED)))
+    # The number of labels in each bin, in digits or, where room is short, as bars.
+    most = max(one.n for one in found.bins)
+    sizes = [" " * each] * _BINS
+    for one in found.bins:
+        bar = _BARS[round(one.n / most * (len(_BARS) - 1))]
+        sizes[one.index] = (short(one.n) if each >= _ROOMY else bar).center(each)
+    lines.append(line((pad("n", _AXIS), Ink.MUTED), ("".join(sizes).rstrip(), Ink.TEXT)))
+    signs = [line(*((text, ink) for text, ink in one)) for one in _DIAGRAM_SIGNS]
+    if each < _ROOMY:
+        signs.append(line((f"█ {most:,} labels in a bin", Ink.MUTED)))
+    return [cut(one, width) for one in [*lines, *flow(signs, width, gap=2)]]
+
+
+def _grid(found: Fit, each: int, height: int) -> list[list[Piece]]:
+    """Draw band, diagonal, intervals and points, in this order from back to front."""
+    columns = each * _BINS + 1
+    grid: list[list[Piece]] = [[(" ", "")] * columns for _ in range(height)]
+    # Each point stays within its bin's columns, so that no two fall on one cell.
+    own = [
+        range(one.index * each, (one.index + 1) * each + (one.index == _BINS - 1))
+        for one in found.bins
+    ]
+    for one, room in zip(found.bins, own, strict=True):
+        expected = band(one)
+        for at in range(_height_of(expected.high, height), _height_of(expected.low, height) + 1):
+            grid[at][room.start : room.stop] = [("░", Ink.RULE)] * len(room)
+    for column in range(columns):
+        grid[_height_of(column / (columns - 1), height)][column] = ("·", Ink.MUTED)
+    for one, room in zip(found.bins, own, strict=True):
+        column = min(max(_nearest(one.mean_confidence, columns), room[0]), room[-1])
+        top = _height_of(one.high, height)
+        bottom = _height_of(one.low, height)
+        for at in range(top, bottom + 1):
+            sign = "┴" if at == bottom else "┬" if at == top else "│"
+            grid[at][column] = (sign, Ink.TEXT)
+        grid[_height_of(one.accuracy, height)][column] = _MARKS[place(one)]
+    return grid
+
+
+def _height_of(share: float, height: int) -> int:
+    """Return the row nearest to a share, a number from 0 at the bottom to 1 at the top."""
+    return height - 1 - _nearest(share, height)
+
+
+def _nearest(share: float, cells: int) -> int:
+    # Python rounds halves to even, which would draw equal steps unequally.
+    return min(max(int(share * (cells - 1) + 0.5 + 1e-9), 0), cells - 1)
+
+
+def short(count: int) -> str:
+    """Format a count in at most four characters."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size:
+            return f"{count // size}{unit}"
+    return str(count)
+
 
 WIDE = 120
 """The sections of a document stand in two columns from this width on."""
@@ -114,8 +268,6 @@ def section_lines(section: Section, width: int, *, tall: bool = False) -> Lines:
 def block_lines(one: Block, width: int, *, tall: bool = False) -> Lines:
     """Return the lines of one block."""
     if isinstance(one, ReliabilityDiagram):
-        from reviewdesk.app.paint.plots import diagram_lines
-
         return diagram_lines(one.fit, width, tall=tall)
     return _PAINTERS[type(one)](one, width)
 
@@ -146,24 +298,19 @@ def _facts(one: Facts, width: int) -> Lines:
 
 
 def _flow(one: Flow, width: int) -> Lines:
+    """Return the groups; where lines are few, without those before the last that do not fit."""
     groups = [words_line(group) for group in one.groups]
-    return (
-        _few_lines(groups, words_line(one.short), width, one.lines)
-        if one.lines
-        else flow(groups, width, one.gap)
-    )
-
-
-def _few_lines(groups: list[Content], short: Content, width: int, most: int) -> Lines:
-    """Return the groups on at most so many lines, without those before the last that do not fit."""
+    if not one.lines:
+        return flow(groups, width, one.gap)
+    short = words_line(one.short)
     between = line((" · ", Ink.MUTED))
     for every in (groups, [*groups[:-1], short] if short else groups):
         kept = list(every)
-        while len(rows := fold(between.join(kept), width)) > most and len(kept) > 3:
+        while len(rows := fold(between.join(kept), width)) > one.lines and len(kept) > 3:
             del kept[-2]
-        if len(rows) <= most:
+        if len(rows) <= one.lines:
             return rows
-    return cut_below(rows, most, width)
+    return cut_below(rows, one.lines, width)
 
 
 def _quote(one: Quote, width: int) -> Lines:

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from textual.content import Content, Span
 from textual.style import Style
 
-from reviewdesk.app.texts.fold import cuts, fitting, fitting_end
+from reviewdesk.app.texts.layout import cuts, fitting, fitting_end
 from reviewdesk.app.theme.inks import Ink
 
 ELLIPSIS = "…"
@@ -88,7 +88,7 @@ def clip_middle(text: str, width: int) -> str:
 def _start(text: str, width: int) -> str:
     if text.isascii():
         return text[:width]
-    from reviewdesk.app.texts.fold import fitting
+    from reviewdesk.app.texts.layout import fitting
 
     return text[: fitting(text, width)]
 
@@ -96,7 +96,7 @@ def _start(text: str, width: int) -> str:
 def _end(text: str, width: int) -> str:
     if text.isascii():
         return text[len(text) - width :]
-    from reviewdesk.app.texts.fold import fitting_end
+    from reviewdesk.app.texts.layout import fitting_end
 
     return text[len(text) - fitting_end(text, width) :]
 

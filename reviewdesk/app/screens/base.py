@@ -17,8 +17,14 @@ from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import ViewState
 from reviewdesk.app.keys.actions import ACTIONS, Action, hints
 from reviewdesk.app.keys.keymap import Keymap
-from reviewdesk.app.paint.frame import Header, asking_lines, footer_line, header_line, status_lines
-from reviewdesk.app.paint.pages import tiny_lines
+from reviewdesk.app.paint.frame import (
+    Header,
+    asking_lines,
+    footer_line,
+    header_line,
+    status_lines,
+    tiny_lines,
+)
 from reviewdesk.app.paint.styled import inline, one_line
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.views.document import Tone

@@ -21,10 +21,10 @@ from textual.visual import VisualType
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from reviewdesk.app.controllers.requests import Choice, DialogPage, PageForm, QuestionForm
+from reviewdesk.app.controllers.state import Choice, DialogPage, PageForm, QuestionForm
 from reviewdesk.app.keys.actions import LABEL, Action, by_group, rows
 from reviewdesk.app.paint.document import document_lines, words_line
-from reviewdesk.app.paint.legend import legend_lines
+from reviewdesk.app.paint.rows import legend_lines
 from reviewdesk.app.paint.styled import (
     Piece,
     clip_start,

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
-from reviewdesk.app.controllers.requests import FieldInput, NoteForm, PromptForm
+from reviewdesk.app.controllers.state import FieldInput, NoteForm, PromptForm
 from reviewdesk.app.paint.styled import Lines, cut, cut_below, inline, line, pad, paragraph
 from reviewdesk.app.screens.dialogs import Dialog
 from reviewdesk.app.theme.inks import Ink

@@ -13,8 +13,8 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import OptionList
 
-from reviewdesk.app.controllers.requests import Choice, DialogPage, PageForm
 from reviewdesk.app.controllers.rerun_form import RerunForm
+from reviewdesk.app.controllers.state import Choice, DialogPage, PageForm
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.styled import Lines, cut, inline, line, pad, paragraph
 from reviewdesk.app.screens.dialogs import PageDialog

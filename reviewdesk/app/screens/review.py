@@ -17,22 +17,29 @@ from textual.widget import Widget
 from reviewdesk.app.controllers.item import REASON_KEYS
 from reviewdesk.app.controllers.state import PANES, Page, Panes, ViewState
 from reviewdesk.app.keys.keymap import Keymap
-from reviewdesk.app.paint.frame import reasons_lines, strip_lines, title_line
-from reviewdesk.app.paint.item import PaintedItem, jury_lines, painted_item
-from reviewdesk.app.paint.long_text import found_line
-from reviewdesk.app.paint.pages import done_lines, nothing_lines, reading_lines
-from reviewdesk.app.paint.styled import Lines, Painter, inline, one_line
+from reviewdesk.app.paint.frame import (
+    done_lines,
+    nothing_lines,
+    reading_lines,
+    reasons_lines,
+    strip_lines,
+    title_line,
+)
+from reviewdesk.app.paint.item import PaintedItem, found_line, jury_lines, painted_item
+from reviewdesk.app.paint.styled import Painter, inline, one_line
 from reviewdesk.app.screens.base import DeskScreen, Front, screen_bindings
 from reviewdesk.app.widgets.lines import (
     Bar,
     Divider,
     ItemDrawn,
+    ItemPainter,
+    ItemPane,
     PaintFailed,
     Pane,
     RowChosen,
     RuleDragged,
+    no_lines,
 )
-from reviewdesk.app.widgets.panes import ItemPainter, ItemPane
 from reviewdesk.app.widgets.queue_list import QueueList
 from reviewdesk.domain.records import Pace
 
@@ -58,18 +65,18 @@ class ReviewTexts:
 
     def draw_later(self, state: ViewState) -> None:
         """Draw once the list has been drawn and, while a key is held, once that rests."""
-        screen = self._screen
-        now = self._screen.front.clock()
+        front = self._screen.front
+        now = front.clock()
         held = now - self._stepped < SOON
         self._stepped = now
         first = self._wanted is None
         self._wanted = state
-        if held and screen.front.rest:
+        if held and front.rest:
             if self._timer is not None:
                 self._timer.stop()
-            self._timer = screen.set_timer(screen.front.rest, self._draw_wanted)
+            self._timer = self._screen.set_timer(front.rest, self._draw_wanted)
         elif first:
-            screen.call_after_refresh(self._draw_wanted)
+            self._screen.call_after_refresh(self._draw_wanted)
 
     def _draw_wanted(self) -> None:
         if self._wanted is not None and self._screen.is_running:
@@ -78,84 +85,49 @@ class ReviewTexts:
 
     def draw(self, state: ViewState) -> None:
         """Draw what differs from what the panes show."""
-        screen = self._screen
         before = self._drawn
         self._wanted = None
         self._drawn = state
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        item_pane = screen.query_one("#item", ItemPane)
-        keymap = screen.front.keymap
+        item = self._screen.query_one("#item", ItemPane)
+        jury = self._screen.query_one("#jury", Pane)
         keep = before is not None and before.start == state.start
-        if not keep or before is None or _item_facts(before) != _item_facts(state):
-            item_pane.show(_item_painter(state, keymap), keep=keep)
+        item.show(_item_painter(state, self._screen.front.keymap), keep=keep)
         if before is None or before.scroll != state.scroll:
-            item_pane.turn(state.scroll.top)
-        if not keep or before is None or _jury_facts(before) != _jury_facts(state):
-            screen.query_one("#jury", Pane).paint(_jury_painter(state, keymap), keep=keep)
+            item.turn(state.scroll.top)
+        jury.paint(_jury_painter(state, self._screen.front.keymap.first("rerun")), keep=keep)
         if before is not None and before.seek != state.seek:
-            self._seek(state.reading.find)
-
-    def _seek(self, words: tuple[str, ...]) -> None:
-        """Scroll to the first line with one of the words, in the item or else in the jury."""
-        for name in ("item", "jury"):
-            pane = self._screen.query_one(f"#{name}", Pane)
-            line = found_line(pane.painted, words)
+            # Scroll to the first line with one of the words, in the item or else in the jury.
+            hits = ((pane, found_line(pane.painted, state.reading.find)) for pane in (item, jury))
+            pane, line = next((hit for hit in hits if hit[1] is not None), (item, None))
             if line is not None:
                 pane.go(max(0, line - 2))
-                return
-
-
-def _item_facts(state: ViewState) -> tuple[object, ...]:
-    session = state.session
-    page = None if session.item else (session.view, session.progress, state.figures)
-    return session.item, session.page, session.hidden, session.withheld, state.reading, page
 
 
 def _item_painter(state: ViewState, keymap: Keymap) -> ItemPainter:
+    """Return what paints the item, or the page in its place; equal painters paint the same."""
     session = state.session
-
-    def painter(width: int, height: int) -> PaintedItem:
-        if session.page is Page.READING:
-            return PaintedItem(reading_lines(width))
-        if session.page is Page.NOTHING:
-            return PaintedItem(nothing_lines(session, keymap, width))
-        if session.item is None:
-            return PaintedItem(done_lines(session, state.figures, keymap, width))
-        return painted_item(
-            session.item,
-            width,
-            height,
-            hidden=session.hidden,
-            reading=state.reading,
-            key=keymap.first("unfold"),
+    if session.item is not None:
+        key = keymap.first("unfold")
+        return partial(
+            painted_item, session.item, hidden=session.hidden, reading=state.reading, key=key
         )
+    painter: Painter = partial(done_lines, session, state.figures, keymap)
+    if session.page is Page.READING:
+        painter = reading_lines
+    elif session.page is Page.NOTHING:
+        painter = partial(nothing_lines, session, keymap)
+    return lambda width, _height: PaintedItem(painter(width))
 
-    return painter
 
-
-def _jury_facts(state: ViewState) -> tuple[object, ...]:
-    """Return all that the jury's pane depends on, beside the width."""
+def _jury_painter(state: ViewState, key: str) -> Painter:
     session = state.session
-    reading = state.reading
-    return (
-        session.item, session.hidden, session.withheld, state.reruns, reading.find,
-        reading.open_sections, state.panes.height,
-    )  # fmt: skip
-
-
-def _jury_painter(state: ViewState, keymap: Keymap) -> Painter:
-    session = state.session
-
-    def painter(width: int) -> Lines:
-        if session.item is None or session.hidden:
-            return []
-        key = keymap.first("rerun")
-        room = state.panes.height - FRAME
-        return jury_lines(session.item, state.reruns, key, state.reading, width, room)
-
-    return painter
+    if session.item is None or session.hidden:
+        return no_lines
+    room = state.panes.height - FRAME
+    return partial(jury_lines, session.item, state.reruns, key, state.reading, room)
 
 
 POLL = 1.0

@@ -11,8 +11,7 @@ from textual.drivers._byte_stream import ByteStream
 from textual.drivers.web_driver import WINDOWS, WebDriver, _ExitInput
 from textual.message import Message
 
-from reviewdesk.app.terminal.changes import GuardedDriver
-from reviewdesk.app.terminal.keyboard import TerminalInput, is_size
+from reviewdesk.app.terminal.changes import GuardedDriver, TerminalInput, is_size
 
 
 class BrowserDriver(GuardedDriver, WebDriver):

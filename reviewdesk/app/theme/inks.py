@@ -1,26 +1,125 @@
-"""Inks: the semantic styles that the painters name, and how a theme gives them colours."""
+"""The colours of our themes, and the inks that painters name."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from typing import Any, TypeAlias
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.color import BLACK, WHITE, Color
 from textual.filter import LineFilter
 from textual.style import Style
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
-from reviewdesk.app.theme.colours import (
-    ANSI_DARK,
-    ANSI_LIGHT,
-    COLOURLESS,
-    DESK,
-    DESK_LIGHT,
-    HIGH_CONTRAST,
+_Table: TypeAlias = dict[str, tuple[str | None, str | None, str | None]]
+_COLOURS: _Table = {
+    # Greys this close to neutral stay greys where a terminal has 256 colours.
+    "primary": ("#7aa2c8", "#1d4f80", "#5fffff"),
+    "secondary": ("#8f9fb3", "#5c564c", "#d0d0d0"),
+    "accent": ("#d9b36c", "#6e4400", "#ffff5f"),
+    "warning": ("#e0b25c", "#6e4400", "#ffff5f"),
+    "error": ("#e58a7b", "#9c2b18", "#ff8787"),
+    "success": ("#8fc9a0", "#1b5e35", "#5fff5f"),
+    "foreground": ("#dcdfe4", "#2d2a26", "#ffffff"),
+    "background": ("#15171b", "#f3efe6", "#000000"),
+    "surface": ("#1a1d21", "#f8f5ee", "#000000"),
+    "panel": ("#23262d", "#eae5d9", "#000000"),
+}
+"""The colours of the three themes of ours, by Textual's names: dark, light, high contrast."""
+_VARIABLES: _Table = {
+    "desk-strong": ("#f4f6f8", "#14120f", "#ffffff"),
+    "desk-muted": ("#9aa4b1", "#5c564c", "#d0d0d0"),
+    "desk-rule": ("#4a525d", "#b0a898", "#a0a0a0"),
+    "desk-head": ("#9db9d6", "#1d4f80", "#5fffff"),
+    "desk-pass": ("#8fc9a0", "#1b5e35", "#5fff5f"),
+    "desk-fail": ("#f0917f", "#9c2b18", "#ff8787"),
+    "desk-warn": ("#e0b25c", "#6e4400", "#ffff5f"),
+    "desk-note": ("#b9a7dc", "#5a2c96", "#ff87ff"),
+    "desk-cursor": ("#2f353e", "#dcd5c5", "#000000"),
+    "desk-cursor-style": (None, None, "reverse"),
+    "desk-bar": ("#1e2127", "#e8e3d7", "#1c1c1c"),
+    "desk-found": ("#d9c48a", "#6e4400", "#ffff5f"),
+    "desk-string": ("#c3d0cc", "#2f5230", "#afffaf"),
+    "desk-number": ("#cdb78c", "#6e4400", "#ffd75f"),
+    "desk-name": ("#9fc0cf", "#0f4f70", "#87d7ff"),
+    "block-cursor-foreground": ("#15171b", "#f8f5ee", "#000000"),
+    "block-cursor-background": ("#9db9d6", "#1d4f80", "#ffffff"),
+    "block-cursor-blurred-foreground": (None, None, "#ffffff"),
+    "block-cursor-blurred-background": ("#2f353e", "#dcd5c5", "#00405f"),
+    "footer-key-foreground": ("#9db9d6", "#1d4f80", "#5fffff"),
+    "input-selection-foreground": (None, None, "#000000"),
+    "input-selection-background": ("#3a5068", "#c3d3e2", "#5fffff"),
+    "screen-selection-foreground": ("#f4f6f8", "#14120f", "#000000"),
+    "screen-selection-background": ("#33475c", "#cbd8e4", "#5fffff"),
+    "scrollbar": ("#4a525d", "#b0a898", "#a0a0a0"),
+    "scrollbar-hover": ("#667080", "#8f8778", "#ffffff"),
+    "scrollbar-active": ("#7aa2c8", "#1d4f80", "#5fffff"),
+    "scrollbar-background": ("#15171b", "#f3efe6", "#1c1c1c"),
+}
+"""Their variables, in the same order; ``None`` leaves it to Textual."""
+# On black, the common palettes have a red and a magenta that are hard to read unless bright.
+_ON_BLACK = {
+    "head": "cyan",
+    "pass": "green",
+    "fail": "bright_red",
+    "warn": "yellow",
+    "note": "bright_magenta",
+    "found": "yellow",
+    "number": "bright_magenta",
+    "name": "cyan",
+}
+# On white, green, yellow and cyan cannot be read in the common palettes; blue and red can.
+_ON_WHITE = {
+    "pass": "blue",
+    "fail": "red",
+    "warn": "magenta",
+    "note": "magenta",
+    "found": "magenta",
+    "number": "magenta",
+    "name": "blue",
+}
+
+
+def _theme(name: str, at: int) -> Theme:
+    colours: dict[str, Any] = {part: values[at] for part, values in _COLOURS.items()}
+    variables = {part: value for part, values in _VARIABLES.items() if (value := values[at])}
+    return Theme(name, dark=name != "desk-light", **colours, variables=variables)
+
+
+DESK = _theme("desk", 0)
+DESK_LIGHT = _theme("desk-light", 1)
+HIGH_CONTRAST = _theme("high-contrast", 2)
+_DEFAULT = "ansi_default"
+_PAIRS = {
+    "desk-cursor-style": "reverse",
+    "input-cursor-foreground": _DEFAULT,
+    "input-cursor-background": _DEFAULT,
+    "input-cursor-text-style": "reverse",
+    "input-selection-foreground": "ansi_black",
+    "input-selection-background": "ansi_cyan",
+    "screen-selection-foreground": "ansi_black",
+    "screen-selection-background": "ansi_cyan",
+}
+"""Colours that read on any background: reversed for cursors, both set for selections."""
+
+
+def _sixteen(base: Theme, inks: Mapping[str, str]) -> Theme:
+    ours = {name: _DEFAULT for name in DESK.variables if name.startswith("desk-")}
+    ours |= {f"desk-{ink}": f"ansi_{colour}" for ink, colour in inks.items()}
+    return dataclasses.replace(base, variables={**base.variables, **ours, **_PAIRS})
+
+
+ANSI_DARK = _sixteen(BUILTIN_THEMES["ansi-dark"], _ON_BLACK)
+ANSI_LIGHT = _sixteen(BUILTIN_THEMES["ansi-light"], _ON_WHITE)
+_PLAIN = _sixteen(BUILTIN_THEMES["ansi-dark"], {})
+COLOURLESS = dataclasses.replace(
+    _PLAIN, name="no-color", variables={**_PLAIN.variables, "scrollbar-background": _DEFAULT}
 )
+"""The theme for ``NO_COLOR``: every ink is the terminal's own colour."""
 
 
 class Ink(StrEnum):

@@ -1,9 +1,10 @@
-"""Widgets that draw lines of ``Content``: a bar of fixed height and a pane that scrolls."""
+"""Widgets that draw lines of ``Content``: a bar of fixed height, a pane that scrolls, an item."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.segment import Segment
 from textual import events
@@ -18,7 +19,9 @@ from textual.style import Style
 from textual.widget import Widget
 
 from reviewdesk.app.controllers.exposure import DrawnItem
+from reviewdesk.app.paint.item import PaintedItem
 from reviewdesk.app.paint.styled import Lines, Painter, cut, line
+from reviewdesk.app.texts.layout import Cut, ItemLayout, PartLines, Place, TextPassage
 from reviewdesk.app.theme.inks import STOP, Ink
 from reviewdesk.domain.safetext import strip_controls
 from reviewdesk.errors import ReviewDeskError
@@ -94,6 +97,10 @@ def drawn_lines(widget: Widget, crop: Region) -> list[Strip]:
     return strips if whole else [strip.crop(*crop.column_span) for strip in strips]
 
 
+def no_lines(_width: int) -> Lines:
+    return []
+
+
 class Bar(Widget):
     """A few lines that never scroll."""
 
@@ -103,7 +110,7 @@ class Bar(Widget):
     def __init__(self, painter: Painter | None = None, *, id: str | None = None) -> None:  # noqa: A002
         """Draw the lines of ``painter``, which is called again at every new width."""
         super().__init__(id=id)
-        self._painter = painter or (lambda _width: [])
+        self._painter = painter or no_lines
         self._lines: Lines = []
         self._width = -1
 
@@ -151,7 +158,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._painter: Painter = lambda _width: []
+        self._painter: Painter = no_lines
         self._lines: Lines = []
         self._width = 0
         self._anchor = (0, 1)
@@ -163,11 +170,15 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     def paint(self, painter: Painter, *, keep: bool = False) -> None:
         """Show a text from its start or, if ``keep``, from the current position."""
+        same = (
+            keep and self._width and isinstance(painter, partial) and _same(self._painter, painter)
+        )
         self._painter = painter
         if not keep:
             self._anchor = (0, 1)
             self.screen.clear_selection()
-        self.repaint()
+        if not same:
+            self.repaint()
 
     def repaint(self) -> None:
         """Paint the text for the size of the pane."""
@@ -281,7 +292,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         return drawn.adjust_cell_length(width, self.visual_style.rich_style)
 
 
-def _same(before: Painter, after: Painter) -> bool:
+def _same(before: Callable[..., object], after: Callable[..., object]) -> bool:
     if not (isinstance(before, partial) and isinstance(after, partial)):
         return before is after
     return (before.func, before.args, before.keywords) == (after.func, after.args, after.keywords)
@@ -329,3 +340,103 @@ class Divider(Widget):
     def render_line(self, y: int) -> Strip:
         del y
         return to_strip(self, _RULE, self.size.width)
+
+
+ItemPainter: TypeAlias = Callable[[int, int], PaintedItem]
+"""Paints an item for a width and a height of the pane."""
+
+
+class ItemPane(Pane):
+    """A pane that keeps its passage and not its line, and reports what it has drawn."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.layout_of_item = ItemLayout()
+        self._item_painter: ItemPainter = lambda _width, _height: PaintedItem([])
+        self._top: Place | TextPassage = Place()
+        self._height = 0
+        self._paints = 0
+        self._frame: tuple[object, ...] = ()
+        self._drawn: set[int] = set()
+
+    def show(self, painter: ItemPainter, *, keep: bool) -> None:
+        """Show an item from its start or, if ``keep``, from the current passage."""
+        same = keep and self._width and _same(self._item_painter, painter)
+        self._item_painter = painter
+        if not keep:
+            self._top = Place()
+        if not same:
+            self.paint(self._item_lines, keep=keep)
+
+    def _item_lines(self, width: int) -> Lines:
+        painted = self._item_painter(width, self.page)
+        self.layout_of_item = painted.layout
+        return painted.lines
+
+    def turn(self, top: Place | TextPassage) -> None:
+        self._top = top
+        self._scroll_to_anchor()
+
+    def _anchored_line(self) -> int:
+        if isinstance(self._top, TextPassage):
+            return self.layout_of_item.top_for(self._top, self.page)
+        return self.layout_of_item.line(self._top)
+
+    def _anchor_at(self, line: int) -> None:
+        if self.layout_of_item.parts:
+            self._top = self.layout_of_item.place(line)
+
+    @property
+    def stops(self) -> list[int]:
+        return self.layout_of_item.heads
+
+    def on_resize(self) -> None:
+        """Fold the texts to the new size, and keep the same passage at the top."""
+        if self._width and self._height != self.page:
+            self.repaint()
+        else:
+            super().on_resize()
+
+    def repaint(self) -> None:
+        """Paint the item for the width and the height of the pane."""
+        self._height = self.page
+        self._paints += 1
+        # A pane without a width paints nothing, and so shows nothing.
+        self.layout_of_item = ItemLayout()
+        super().repaint()
+
+    # what is on screen
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw lines, and tell the screen what is in view of the responses.
+
+        A frame below a dialog is not in view.
+        """
+        strips = super().render_lines(crop)
+        if self.app.screen is self.screen:
+            self._note(range(crop.y, crop.bottom))
+        return strips
+
+    def _note(self, rows: Iterable[int]) -> None:
+        """Report the responses' characters in ``rows`` and all others drawn of this frame."""
+        layout = self.layout_of_item
+        top = round(self.scroll_offset.y)
+        frame = self._paints, top, self.size
+        if frame != self._frame:
+            self._frame = frame
+            self._drawn = set()
+        if not layout.parts or self.size.width < 2 or self._drawn.issuperset(rows):
+            return
+        self._drawn.update(rows)
+        shown = {}
+        for part in layout.responses:
+            found = (self._characters(part, top + row) for row in self._drawn)
+            shown[part.name] = tuple(cut for cut in found if cut is not None)
+        self.post_message(ItemDrawn(DrawnItem(layout, shown, layout.place(top), self.page)))
+
+    def _characters(self, part: PartLines, at: int) -> Cut | None:
+        """Return the characters of a part in line ``at`` of the pane, ``None`` if it has none."""
+        line = at - part.first
+        if not 0 <= line < len(part.starts):
+            return None
+        return part.starts[line], (*part.starts, part.end)[line + 1]

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.requests import NoteForm, PromptForm
-from reviewdesk.app.controllers.state import ReasonsLine
+from reviewdesk.app.controllers.state import NoteForm, PromptForm, ReasonsLine
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits, filters, kept
 from reviewdesk.desk.team.merge import merge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reviewdesk.app.controllers.requests import QuestionForm
+from reviewdesk.app.controllers.state import QuestionForm
 from reviewdesk.domain.records import Truth, View
 from tests.app.appkit import SMALL, WIDE, open_run, report, staged, verdict
 from tests.app.reviewkit import Review, reviewing

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reviewdesk.app.controllers.requests import (
+from reviewdesk.app.controllers.state import (
     FieldInput,
     HelpForm,
     OpenPalette,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reviewdesk.app.controllers.requests import TakeLines
+from reviewdesk.app.controllers.state import TakeLines
 from reviewdesk.domain.records import View
 from tests.app.reviewkit import Review, dialog_lines, reviewing
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.requests import NoteForm, PromptForm
+from reviewdesk.app.controllers.state import NoteForm, PromptForm
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import kept
 from reviewdesk.domain.records import View

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.jobs import UNDO
-from reviewdesk.app.controllers.requests import FieldInput, QuestionForm
-from reviewdesk.app.controllers.state import Page
+from reviewdesk.app.controllers.state import FieldInput, Page, QuestionForm
 from reviewdesk.app.keys.actions import GIVES_LABEL
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.jobs import SAVING
-from reviewdesk.app.controllers.requests import NoteForm, QuestionForm
-from reviewdesk.app.controllers.state import Page
+from reviewdesk.app.controllers.state import NoteForm, Page, QuestionForm
 from reviewdesk.app.paint.rows import label_mark
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.records import Truth, View

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.app.controllers.requests import QuestionForm
+from reviewdesk.app.controllers.state import QuestionForm
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source

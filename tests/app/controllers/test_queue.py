@@ -10,8 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.queue import mode_notice
-from reviewdesk.app.controllers.requests import PromptForm, QuestionForm
-from reviewdesk.app.controllers.state import Page
+from reviewdesk.app.controllers.state import Page, PromptForm, QuestionForm
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters, search
 from reviewdesk.domain.query.tokens import EXAMPLE, RULE

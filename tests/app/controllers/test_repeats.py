@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.requests import NoteForm, PromptForm
+from reviewdesk.app.controllers.state import NoteForm, PromptForm
 from reviewdesk.app.texts.layout import Place
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.rows import full_rows

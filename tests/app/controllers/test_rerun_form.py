@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.requests import FieldInput, PromptForm
 from reviewdesk.app.controllers.rerun import RerunCommand, parse
 from reviewdesk.app.controllers.rerun_form import RerunForm
+from reviewdesk.app.controllers.state import FieldInput, PromptForm
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.records import View
 from reviewdesk.errors import ReviewDeskError, UsageError

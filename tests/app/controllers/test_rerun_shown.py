@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.requests import Close, FieldInput, PromptForm, QuestionForm
+from reviewdesk.app.controllers.state import Close, FieldInput, PromptForm, QuestionForm
 from reviewdesk.app.paint.frame import asking_lines
 from reviewdesk.desk.live.rerun import JURORS
 from reviewdesk.domain.panel.rerun import RerunScope

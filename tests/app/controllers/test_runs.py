@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.requests import QuestionForm
-from reviewdesk.app.controllers.state import RunsState
+from reviewdesk.app.controllers.state import QuestionForm, RunsState
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Run, Truth, View

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers import labels as selection
-from reviewdesk.app.controllers.requests import QuestionForm
+from reviewdesk.app.controllers.state import QuestionForm
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import unsaved
 from reviewdesk.domain.records import Truth, View

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.requests import NoteForm, QuestionForm
+from reviewdesk.app.controllers.state import NoteForm, QuestionForm
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import kept, unsaved
 from reviewdesk.domain.records import Truth, View

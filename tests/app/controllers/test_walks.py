@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.controllers.exposure import DrawnItem
-from reviewdesk.app.controllers.requests import QuestionForm
-from reviewdesk.app.controllers.state import Notice
+from reviewdesk.app.controllers.state import Notice, QuestionForm
 from reviewdesk.app.keys.actions import ACTIONS as KNOWN
 from reviewdesk.app.keys.actions import GIVES_LABEL
 from reviewdesk.desk.review.items import item as read_item

@@ -28,7 +28,7 @@ def item(tmp_path: Path) -> Item:
 
 def drawn(item: Item, room: int, width: int = 79, **reading: object) -> str:
     options = ReadingOptions(**reading)  # type: ignore[arg-type]
-    lines = jury_lines(item, RerunHistory(), "R", options, width, room)
+    lines = jury_lines(item, RerunHistory(), "R", options, room, width)
     assert all(line.cell_length <= width for line in lines)
     return "\n".join(line.plain for line in lines)
 

@@ -10,8 +10,15 @@ import pytest
 from rich.cells import cell_len
 
 import reviewdesk
-from reviewdesk.app.paint.legend import CAME_OUT, FLAGS, SIGNS, TRUTHS, legend_lines
-from reviewdesk.app.paint.rows import DECISIONS, label_mark
+from reviewdesk.app.paint.rows import (
+    CAME_OUT,
+    DECISIONS,
+    FLAGS,
+    SIGNS,
+    TRUTHS,
+    label_mark,
+    legend_lines,
+)
 from reviewdesk.domain.assessment.flags import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band, Decision

@@ -14,8 +14,15 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.paint.item import item_lines, pages, painted_item
-from reviewdesk.app.paint.long_text import above, beside, column, page_lines
+from reviewdesk.app.paint.item import (
+    above,
+    beside,
+    column,
+    item_lines,
+    page_lines,
+    pages,
+    painted_item,
+)
 from reviewdesk.app.texts.layout import PAGE, ReadingOptions
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Event, Item, Truth

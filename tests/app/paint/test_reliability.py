@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.app.paint.document import document_lines, section_lines
-from reviewdesk.app.paint.plots import diagram_lines as plot_lines
-from reviewdesk.app.paint.plots import short
+from reviewdesk.app.paint.document import diagram_lines as plot_lines
+from reviewdesk.app.paint.document import document_lines, section_lines, short
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.stats.calibration import Rows

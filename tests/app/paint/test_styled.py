@@ -14,11 +14,18 @@ from reviewdesk.app.controllers.state import Figures, Session
 from reviewdesk.app.keys.actions import ACTIONS, hints
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint import styled
-from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.paint.frame import Header, footer_line, header_line, status_lines, strip_lines
+from reviewdesk.app.paint.document import document_lines, strip_plot
+from reviewdesk.app.paint.frame import (
+    Header,
+    done_lines,
+    footer_line,
+    header_line,
+    nothing_lines,
+    status_lines,
+    strip_lines,
+    tiny_lines,
+)
 from reviewdesk.app.paint.item import item_lines
-from reviewdesk.app.paint.pages import done_lines, nothing_lines, tiny_lines
-from reviewdesk.app.paint.plots import strip_plot
 from reviewdesk.app.paint.rows import flag_names, label_mark, queue_line
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import Blocker, Item, Pace, QueueRow, Truth, View

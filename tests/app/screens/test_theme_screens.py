@@ -10,7 +10,7 @@ from textual.color import Color
 from textual.geometry import Region
 from textual.widget import Widget
 
-from reviewdesk.app.controllers.requests import QuestionForm
+from reviewdesk.app.controllers.state import QuestionForm
 from reviewdesk.app.screens.dialogs import Question
 from reviewdesk.app.theme.inks import contrast
 from reviewdesk.app.widgets.lines import Pane

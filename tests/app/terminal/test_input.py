@@ -15,8 +15,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from reviewdesk.app.terminal.browser import BrowserDriver
-from reviewdesk.app.terminal.changes import ChangesDriver, Shown
-from reviewdesk.app.terminal.keyboard import TerminalInput
+from reviewdesk.app.terminal.changes import ChangesDriver, Shown, TerminalInput
 from tests.app.appkit import Clock, seeds
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the driver of POSIX terminals")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.content import Content
 
-from reviewdesk.app.paint.long_text import found_line, highlight
+from reviewdesk.app.paint.item import found_line, highlight
 from reviewdesk.app.paint.styled import heading, line
 from reviewdesk.app.theme.inks import Ink
 

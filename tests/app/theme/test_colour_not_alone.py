@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from textual.content import Content
 
 from reviewdesk.app.controllers.state import Session
-from reviewdesk.app.paint.document import section_lines
+from reviewdesk.app.paint.document import section_lines, strip_plot
 from reviewdesk.app.paint.frame import Header, header_line, title_line
 from reviewdesk.app.paint.item import item_lines
-from reviewdesk.app.paint.plots import strip_plot
 from reviewdesk.app.paint.rows import queue_line
 from reviewdesk.desk import Desk
 from reviewdesk.domain.assessment.flag_words import Breach, Mismatch

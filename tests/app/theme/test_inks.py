@@ -10,8 +10,12 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
 from reviewdesk.app.keys.actions import THEMES
-from reviewdesk.app.theme.colours import ANSI_DARK, ANSI_LIGHT, DESK, DESK_LIGHT, HIGH_CONTRAST
 from reviewdesk.app.theme.inks import (
+    ANSI_DARK,
+    ANSI_LIGHT,
+    DESK,
+    DESK_LIGHT,
+    HIGH_CONTRAST,
     OWN,
     Ink,
     contrast,
