@@ -17,6 +17,7 @@ from reviewdesk.desk.review import queue as queues
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.team.second_opinions import WithheldLabels
 from reviewdesk.domain.records import (
+    Applied,
     Calibration,
     Event,
     Item,
@@ -116,7 +117,12 @@ class Desk:
         """Second connections that no worker uses at the moment."""
         self.apart = WithheldLabels(self)
         self.columns = queues.HeldColumns()
-        self._labels: tuple[tuple[int, int], RunLabels] | None = None
+        self._labels: tuple[tuple[int, int] | None, RunLabels] | None = None
+        """The labels of a run, and when they were read; ``None`` if they are known to be old."""
+        self.still = False
+        """Whether nothing is read of what others write, as within the step of one key."""
+        self.recent: tuple[Applied, ...] = ()
+        """The newest actions of this connection."""
 
     @staticmethod
     def open(path: Path | None = None, *, reviewer: str | None = None, clock: Clock = now) -> Desk:
@@ -166,6 +172,32 @@ class Desk:
 
     def head(self) -> str:
         return audit.head(self.conn)
+
+    @contextlib.contextmanager
+    def one_moment(self, done: Sequence[Applied] = ()) -> Iterator[None]:
+        """Take what others wrote to be as it was read last, unless a write shows that it is not.
+
+        ``done`` are actions of another connection, which may be all that was written since.
+        """
+        for one in done:
+            self.heard(one)
+        self.still = True
+        try:
+            yield
+        finally:
+            self.still = False
+
+    def heard(self, done: Applied) -> None:
+        """Follow an action of this connection, once it is on disk, instead of reading it again."""
+        self.recent = (*self.recent[-7:], done)
+        self.apart.heard(done)
+        if self._labels is None:
+            return
+        state, labels = self._labels
+        if not labels.heard(done):
+            self._labels = None, labels
+        elif state is not None:
+            self._labels = (self.conn.total_changes, state[1]), labels
 
     def changed(self) -> bool:
         """Return True if another process has added an event since the last call.
@@ -251,18 +283,23 @@ class Desk:
 
     def _labels_of(self, run: Run) -> RunLabels:
         """Return which verdicts of a run are labelled, up to date with the last write."""
+        before, labels = self._labels or (None, None)
+        known = labels is not None and labels.run.key == run.key
+        if labels is not None and known and self.still and before is not None:
+            return labels
         state = self.conn.total_changes, data_version(self.conn)
-        if self._labels is None or self._labels[1].run.key != run.key:
-            self._labels = state, RunLabels(self.conn, run, self.reviewer)
-        elif self._labels[0] != state:
-            self._labels = state, self._labels[1].read(self.conn)
-        return self._labels[1]
+        if labels is None or not known:
+            labels = RunLabels(self.conn, run, self.reviewer)
+        elif before != state:
+            labels.read(self.conn)
+        self._labels = state, labels
+        return labels
 
     def find(self, run: Run, verdict_id: str) -> int:
         return verdicts.find(self.conn, run, verdict_id)
 
-    def item(self, key: int) -> Item:
-        return items.item(self, key)
+    def item(self, key: int, run: Run | None = None) -> Item:
+        return items.item(self, key, run)
 
     def label(
         self,

@@ -8,6 +8,8 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Protocol
 
+from reviewdesk.domain.records import Applied
+
 
 class OpenFile(Protocol):
     """A desk file that is open, with its reviewer and its clock."""
@@ -20,6 +22,11 @@ class OpenFile(Protocol):
     """Whether the file or its folder may not be written, so that nothing can be saved."""
     double: float | None
     """The share of items that two people label; ``None`` if the labels of others are not hidden."""
+    still: bool
+    """Whether nothing is read of what others write, as within the step of one key."""
 
     def at(self) -> str:
         """Return the clock's time as events store it."""
+
+    def heard(self, done: Applied) -> None:
+        """Follow an action of this connection, once it is on disk."""

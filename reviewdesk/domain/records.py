@@ -131,6 +131,30 @@ class Event(Struct, frozen=True):
     undone: bool = False
 
 
+class Head(Struct, frozen=True):
+    """The newest event of the log by key and hash; 0 and an empty hash if there is none."""
+
+    key: int = 0
+    hash: str = ""
+
+
+class Applied(Struct, frozen=True):
+    """What one action did: its events, and the bytes of the verdicts whose labels changed.
+
+    Whoever knows the log up to the event before ``first`` knows it up to ``head`` by this.
+    """
+
+    events: tuple[Event, ...]
+    head: Head
+    marks: Mapping[int, int]
+    held: frozenset[bytes] | None = None
+    """The items that the reviewer has claimed since, if the action claimed any."""
+
+    @property
+    def first(self) -> int:
+        return self.events[0].key
+
+
 class Item(Struct, frozen=True):
     """Everything about one verdict that a screen or ``show`` needs."""
 

@@ -116,6 +116,16 @@ for the whole process, and another process would then delete a log that is in us
 """
 
 
+_BEGIN = "BEGIN IMMEDIATE"
+_WAIT = f"PRAGMA busy_timeout={1000 * BUSY_SECONDS}"
+_WAIT_NOT = "PRAGMA busy_timeout=0"
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    # The low byte is the error code; the bytes above it give the kind of busy error.
+    return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+
+
 class ExplainedConnection(sqlite3.Connection):
     """A connection whose failing statements raise an error with a readable sentence.
 
@@ -138,6 +148,11 @@ class ExplainedConnection(sqlite3.Connection):
     """Whether the events are known to have counters."""
     appended = 0
     """How many events this connection has appended."""
+    logged = False
+    """Whether the file is written through a log, so that readers and writers do not block."""
+    waits = True
+    """Whether SQLite waits for a lock by itself. In a logged file it stops with the first write:
+    then ``_take_lock`` waits, and the rare read that meets a lock is run again."""
     _busy = _last = 0.0
 
     def watch(self) -> None:
@@ -170,7 +185,17 @@ class ExplainedConnection(sqlite3.Connection):
         with explained(self.path, self.ran_long):
             if self.stamp is not None:
                 _refuse_changed(self.path, self.stamp)
-            found: sqlite3.Cursor = self.cursor().execute(*args)
+            found: sqlite3.Cursor
+            try:
+                found = self.cursor().execute(*args)
+            except sqlite3.OperationalError as error:
+                if self.waits or not _is_busy(error) or args[0] == _BEGIN:
+                    raise
+                super().execute(_WAIT)
+                try:
+                    found = self.cursor().execute(*args)
+                finally:
+                    super().execute(_WAIT_NOT)
             return found
 
     def executemany(self, *args: Any) -> sqlite3.Cursor:
@@ -330,10 +355,10 @@ def _switch_to_wal(conn: ExplainedConnection, path: Path) -> None:
                 # Set before the log exists, so that the header alone identifies a desk.
                 sqlite3.Connection.execute(conn, f"PRAGMA page_size={_PAGE_SIZE}")
                 sqlite3.Connection.execute(conn, f"PRAGMA application_id={APPLICATION_ID}")
-            sqlite3.Connection.execute(conn, "PRAGMA journal_mode=WAL")
+            mode = sqlite3.Connection.execute(conn, "PRAGMA journal_mode=WAL").fetchone()[0]
+            conn.logged = mode == "wal"
         except sqlite3.OperationalError as error:
-            # The low byte is the error code; the bytes above it give the kind of busy error.
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > deadline:
+            if not _is_busy(error) or monotonic() > deadline:
                 raise
             sleep(0.01)
         else:
@@ -408,14 +433,17 @@ def _take_lock(conn: sqlite3.Connection, path: Path) -> None:
     # SQLite takes no locks on its log, so closing a descriptor of it drops none.
     place = getattr(conn, "place", None) or WriterPlace(path.with_name(f"{path.name}-wal"))
     _keep_place(conn, place)
-    conn.execute("PRAGMA busy_timeout=0")
+    if getattr(conn, "waits", True):
+        conn.execute(_WAIT_NOT)
+        if isinstance(conn, ExplainedConnection):
+            conn.waits = not conn.logged
     try:
         while True:
             try:
                 with explained(path):
                     if not place.is_first():
                         raise busy(path)
-                    conn.execute("BEGIN IMMEDIATE")
+                    conn.execute(_BEGIN)
             except BusyError:
                 # Read each time: another thread may tell this one to hurry.
                 if monotonic() - begun >= getattr(conn, "patience", BUSY_SECONDS):
@@ -426,7 +454,8 @@ def _take_lock(conn: sqlite3.Connection, path: Path) -> None:
                 return
             sleep(uniform(*_RETRY))  # noqa: S311 - no secret depends on it
     finally:
-        conn.execute(f"PRAGMA busy_timeout={int(1000 * BUSY_SECONDS)}")
+        if getattr(conn, "waits", True):
+            conn.execute(_WAIT)
 
 
 def _keep_place(conn: sqlite3.Connection, place: WriterPlace | None) -> None:

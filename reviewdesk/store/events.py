@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING, ChainEvent, event_hash
-from reviewdesk.domain.records import Event, Truth
+from reviewdesk.domain.records import Applied, Event, Head, Truth
 from reviewdesk.store import label_state
 from reviewdesk.store.connect import ExplainedConnection
 from reviewdesk.store.rows import insert, record, value
@@ -43,21 +43,22 @@ def desk_id(conn: sqlite3.Connection) -> str:
     return str(value(conn, "SELECT value FROM meta WHERE key = 'desk_id'"))
 
 
-def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> list[Event]:
+def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> Applied:
     """Append entries as one action, so that one undo takes all of them back.
 
     Must run inside a write transaction, because the next number and the previous hash are read and
     used under its lock.
     """
-    desk = desk_id(conn)
-    last = conn.execute(
-        """SELECT seq, hash FROM label_events WHERE desk = ? AND reviewer = ?
-           ORDER BY seq DESC LIMIT 1""",
-        (desk, reviewer),
+    # Events carry no counters while a migration is on its way to them.
+    counters = f"ifnull(({label_state.ENDS}), 0)" if label_state.are_kept(conn) else "NULL"
+    last = "FROM label_events WHERE desk = value AND reviewer = ?1 ORDER BY seq DESC LIMIT 1"
+    desk, seq, previous, counter = conn.execute(
+        f"""SELECT value, ifnull((SELECT seq {last}), 0), ifnull((SELECT hash {last}), ''),
+                   {counters}
+            FROM meta WHERE key = 'desk_id'""",
+        (reviewer,),
     ).fetchone()
-    seq, previous = (last["seq"], last["hash"]) if last else (0, "")
     action = seq + 1
-    counter = label_state.highest(conn)
     written = []
     for entry in entries:
         seq = seq + 1
@@ -85,8 +86,8 @@ def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> 
         written.append(to_event({**row, "key": insert(conn, "label_events", row)}))
     if isinstance(conn, ExplainedConnection) and reviewer != DESK:
         conn.appended += len(written)
-    label_state.follow(conn, changed_items(conn, desk, reviewer, entries))
-    return written
+    marks = label_state.follow(conn, changed_items(conn, desk, reviewer, entries))
+    return Applied(tuple(written), Head(written[-1].key, previous), marks)
 
 
 def changed_items(
@@ -286,13 +287,6 @@ def _to_events(rows: sqlite3.Cursor) -> list[Event]:
 
 # What was added since the last read, by any process. Events are appended under the write lock and
 # never changed, so everything that an earlier read missed has a larger key than the last it saw.
-
-
-class Head(Struct, frozen=True):
-    """The newest event of the log by key and hash; 0 and an empty hash if there is none."""
-
-    key: int = 0
-    hash: str = ""
 
 
 def head(conn: sqlite3.Connection) -> Head:

@@ -19,12 +19,13 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from reviewdesk.domain.labels.chain import COUNTED, DESK, Covered, covered
 from reviewdesk.domain.labels.rows import AUDIT, COPY, FLAGGED, TENTATIVE, UNSEEN
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.store.connect import ExplainedConnection
-from reviewdesk.store.rows import in_pages, value
+from reviewdesk.store.rows import in_pages
 
 WINDOW = 4096
 """How many verdicts, by consecutive keys, share one row of ``label_marks``."""
@@ -128,7 +129,7 @@ COUNTER = """coalesce(json_extract(e.detail, '$.counter'),
 PLACES = """CREATE TABLE event_places (
             key INTEGER PRIMARY KEY REFERENCES label_events(key), counter INTEGER NOT NULL)"""
 
-_ENDS = f"""WITH RECURSIVE desks(desk) AS (
+ENDS = f"""WITH RECURSIVE desks(desk) AS (
               SELECT min(desk) FROM label_events UNION ALL
               SELECT (SELECT min(desk) FROM label_events WHERE desk > d.desk)
               FROM desks d WHERE d.desk IS NOT NULL),
@@ -193,16 +194,6 @@ def are_kept(conn: sqlite3.Connection) -> bool:
     return found
 
 
-def highest(conn: sqlite3.Connection) -> int | None:
-    """Return the highest counter of the log, which ends one of its chains; 0 if it is empty.
-
-    ``None`` if events carry no counters yet.
-    """
-    if not are_kept(conn):
-        return None
-    return int(value(conn, _ENDS) or 0)
-
-
 def coverage(conn: sqlite3.Connection, desk: str) -> Mapping[str, Covered]:
     """Return which events of a desk have their counters from its event, by reviewer."""
     query = """SELECT detail FROM label_events WHERE desk = ? AND reviewer = ? AND kind = ?
@@ -240,13 +231,18 @@ def fill(conn: sqlite3.Connection) -> None:
     _add_tags(conn, _tags(conn.execute(_TAGS)))
 
 
-def follow(conn: sqlite3.Connection, items: Collection[bytes]) -> None:
-    """Bring the state of some items up to date with the log, inside the caller's transaction."""
+def follow(conn: sqlite3.Connection, items: Collection[bytes]) -> Mapping[int, int]:
+    """Bring the state of some items up to date with the log, inside the caller's transaction.
+
+    Return the bytes of the verdicts whose labels changed, by key.
+    """
+    held = set[tuple[Any, ...]]()
+    found = set[tuple[Any, ...]]()
+    query = f"""SELECT 1, {_COLUMNS} FROM current_events WHERE item IN (*) UNION ALL
+                SELECT 0, {_COLUMNS} FROM replayed_events WHERE item IN (*)"""
     # In the order of the indexes, so that many items do not read each page many times.
-    wanted = sorted(items)
-    query = f"SELECT {_COLUMNS} FROM {{}} WHERE item IN (*)"
-    held = {tuple(row) for row in in_pages(conn, query.format("current_events"), wanted)}
-    found = {tuple(row) for row in in_pages(conn, query.format("replayed_events"), wanted)}
+    for old, *row in in_pages(conn, query, sorted(items)):
+        (held if old else found).add(tuple(row))
     tagged = sorted({row[0] for row in held ^ found if row[1] == "tags"})
     before = _tags_of(conn, tagged)
     if gone := {row[:3] for row in held} - {row[:3] for row in found}:
@@ -261,7 +257,9 @@ def follow(conn: sqlite3.Connection, items: Collection[bytes]) -> None:
     labelled = sorted({row[0] for row in held ^ found if row[1] in {"label", "adjudication"}})
     bare = sorted({*labelled} - {row[0] for row in found if row[1] == "label"})
     keys = in_pages(conn, "SELECT key FROM verdicts WHERE item IN (*)", bare)
-    _write_bytes(conn, dict.fromkeys((row[0] for row in keys), 0) | _bytes_of(conn, labelled))
+    changed = dict.fromkeys((row[0] for row in keys), 0) | _bytes_of(conn, labelled)
+    _write_bytes(conn, changed)
+    return changed
 
 
 def place_verdicts(conn: sqlite3.Connection, first: int, count: int) -> None:

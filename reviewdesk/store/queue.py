@@ -20,7 +20,7 @@ from reviewdesk.domain.labels.rows import AUDIT, COPY, FLAGGED, TRUTH, TRUTHS, U
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.query.places import members
 from reviewdesk.domain.query.words import CODES, TYPES, UNANIMOUS
-from reviewdesk.domain.records import Progress, QueueRow, Run, Truth
+from reviewdesk.domain.records import Applied, Progress, QueueRow, Run, Truth
 from reviewdesk.domain.verdict import Band
 from reviewdesk.store import runs
 from reviewdesk.store.label_state import WINDOW
@@ -67,13 +67,17 @@ class RunLabels:
         """Which verdicts stand for the contents of the queue that was asked for last, and how many
         of these have no label."""
         self._contents = _contents(conn, run)
+        self._newest = 0
+        """The newest event of the log that the labels hold."""
         self.read(conn)
 
     def read(self, conn: sqlite3.Connection) -> Self:
         """Read what changed since the last time; return the same labels."""
         ends = self._first // WINDOW, (self._first + self.run.verdicts) // WINDOW
-        query = "SELECT window, marks FROM label_marks WHERE window BETWEEN ? AND ?"
+        query = """SELECT window, marks FROM label_marks WHERE window BETWEEN ? AND ?
+                   UNION ALL SELECT -1, max(key) FROM label_events"""
         rows = {row[0]: row[1] for row in conn.execute(query, ends)}
+        self._newest = rows.pop(-1) or 0
         changed = {window for window, marks in rows.items() if self._held.get(window) != marks}
         if len(changed) > _FEW:
             for window in changed:
@@ -90,6 +94,25 @@ class RunLabels:
         self._deferred = len({c for _, c in deferred})
         return self
 
+    def heard(self, done: Applied) -> bool:
+        """Follow labels of the reviewer; return False if all is to be read again instead."""
+        if done.head.key <= self._newest:
+            return True
+        if done.first != self._newest + 1 or {one.kind for one in done.events} != {"label"}:
+            return False
+        first = self._first
+        keys = [key for key in done.marks if first <= key < first + self.run.verdicts]
+        if len(keys) > _FEW or not {*keys}.isdisjoint(self.put_off):
+            return False
+        for key in keys:
+            window, place = divmod(key, WINDOW)
+            marks = bytearray(self._held.get(window, bytes(WINDOW)))
+            marks[place] = done.marks[key]
+            self._turn(key - first, done.marks[key])
+            self._held[window] = bytes(marks)
+        self._newest = done.head.key
+        return True
+
     def _put(self, window: int, marks: bytes) -> None:
         """Replace the bytes of a window, which may begin or end in another run."""
         start = window * WINDOW - self._first
@@ -101,14 +124,19 @@ class RunLabels:
         start = window * WINDOW - self._first
         low = max(start, 0)
         high = min(start + WINDOW, self.run.verdicts)
-        old = self._marks[low:high]
-        self._put(window, marks)
-        for place, (was, now) in enumerate(zip(old, self._marks[low:high], strict=True), low):
+        pairs = zip(self._marks[low:high], marks[low - start : high - start], strict=True)
+        for place, (was, now) in enumerate(pairs, low):
             if was != now:
-                self._counts[was] -= 1
-                self._counts[now] += 1
-                if self._queue is not None and self._members[place]:
-                    self._left += (not now) - (not was)
+                self._turn(place, now)
+
+    def _turn(self, place: int, now: int) -> None:
+        """Replace the byte of one verdict, and count it."""
+        was = self._marks[place]
+        self._marks[place] = now
+        self._counts[was] -= 1
+        self._counts[now] += 1
+        if self._queue is not None and self._members[place]:
+            self._left += (not now) - (not was)
 
     def decided(self, waiting: frozenset[int] = frozenset()) -> DecidedKeys:
         """Return the verdicts that have a label at this moment, without those ``waiting``."""
@@ -283,13 +311,20 @@ def _own(
 
 
 def row_and_note(
-    conn: sqlite3.Connection, stored: Mapping[str, Any], reviewer: str, withheld: Withheld
+    conn: sqlite3.Connection,
+    stored: Mapping[str, Any],
+    known: Sequence[bytes],
+    reviewer: str,
+    withheld: Withheld,
 ) -> tuple[QueueRow, str | None]:
-    """Return the queue row of a verdict, given as it is stored, and the reviewer's note on it."""
+    """Return the queue row of a verdict, given as it is stored, and the reviewer's note on it.
+
+    ``known`` holds its item if the log has any event about it.
+    """
     item = stored["item"]
-    own = _own(conn, [item], reviewer, withheld)
+    own = _own(conn, known, reviewer, withheld)
     note = own.noted.get(item, {}).get(reviewer)
-    return _queue_row(stored, marks(conn, [item]).get(item), own), note
+    return _queue_row(stored, marks(conn, known).get(item), own), note
 
 
 def rows(

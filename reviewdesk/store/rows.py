@@ -43,13 +43,14 @@ def insert(conn: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int 
 def in_pages(
     conn: sqlite3.Connection, query: str, wanted: Sequence[Any], *before: Any
 ) -> Iterator[sqlite3.Row]:
-    """Yield the rows of a query whose ``IN (*)`` takes any number of wanted values.
+    """Yield the rows of a query in which each ``IN (*)`` takes any number of wanted values.
 
     The values ``before`` are bound before them.
     """
     for start in range(0, len(wanted), _PAGE):
         page = wanted[start : start + _PAGE]
-        marks = ", ".join("?" * len(page))
+        places = range(len(before) + 1, len(before) + len(page) + 1)
+        marks = ", ".join(f"?{place}" for place in places)
         yield from conn.execute(query.replace("IN (*)", f"IN ({marks})"), (*before, *page))
 
 

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -130,33 +131,41 @@ def own_word(conn: sqlite3.Connection, run_hash: str) -> Mapping[str, Any]:
     return found
 
 
-def claim(
-    conn: sqlite3.Connection,
-    path: Path,
-    reviewer: str,
-    items: Collection[bytes],
-    *,
-    at: str,
-    until: str,
-) -> frozenset[bytes]:
-    """Claim items until a time, and give up all others; return those that the reviewer then holds.
+LASTS = timedelta(minutes=10)
+"""How long a claim lasts; so long at most does an item wait that was left open."""
 
-    Each is claimed by one statement, so that of two reviewers one gets it.
-    """
-    wanted = sorted(items)
-    marks = ", ".join("?" * len(wanted))
+
+def claim(
+    conn: sqlite3.Connection, path: Path, reviewer: str, items: Collection[bytes], now: datetime
+) -> frozenset[bytes]:
+    """Claim items, and give up all others; return those that the reviewer then holds."""
     with _quickly(conn, path):
-        conn.execute(
-            f"DELETE FROM claims WHERE until <= ? OR reviewer = ? AND item NOT IN ({marks})",
-            (at, reviewer, *wanted),
-        )
-        conn.executemany(
-            """INSERT INTO claims VALUES (?, ?, ?)
-               ON CONFLICT (item) DO UPDATE SET until = excluded.until
-               WHERE reviewer = excluded.reviewer""",
-            [(item, reviewer, until) for item in wanted],
-        )
-        return held(conn, reviewer)
+        return claim_where(conn, reviewer, "item", items, now)
+
+
+def claim_where(
+    conn: sqlite3.Connection,
+    reviewer: str,
+    column: str,
+    wanted: Collection[bytes] | Collection[int],
+    now: datetime,
+) -> frozenset[bytes]:
+    """Claim the items of verdicts, given by a column, inside the caller's transaction.
+
+    All others are given up. One statement claims, so that of two reviewers one gets an item.
+    """
+    at, until = (time.isoformat(timespec="milliseconds") for time in (now, now + LASTS))
+    places = ", ".join("?" * len(wanted))
+    items = f"SELECT DISTINCT item FROM verdicts WHERE {column} IN ({places})"
+    given_up = f"until <= ? OR reviewer = ? AND item NOT IN ({items})"
+    conn.execute(f"DELETE FROM claims WHERE {given_up}", (at, reviewer, *wanted))
+    rows = conn.execute(
+        f"""INSERT INTO claims SELECT item, ?, ? FROM ({items}) WHERE true
+            ON CONFLICT (item) DO UPDATE SET until = excluded.until
+            WHERE reviewer = excluded.reviewer RETURNING item""",
+        (reviewer, until, *wanted),
+    )
+    return frozenset(row["item"] for row in rows)
 
 
 def held(conn: sqlite3.Connection, reviewer: str) -> frozenset[bytes]:

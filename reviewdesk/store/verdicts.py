@@ -30,33 +30,25 @@ def origin(conn: sqlite3.Connection, key: int) -> dict[str, str]:
     return found if isinstance(found, dict) else {}
 
 
-def by_key(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
-    """Return the row of a verdict with its run's hash and options; raise NotFoundError if none.
+def by_key(conn: sqlite3.Connection, key: int, *, body: bool = False) -> dict[str, Any]:
+    """Return the row of a verdict with its run's hash and options, and its ``body`` if wanted.
 
     ``same_content`` is how many verdicts of the run are on its content.
+
+    Raises:
+        NotFoundError: there is none.
     """
     row = conn.execute(
-        """SELECT v.*, r.hash AS run_hash, r.options,
+        f"""SELECT v.*, r.hash AS run_hash, r.options{", b.body" * body},
                   (SELECT count(*) FROM verdicts o WHERE o.item = v.item AND o.run = v.run)
                   AS same_content
-           FROM verdicts v JOIN runs r ON r.key = v.run WHERE v.key = ?""",
+           FROM verdicts v JOIN runs r ON r.key = v.run
+                {"JOIN bodies b ON b.verdict = v.key" * body} WHERE v.key = ?""",
         (key,),
     ).fetchone()
     if row is None:
-        raise _missing()
+        raise NotFoundError("that verdict is not in the desk", "Open its report again.")
     return dict(row)
-
-
-def body(conn: sqlite3.Connection, key: int) -> str:
-    """Return the canonical JSON of a verdict; raise NotFoundError if there is none."""
-    row = conn.execute("SELECT body FROM bodies WHERE verdict = ?", (key,)).fetchone()
-    if row is None:
-        raise _missing()
-    return str(row["body"])
-
-
-def _missing() -> NotFoundError:
-    return NotFoundError("that verdict is not in the desk", "Open its report again.")
 
 
 def find(conn: sqlite3.Connection, run: Run, verdict_id: str) -> int:

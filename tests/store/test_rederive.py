@@ -203,7 +203,7 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
         # Such a desk kept no tables beside its log.
         for name in ("follow", "place_verdicts", "problems"):
             then.setattr(label_state, name, lambda *_: ())
-        then.setattr(label_state, "highest", lambda _: None)
+        then.setattr(label_state, "are_kept", lambda _: False)
         desk = open_desk(tmp_path / "desk.db")
         # Reading asks for it.
         desk.conn.execute(label_state.PLACES)

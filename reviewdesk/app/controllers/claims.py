@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -18,8 +18,6 @@ from reviewdesk.errors import ReviewDeskError
 
 _REST = 0.1
 """The fewest seconds between the starts of two jobs."""
-_RENEWED = claims.LASTS.total_seconds() / 2
-"""A claim is renewed by a key this many seconds after it was written."""
 _PATIENCE = 1
 """Seconds that a job waits for the lock; the next one tries again."""
 
@@ -56,7 +54,7 @@ class ItemClaims:
     def read(self, run: Run) -> bool:
         """Read which verdicts of a run others have open now; return True if others than before."""
         old = self.open_with
-        if self._runner is not None:
+        if self._runner is not None and not self._desk.still:
             self.open_with = claims.open_with(self._desk, run)
         return self.open_with != old
 
@@ -85,7 +83,7 @@ class ItemClaims:
         if self._runner is None or self._desk.read_only or self._running:
             return
         if wanted == self._claimed:
-            if wanted[1] is None or not self.pressed or now - self._at < _RENEWED:
+            if wanted[1] is None or not self.pressed or now - self._at < claims.RENEWED:
                 return
         elif not rested:
             item = session.item if wanted[1] else None
@@ -100,6 +98,23 @@ class ItemClaims:
         key = None if session.item is None else session.item.row.key
         ended = partial(self._ended, key, lost)
         self._runner.start(Job(CLAIMS, work, ended))
+
+    @property
+    def active(self) -> bool:
+        return self._runner is not None and not self._desk.read_only and not self._running
+
+    def took(self, session: Session, claimed: Sequence[int], held: Collection[bytes]) -> None:
+        """Hear what a label claimed: the item that was to come into view, and the next one.
+
+        What somebody else got instead is left to ``follow``.
+        """
+        wanted = _open_item(session)
+        key = None if session.item is None else session.item.row.key
+        if claimed and key == claimed[0] and wanted[1] in held:
+            self._claimed = wanted
+            self._at = self._clock()
+            self.pressed = False
+            self.next = claimed[1] if len(claimed) == len(held) == 2 else None
 
     def _work(
         self, session: Session, skips: frozenset[int], item: bytes | None, desk: Desk, _: Report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -44,7 +45,7 @@ from reviewdesk.desk import Desk, backups
 from reviewdesk.desk.figures import calibration
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.review import search
-from reviewdesk.domain.records import Item, Run, View
+from reviewdesk.domain.records import Applied, Item, Run, View
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings
 from reviewdesk.views.document import Tone
@@ -236,15 +237,20 @@ class Core:
         self.say(READ_ONLY, Tone.FAIL)
         return None
 
-    def show(self, *, keep: bool = False, rows: bool = False, seek: bool = False) -> None:
+    def show(
+        self, *, keep: bool = False, rows: bool = False, changed: bool = False, seek: bool = False
+    ) -> None:
         """Show the session's item; ``keep`` leaves texts scrolled, ``rows`` reads the list again.
 
+        Of a list that ``changed`` only those rows are read that the session has forgotten.
         ``seek`` scrolls to the first hit of the search. Unless ``keep``, no label key counts until
         the item has been drawn, from where it was left on.
         """
         found = self.session.found
         self.reading = replace(self.reading, find=found.words if found else ())
-        self.rows += rows
+        if rows:
+            self.review.forget_rows()
+        self.rows += rows or changed
         self.seek += seek
         if not keep:
             item = None if seek else self.session.item
@@ -297,14 +303,18 @@ class Core:
         self.saved = ""
         self._unmarked = text
 
-    def recalibrate(self) -> None:
-        """Read the figures of the strip in the background."""
+    def recalibrate(self, done: Sequence[Applied] = ()) -> None:
+        """Read the figures of the strip in the background.
+
+        ``done`` are actions of the reviewer, which may be all that changed since the last time.
+        """
         session = self.session
 
         def read(desk: Desk, _report: Report) -> Figures:
-            found = self.strip.read(desk, session.run)
+            found = self.strip.read(desk, session.run, done)
             if session.view.blind:
-                skipped = calibration.skipped(desk, session.run)
+                with desk.one_moment(done) if done else nullcontext():
+                    skipped = calibration.skipped(desk, session.run)
                 return Figures(found.calibration, found.alone, found.pace, skipped)
             return Figures(found.calibration, None, found.pace, found.blockers)
 

@@ -157,15 +157,23 @@ def _decide(
         core.count(name)
         saved()
 
-    write = Write(act, on_disk, name=name, item=item, labels=True, decides=True)
-    is_saved = core.outbox.put(write)
-    core.leave_jury()
-    try:
-        core.review.go_on()
-    finally:
-        if is_saved:
-            core.recalibrate()
-        core.show(rows=True)
+    review = core.review
+    # What others have open is read before the labels, as a label comes before it is given up.
+    review.claims.read(core.session.run)
+    with core.desk.one_moment():
+        ahead = review.ahead() if review.claims.active else ()
+        act = replace(act, claims=ahead or None)
+        write = Write(act, on_disk, name=name, item=item, labels=True, decides=True)
+        is_saved = core.outbox.put(write)
+        core.leave_jury()
+        try:
+            review.go_on()
+        finally:
+            if is_saved:
+                review.claims.took(core.session, ahead, core.desk.recent[-1].held or ())
+                review.labelled(item, act)
+                core.recalibrate(core.desk.recent)
+            core.show(rows=not is_saved, changed=is_saved)
 
 
 def _label_of(core: Core, item: Item, truth: Truth) -> Edit:
@@ -174,7 +182,7 @@ def _label_of(core: Core, item: Item, truth: Truth) -> Edit:
     came_back = core.review.repeats
     blind = _is_blind(core, item)
     key = item.row.key
-    view = core.review.view()
+    view = core.review.place()
     again = came_back.of(key)
     if again is not None:
         look = came_back.is_blind(session, item)
@@ -211,7 +219,7 @@ def _defer(core: Core) -> None:
 
 def _close(core: Core, item: Item) -> None:
     """Label an item as not answered, so that nothing waits for it any more, and go on."""
-    act = closing(item.row.key, blind=_is_blind(core, item), view=core.review.view())
+    act = closing(item.row.key, blind=_is_blind(core, item), view=core.review.place())
     core.say(f"closed {show_line(item.verdict.id)} without an answer")
     _decide(core, item, act, "close")
 

@@ -199,7 +199,7 @@ class ReviewController:
             page.reading = reading
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
-        return self.core.review.rows(keys)
+        return self.core.review.listed(keys)
 
     def listed(self, keys: Sequence[int]) -> None:
         self.core.review.exposure.listed(self.core.session, keys)

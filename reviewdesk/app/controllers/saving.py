@@ -182,6 +182,9 @@ class Outbox:
         if isinstance(write.act, Edit | Turn):
             # It may be saved by a later process as well, but once.
             act = replace(write.act, facts=with_key(write.act.facts))
+            if isinstance(act, Edit):
+                # By then the reviewer may have something else in view.
+                act = replace(act, claims=None)
             write = replace(write, act=act)
         with self._lock:
             if write.slot is not None:

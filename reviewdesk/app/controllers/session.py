@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from reviewdesk.app.controllers.saving import Outbox, with_waiting
 from reviewdesk.app.controllers.state import Page, SearchHits, Session, effective_order
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import kept, queue
+from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.query.places import place_of
 from reviewdesk.domain.records import Item, Progress, QueueRow, Run, View
@@ -23,6 +24,7 @@ from reviewdesk.settings import Feedback, Settings
 
 BACKLOG = 500
 """How many items ``back`` remembers."""
+_MOST_ROWS = 5000
 
 
 class ReviewSession:
@@ -41,9 +43,13 @@ class ReviewSession:
         """The verdicts that had a label when the queue was read."""
         self.exposure: Exposure = earlier.exposure if earlier else Exposure()
         self.repeats: Repeats = earlier.repeats if earlier else Repeats(desk, share)
+        self._rows: dict[int, QueueRow] = {}
+        """The rows of the queue that were read, as long as nothing may have changed them."""
         self._later: list[Callable[[], object]] = []
         """Steps that wait for the whole queue, in order."""
         self.session = Session(run, view, array("q"), desk.progress(run), feedback=feedback)
+        self._led: tuple[int | None, View | None] = None, None
+        """The item that labels led to since one saved the view, and that view without its item."""
         self._trail: list[int] = []
         self._unfiltered: str | None = None
         """The verdict that was shown before the queue was filtered."""
@@ -54,13 +60,54 @@ class ReviewSession:
         return bool(self._later)
 
     def item(self, key: int) -> Item:
-        item = self.outbox.overlay(self.repeats.item(self.desk.item(key)))
+        found = self.desk.item(key, self.session.run)
+        item = self.outbox.overlay(self.repeats.item(found))
         return replace(item, row=self.claims.shown(item.row))
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
-        """Return the queue rows of ``keys``."""
-        rows = map(self.claims.shown, self.repeats.rows(self.desk.rows(keys)))
-        return with_waiting(list(rows), self.outbox.waiting)
+        """Return the queue rows of ``keys`` as they are at this moment."""
+        return self._as_shown(self.desk.rows(keys))
+
+    def _as_shown(self, rows: Iterable[QueueRow]) -> list[QueueRow]:
+        shown = map(self.claims.shown, self.repeats.rows(rows))
+        return with_waiting(list(shown), self.outbox.waiting)
+
+    def listed(self, keys: Sequence[int]) -> list[QueueRow]:
+        """Return the queue rows of ``keys`` as they were read last; see ``forget_rows``."""
+        if len(self._rows) > _MOST_ROWS:
+            self._rows.clear()
+        if missing := [key for key in keys if key not in self._rows]:
+            self._rows |= {row.key: row for row in self.desk.rows(missing)}
+        return self._as_shown(self._rows[key] for key in keys if key in self._rows)
+
+    def forget_rows(self) -> None:
+        """Read the queue's rows again when they are wanted next."""
+        self._rows.clear()
+
+    def labelled(self, item: Item, act: Edit) -> None:
+        """Follow a label of the reviewer in the queue's rows, and read again what it may change."""
+        row = self._rows.pop(item.row.key, None)
+        if item.same_content > 1:
+            self._rows.clear()
+        elif row and not (row.decided or row.labelled_by_other or self.desk.double):
+            self._rows[row.key] = replace(row, label=act.label, deferred=False)
+
+    def ahead(self) -> tuple[int, ...]:
+        """Return the verdict that comes after a label of the current item, and the one after it.
+
+        They are to be claimed with the label; empty if only the whole queue can tell.
+        """
+        session = self.session
+        if session.item is None or session.index is None or not session.whole:
+            return ()
+        left_out = {session.item.row.key}
+        first = self._next_undecided(left_out=left_out)
+        if first is None or first == session.index:
+            return ()
+        left_out.add(session.keys[first])
+        second = self._next_undecided(first, left_out)
+        found = [first] if second is None or second == session.index else [first, second]
+        return tuple(session.keys[place] for place in found)
 
     def _fill(self, keys: array[int], *, whole: bool) -> None:
         """Replace the first page of the queue by more of it, and take the steps that waited."""
@@ -108,15 +155,18 @@ class ReviewSession:
             found = session.found and session.found.placed(keys)
             self.session = replace(session, keys=keys, index=index, found=found)
 
-    def _next_undecided(self, after: int | None = None) -> int | None:
+    def _next_undecided(
+        self, after: int | None = None, left_out: Collection[int] = ()
+    ) -> int | None:
         """Return the place of the next undecided item, by default after the current one.
 
-        In the first page of a queue it is ``None`` if only the whole queue can tell.
+        In the first page of a queue it is ``None`` if only the whole queue can tell. The verdicts
+        ``left_out`` do not count.
         """
         session = self.session
         # What others have open is read before the labels, as a label comes before it is given up.
         self.claims.read(session.run)
-        skipped = dict.fromkeys((*self.claims.open_with, *self.outbox.skips))
+        skipped = dict.fromkeys((*self.claims.open_with, *self.outbox.skips, *left_out))
         waiting = {**self.repeats.waiting, **skipped}
         onwards = after is None
         if after is None:
@@ -286,8 +336,8 @@ class ReviewSession:
             return
         second = _was_decided(self.session, self._decided, self.repeats)
         second = second and bool(self.session.view.filter or self._next_undecided() is None)
-        if not (second and self.step(1)):
-            self.next_undecided()
+        if not (second and self.step(1)) and self.next_undecided() and self.session.item:
+            self._led = self.session.item.row.key, self._led[1]
 
     def next_undecided(self) -> bool:
         """Go to the next undecided item; if none is left, show the done page and return False."""
@@ -337,10 +387,24 @@ class ReviewSession:
         item = self.session.item
         return replace(self.session.view, item=item.verdict.id if item else None)
 
+    def place(self) -> View | None:
+        """Return the view to save with a label, ``None`` if the one that is saved leads on as well.
+
+        It does where labels alone led from its item to this one: the next start would go on from
+        it to the same undecided item.
+        """
+        view = self.view()
+        where = replace(view, item=None)
+        item = self.session.item
+        led = item is not None and self._led == (item.row.key, where) and not view.filter
+        self._led = None, where
+        return None if led else view
+
     def save(self) -> None:
         """Save the view, so that the next start resumes here, and the verdicts that were seen."""
         run = self.session.run
         view = self.view()
+        self._led = None, None
         seen = self.exposure.unkept()
         self.outbox.keep(("view", run.key), lambda desk: desk.save_view(run, view))
         if seen:

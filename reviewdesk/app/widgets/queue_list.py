@@ -50,6 +50,8 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self._chosen: frozenset[int] = frozenset()
         self._pages: LRUCache[int, list[QueueRow]] = LRUCache(16)
         self._strips: LRUCache[tuple[int, int, bool], Strip] = LRUCache(512)
+        self._shown: dict[int, QueueRow | None] = {}
+        """The row that the strips of a line are of."""
         self._failed = False
 
     def fill(self, keys: array[int], *, blind: bool) -> None:
@@ -59,7 +61,10 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self._keys = keys
         self._blind = blind
         self.virtual_size = Size(self.scrollable_content_region.width, len(keys))
-        self.reload()
+        self._pages.clear()
+        self._failed = False
+        self.notify_style_update()
+        self.refresh()
 
     def choose(self, chosen: frozenset[int]) -> None:
         """Show which verdicts are selected."""
@@ -69,11 +74,13 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
             self.refresh()
 
     def reload(self) -> None:
-        """Drop the cached rows, so that those on screen are fetched again."""
+        """Fetch the rows on screen again, and draw those that are not as they were drawn."""
         self._pages.clear()
         self._failed = False
-        self.notify_style_update()
-        self.refresh()
+        top = self.scroll_offset.y
+        for index in range(top, min(top + self.size.height, len(self._keys))):
+            if self._row(index) != self._shown.get(index):
+                self.refresh_line(index)
 
     def point(self, cursor: int | None) -> None:
         """Put the cursor on a line and bring it into view; draw the lines that this changes."""
@@ -123,6 +130,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._strips.clear()
+        self._shown.clear()
 
     def _row(self, index: int) -> QueueRow | None:
         number = index // PAGE
@@ -154,9 +162,13 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         current = index == self._cursor
         if index >= len(self._keys):
             return Strip.blank(width, self.visual_style.rich_style)
+        row = self._row(index)
+        if self._shown.get(index) != row:
+            self._shown[index] = row
+            self._strips.discard((index, width, True))
+            self._strips.discard((index, width, False))
         if (known := self._strips.get((index, width, current))) is not None:
             return known
-        row = self._row(index)
         room = self.scrollable_content_region.width
         under = self.visual_style
         if current:

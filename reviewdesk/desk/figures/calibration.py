@@ -24,7 +24,7 @@ from reviewdesk.store import figures, jurors, queue, runs
 from reviewdesk.store.connect import reading
 from reviewdesk.store.explain import explained
 from reviewdesk.store.measures import packed
-from reviewdesk.store.verdicts import first_key
+from reviewdesk.store.verdicts import by_key, first_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,8 +103,8 @@ def skipped(desk: Desk, run: Run) -> tuple[Blocker, ...]:
     found = desk.first_gap(run)
     if found is None:
         return ()
-    (row,) = desk.rows([found[0]])
-    return (Blocker(row.key, row.id, found[1], before=True),)
+    key, behind = found
+    return (Blocker(key, by_key(desk.conn, key)["id"], behind, before=True),)
 
 
 def labelled(desk: OpenFile, run: Run) -> list[LabelledRow]:

@@ -13,8 +13,17 @@ from reviewdesk.desk.figures.calibration import blockers, labelled
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.team.second_opinions import told_marks
 from reviewdesk.domain.labels.rows import RunFigures
-from reviewdesk.domain.records import Blocker, Calibration, DrawGap, Metrics, Pace, Run
-from reviewdesk.store import events, figures, queue, verdicts
+from reviewdesk.domain.records import (
+    Applied,
+    Blocker,
+    Calibration,
+    DrawGap,
+    Head,
+    Metrics,
+    Pace,
+    Run,
+)
+from reviewdesk.store import figures, queue, verdicts
 from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
@@ -50,13 +59,25 @@ class LiveStrip:
         self._copies: bool | None = None
         """Whether verdicts, and not contents, were drawn, of which several are on one content."""
         self._work = PaceReader()
+        self._marks = bytearray()
+        self._head: Head | None = None
+        """The labels of the verdicts as bytes, and the newest event that they hold."""
         self._places = dict[tuple[int, int], tuple[Blocker, ...]]()
         """The items at the places of the run's draw that were looked up."""
 
-    def read(self, desk: Desk, run: Run) -> Strip:
-        """Return the figures of a run as the desk holds them at this moment."""
+    def read(self, desk: Desk, run: Run, done: Sequence[Applied] = ()) -> Strip:
+        """Return the figures of a run as the desk holds them at this moment.
+
+        Where ``done`` begins at what the last call read, they follow from it alone.
+        """
         with self._lock:
-            of = str(desk.path), events.desk_id(desk.conn), desk.reviewer, run.hash
+            of = str(desk.path), getattr(desk.conn, "identity", None), desk.reviewer, run.hash
+            span = self._span
+            totals = self._totals
+            if of == self._of and span and totals and self._follow(run, span, done):
+                calibration, alone = self._counted(desk, span, totals)
+                pace = self._work.now
+                return Strip(calibration, alone, pace, self._named(desk, run, calibration.gaps))
             if of != self._of:
                 self._of = of
                 self._columns = None
@@ -64,6 +85,7 @@ class LiveStrip:
                 self._span = None
                 self._totals = None
                 self._work = PaceReader()
+                self._head = None
                 self._places = {}
             with reading(desk.conn, desk.path):
                 # They follow from the verdicts alone, which do not change while a desk is open.
@@ -75,7 +97,6 @@ class LiveStrip:
     def _figures(self, desk: Desk, run: Run, totals: RunFigures) -> tuple[Calibration, Metrics]:
         # Imported here because it loads numpy, which takes a tenth of a second.
         from reviewdesk.domain.labels import summary
-        from reviewdesk.domain.labels.label_columns import LabelColumns, labelled_alone, strip_lines
 
         if self._copies is None:
             self._copies = run.by_verdict and verdicts.has_copies(desk.conn, run.key)
@@ -85,11 +106,39 @@ class LiveStrip:
             return summary.summarise(rows, totals), summary.alone(rows, {}).metrics
         if self._span is None:
             self._span = queue.span(desk.conn, run.key)
-        of = self._span
+        self._marks = told_marks(desk, self._span, desk.apart.now)
+        self._head = desk.apart.seen
+        return self._counted(desk, self._span, totals)
+
+    def _follow(self, run: Run, span: queue.RunKeys, done: Sequence[Applied]) -> bool:
+        """Take in labels of the reviewer; return False if the desk is to be read instead."""
+        if self._head is None:
+            return False
+        key = self._head.key
+        new = [one for one in done if one.first > key]
+        for one in new:
+            if one.first != key + 1 or {event.kind for event in one.events} != {"label"}:
+                return False
+            key = one.head.key
+        for one in new:
+            for verdict, mark in one.marks.items():
+                if 0 <= verdict - span.first < span.size:
+                    self._marks[verdict - span.first] = mark
+            self._work.follow(one.events, run)
+            self._head = one.head
+        return bool(new)
+
+    def _counted(
+        self, desk: Desk, span: queue.RunKeys, totals: RunFigures
+    ) -> tuple[Calibration, Metrics]:
+        """Count the labels, after reading the facts of the verdicts that have got one."""
+        from reviewdesk.domain.labels.label_columns import LabelColumns, labelled_alone, strip_lines
+
         known = self._columns or LabelColumns.none()
-        marks = told_marks(desk, of, desk.apart.now)
         self._columns = known.following(
-            marks, of.first, lambda fresh: figures.label_columns(desk.conn, of.first, fresh)
+            self._marks,
+            span.first,
+            lambda fresh: figures.label_columns(desk.conn, span.first, fresh),
         )
         return strip_lines(totals, self._columns), labelled_alone(self._columns)
 

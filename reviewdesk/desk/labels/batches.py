@@ -52,7 +52,7 @@ class Batches:
                     "Import the file again.",
                 )
             if made := entries():
-                self._action = events.append(desk.conn, desk.reviewer, [*made])[0].action
+                self._action = events.append(desk.conn, desk.reviewer, [*made]).events[0].action
                 self.new += len(made)
         self._pace.turn()
 

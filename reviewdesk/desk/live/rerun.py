@@ -431,7 +431,7 @@ def write_plans(journal: DeskJournal, ready: ReadyRerun) -> dict[int, int]:
     for start in range(0, len(ready.keys), _TOGETHER):
         keys = ready.keys[start : start + _TOGETHER]
         with writing(desk.conn, desk.path):
-            made += events.append(desk.conn, desk.reviewer, [plan(key) for key in keys])
+            made += events.append(desk.conn, desk.reviewer, [plan(key) for key in keys]).events
             if start + _TOGETHER >= len(ready.keys):
                 events.append(desk.conn, desk.reviewer, [consent(made[0].seq)])
     return dict(zip(ready.keys, (one.key for one in made), strict=True))

@@ -155,7 +155,8 @@ def of_item(desk: Desk, item: Item) -> tuple[RerunRecord, ...]:
         for body in item.verdict.body.get("reruns") or ()
     )
     with explained(desk.path):
-        stored = reruns.of_verdict(desk.conn, item.row.key)
+        # A plan is an event about the item.
+        stored = reruns.of_verdict(desk.conn, item.row.key) if item.history else []
     return filed + tuple(_record(one, truth) for one in stored)
 
 

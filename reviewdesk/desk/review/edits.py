@@ -16,7 +16,7 @@ from reviewdesk.domain.labels.chain import AGENT
 from reviewdesk.domain.records import SUGGESTION, Event, Item, Truth, View
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.errors import Cancelled, UsageError
-from reviewdesk.store import events, reviewer, verdicts
+from reviewdesk.store import events, reviewer, team, verdicts
 from reviewdesk.store.connect import set_patience, writing
 from reviewdesk.store.events import NewEvent
 
@@ -33,7 +33,8 @@ class Edit(Struct, frozen=True):
 
     ``facts`` are kept in the event. ``more_tags`` are added to the tags that the item has then;
     ``view`` is what the reviewer has on screen after the edit. ``others`` are edits of other items,
-    which are saved with this one and taken back with it.
+    which are saved with this one and taken back with it. ``claims`` are the verdicts whose items
+    the reviewer claims with the edit, giving up all others; ``None`` leaves the claims alone.
     """
 
     kind: str
@@ -43,6 +44,7 @@ class Edit(Struct, frozen=True):
     more_tags: Sequence[str] = ()
     view: View | None = None
     others: Sequence[Edit] = ()
+    claims: Sequence[int] | None = None
 
     def __call__(self, desk: OpenFile) -> Event | None:
         """Save the edit and return its event; ``None`` if the item has these tags already.
@@ -51,7 +53,7 @@ class Edit(Struct, frozen=True):
             BusyError: another process holds the lock.
             ReviewDeskError: it cannot be saved for another reason.
         """
-        with writing(desk.conn, desk.path):
+        with writing(desk.conn, desk.path, hashed=self.view is not None):
             run, placed = self.placed(desk)
             if (before := saved(desk, placed)) is not None:
                 return before
@@ -67,7 +69,13 @@ class Edit(Struct, frozen=True):
                 _, entry = replace(other, facts={**other.facts, **once}).placed(desk)
                 # Verdicts of the same content share their label.
                 entries.setdefault(entry.item, entry)
-            return events.append(desk.conn, desk.reviewer, [*entries.values()])[0]
+            done = events.append(desk.conn, desk.reviewer, [*entries.values()])
+            if self.claims is not None:
+                now = desk.clock()
+                held = team.claim_where(desk.conn, desk.reviewer, "key", self.claims, now)
+                done = replace(done, held=held)
+        desk.heard(done)
+        return done.events[0]
 
     def placed(self, desk: OpenFile) -> tuple[int, NewEvent]:
         """Return the key of the item's run and the event of this edit, without the others."""
@@ -201,7 +209,7 @@ def _turn(
 ) -> Event:
     entry = items.undo_event(desk, kind, action)
     entry = replace(entry, detail={**entry.detail, **(facts or {})})
-    return events.append(desk.conn, desk.reviewer, [entry])[0]
+    return events.append(desk.conn, desk.reviewer, [entry]).events[0]
 
 
 def hurry(desk: OpenFile, seconds: float) -> None:
@@ -256,4 +264,4 @@ def suggest(desk: OpenFile, key: int, truth: Truth, note: str | None, agent: str
     entry = NewEvent(SUGGESTION, desk.at(), label=truth, detail=detail)
     with writing(desk.conn, desk.path):
         _, placed = items.about(desk, key, entry)
-        return events.append(desk.conn, AGENT, [placed])[0]
+        return events.append(desk.conn, AGENT, [placed]).events[0]

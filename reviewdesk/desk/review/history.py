@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.labels.repeats import PaceEvent, Pacing
 from reviewdesk.domain.records import Event, Pace, Run
 from reviewdesk.store import events
-from reviewdesk.store.reviewer import done
+from reviewdesk.store.reviewer import Done, done
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -42,10 +43,24 @@ class PaceReader:
     def read(self, desk: Desk, run: Run) -> Pacing:
         """Read the new events of the log and return the pacing of all."""
         for event in done(desk.conn, desk.reviewer, self._seq):
-            self._seq = event.seq
-            if event.target is not None:
-                self._pacing.turn(event.target, stands=event.kind == "redo")
-            if event.run == run.hash and not event.untimed:
-                step = PaceEvent(datetime.fromisoformat(event.at), event.kind)
-                self._pacing.add(step, event.action)
+            self._take(event, run, untimed=event.untimed)
         return self._pacing
+
+    def follow(self, events: Sequence[Event], run: Run) -> None:
+        """Take in the next events of the reviewer, which are labels."""
+        for event in events:
+            facts = event.detail
+            untimed = facts.get("blind") is None or facts.get("together", 1) > 1
+            self._take(event, run, untimed=untimed or "imported" in facts)
+
+    @property
+    def now(self) -> Pace:
+        return self._pacing.pace()
+
+    def _take(self, event: Done | Event, run: Run, *, untimed: bool) -> None:
+        self._seq = event.seq
+        if event.target is not None:
+            self._pacing.turn(event.target, stands=event.kind == "redo")
+        if event.run == run.hash and not untimed:
+            step = PaceEvent(datetime.fromisoformat(event.at), event.kind)
+            self._pacing.add(step, event.action)

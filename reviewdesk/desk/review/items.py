@@ -23,21 +23,26 @@ _MOST_IDS = 200
 """The most ids that a completion offers."""
 
 
-def item(desk: OpenFile, key: int) -> Item:
-    """Read a verdict, recompute it, and add the labels, notes and tags on its content."""
+def item(desk: OpenFile, key: int, run: Run | None = None) -> Item:
+    """Read a verdict, recompute it, and add the labels, notes and tags on its content.
+
+    ``run`` is its run, if it is known already.
+    """
     # Imported here because it loads numpy.
     from reviewdesk.domain.assessment.assess import assess
 
-    row = verdicts.by_key(desk.conn, key)
-    run = runs.by_key(desk.conn, row["run"])
-    verdict = _verdict(desk, row, run)
-    apart = withheld(desk, [row["item"]])
-    line, note = queue.row_and_note(desk.conn, row, desk.reviewer, apart)
+    row = verdicts.by_key(desk.conn, key, body=True)
+    run = run or runs.by_key(desk.conn, row["run"])
+    verdict = _verdict(row, run)
     past = events.history(desk.conn, row["item"])
+    # Labels, notes, tags and marks are events: without any there is nothing more to read.
+    known = [row["item"]] if past else []
+    apart = withheld(desk, known)
+    line, note = queue.row_and_note(desk.conn, row, known, desk.reviewer, apart)
     mine = [event for event in past if event.reviewer == desk.reviewer]
     if desk.double is not None and line.label is None:
         past = [one for one in past if _is_told(one, desk.reviewer, hidden=bool(apart))]
-    by_author = labels.tags_of_item(desk.conn, row["item"])
+    by_author = labels.tags_of_item(desk.conn, row["item"]) if known else {}
     own = by_author.pop(desk.reviewer, ())
     others = {} if apart else by_author
     return Item(
@@ -70,13 +75,13 @@ def _is_told(event: Event, reviewer: str, *, hidden: bool) -> bool:
 
 def verdict_of(desk: OpenFile, key: int) -> Verdict:
     """Read one verdict as its report states it."""
-    row = verdicts.by_key(desk.conn, key)
-    return _verdict(desk, row, runs.by_key(desk.conn, row["run"]))
+    row = verdicts.by_key(desk.conn, key, body=True)
+    return _verdict(row, runs.by_key(desk.conn, row["run"]))
 
 
-def _verdict(desk: OpenFile, row: Mapping[str, Any], run: Run) -> Verdict:
+def _verdict(row: Mapping[str, Any], run: Run) -> Verdict:
     read = verdict_reader(run.header, json.loads(row["options"]))
-    return read(stored_body(verdicts.body(desk.conn, row["key"])))
+    return read(stored_body(row["body"]))
 
 
 def ids_from(desk: OpenFile, run: Run | None, start: str) -> list[str]:

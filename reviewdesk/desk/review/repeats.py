@@ -186,7 +186,7 @@ def _seed(desk: Desk, run: Run) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def second_label(key: int, truth: Truth, view: View, *, blind: bool, unseen: bool) -> Edit:
+def second_label(key: int, truth: Truth, view: View | None, *, blind: bool, unseen: bool) -> Edit:
     """Return a second label of an item, which is no label: it only measures the reviewer.
 
     It is ``blind`` if the panel's answer was hidden since the item came back, and ``unseen`` if it

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from reviewdesk.store import team, verdicts
@@ -15,17 +14,15 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.domain.records import Run
 
-LASTS = timedelta(minutes=10)
-"""How long a claim lasts; so long at most does an item wait that was left open."""
+RENEWED = team.LASTS.total_seconds() / 2
+"""A claim is renewed by a key this many seconds after it was written."""
 _TRIES = 8
 """How many items are tried for the next one: others may claim them at the same time."""
 
 
 def claim(desk: Desk, items: Collection[bytes]) -> frozenset[bytes]:
     """Claim items, and give up all others; return those that the reviewer then holds."""
-    now = desk.clock()
-    at, until = (time.isoformat(timespec="milliseconds") for time in (now, now + LASTS))
-    return team.claim(desk.conn, desk.path, desk.reviewer, items, at=at, until=until)
+    return team.claim(desk.conn, desk.path, desk.reviewer, items, desk.clock())
 
 
 def claim_next(

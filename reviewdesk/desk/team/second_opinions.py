@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.labels.repeats import NOTHING, Withheld, is_double
+from reviewdesk.domain.records import Applied, Head
 from reviewdesk.store import reviewer, team, verdicts
 from reviewdesk.store.connect import writing
-from reviewdesk.store.events import Head, head, touched
+from reviewdesk.store.events import head, touched
 from reviewdesk.store.explain import explained
 from reviewdesk.store.label_state import marks
 
@@ -43,6 +44,9 @@ def double_share(desk: OpenFile, given: float | None = None) -> float:
     return given
 
 
+_TELL = frozenset({"label", "repeat", "defer", "note", "tags", "mark"})
+"""The kinds of a reviewer's events that end and begin nothing that is withheld from the reviewer,
+unless their item is."""
 _MANY = 500
 """If the log touched more contents than this, all of them are read again."""
 
@@ -86,6 +90,8 @@ class WithheldLabels:
         self._double: float | None = None
         self._waiting: set[bytes] = set()
         self._others: set[bytes] = set()
+        self._current = False
+        """Whether all that this connection knows of the log was taken in."""
         self._run = 0
         self._keys: dict[bytes, frozenset[int]] = {}
         """The verdicts of the waiting items in the run that was asked for last."""
@@ -97,6 +103,8 @@ class WithheldLabels:
         if desk.double is None:
             return NOTHING
         found = None
+        if self._current and desk.still and desk.double == self._double:
+            return Withheld(desk.reviewer, self._waiting, self._others)
         if self._seen is not None and desk.double == self._double:
             found = touched(desk.conn, self._seen, _MANY, desk.reviewer)
         if found is None:
@@ -107,7 +115,26 @@ class WithheldLabels:
             self._seen, own, others = found
             # What only the reviewer labelled or revealed was told already, unless it is withheld.
             self._follow(others | (own & (self._waiting | self._others)))
+        self._current = True
         return Withheld(desk.reviewer, self._waiting, self._others)
+
+    @property
+    def seen(self) -> Head | None:
+        """The newest event that was taken in."""
+        return self._seen
+
+    def heard(self, done: Applied) -> None:
+        """Follow an action of the desk's reviewer that nobody's came before."""
+        if self._seen is not None and done.head.key <= self._seen.key:
+            return
+        told = all(
+            event.kind in _TELL and bytes.fromhex(event.item_hash or "") not in withheld
+            for event in done.events
+            for withheld in (self._waiting, self._others)
+        )
+        self._current = told and self._seen is not None and self._seen.key + 1 == done.first
+        if self._current:
+            self._seen = done.head
 
     def _follow(self, items: set[bytes] | None) -> None:
         """Read again what is withheld, of some items or of all."""

@@ -36,7 +36,9 @@ def ask_again(desk: Desk, key: int, body: dict[str, Any]) -> None:
     """Put down a re-run as a live panel leaves it."""
     with writing(desk.conn, desk.path):
         planned = NewEvent("rerun_planned", desk.at(), detail={"scope": "panel", "panel": "p"})
-        plan = events.append(desk.conn, desk.reviewer, [items.about(desk, key, planned)[1]])[0].key
+        plan = events.append(
+            desk.conn, desk.reviewer, [items.about(desk, key, planned)[1]]
+        ).head.key
         reruns.enter(desk.conn, plan, key, desk.at(), json.dumps(body), stopped=False)
 
 
