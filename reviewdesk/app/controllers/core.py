@@ -15,8 +15,10 @@ from reviewdesk.app.controllers.exposure import LabelGuard, SeenItems
 from reviewdesk.app.controllers.jobs import (
     BACKUP,
     FIGURES,
+    FLIPS,
     INDEX,
     NOTHING,
+    Ended,
     Job,
     Jobs,
     Report,
@@ -221,6 +223,31 @@ class Core:
         except ReviewDeskError as error:
             self.complain(error)
 
+    def background(
+        self,
+        name: str,
+        work: Callable[[Desk, Report], object],
+        then: Callable[[Any], object],
+        *,
+        fault: str = "",
+    ) -> None:
+        """Do ``work`` in the background, and ``then`` take its result; an error is shown.
+
+        ``fault`` begins the message about an unforeseen error.
+        """
+        self.jobs.runner.start(Job(name, work, self.unless(then), fault=fault))
+
+    def unless(self, then: Callable[[Any], object]) -> Ended:
+        """Return what shows the error of a job, or does ``then`` with its result."""
+
+        def ended(found: object, error: ReviewDeskError | None) -> None:
+            if error is not None:
+                self.complain(error)
+            else:
+                then(found)
+
+        return ended
+
     # what is drawn
 
     def item(self, what: str) -> Item | None:
@@ -269,7 +296,16 @@ class Core:
 
     def count_flips(self) -> None:
         """Count the re-runs of the run that are new, in the background."""
-        self._reader.catch_up(self.jobs.runner, self.desk, self.session.run, self.read_reruns)
+        run = self.session.run
+
+        def ended(take: object, _error: ReviewDeskError | None) -> None:
+            if callable(take):
+                take()
+                self.read_reruns()
+
+        if self._reader.is_behind(self.desk, run):
+            work = lambda desk, _report: self._reader.count(desk, run)  # noqa: E731
+            self.jobs.runner.start(Job(FLIPS, work, ended, fault="no flip rates"))
 
     def arrange(self, panes: Panes) -> None:
         if panes.shows_item and not self.panes.shows_item:
@@ -378,28 +414,18 @@ class Core:
         """Measure the run and make its texts searchable, in the background."""
         run = self.session.run
 
-        def ended(_found: object, error: ReviewDeskError | None) -> None:
-            if error is not None:
-                self.complain(error)
-            elif self.page is not None:
-                self.page.arrived()
-
         def work(desk: Desk, report: Report) -> object:
             return search.index(desk, run, lambda share, _count: report(share))
 
-        self.jobs.start(INDEX, work, ended)
+        self.jobs.start(INDEX, work, self.unless(lambda _: self.page and self.page.arrived()))
 
     def back_up(self) -> None:
         """Copy the desk in the background, if labels of an earlier day are in no backup."""
 
-        def ended(_found: object, error: ReviewDeskError | None) -> None:
-            if error is not None:
-                self.complain(error)
-
         def work(desk: Desk, report: Report) -> object:
             return backups.after_labels(desk, report, self.settings.backups)
 
-        self.jobs.runner.start(Job(BACKUP, work, ended, fault="no backup was made"))
+        self.background(BACKUP, work, lambda _: None, fault="no backup was made")
 
 
 def opening_text(session: Session, view: View, notice: str) -> str:

@@ -41,16 +41,11 @@ def _export_run(core: Core, path: Path, *, force: bool) -> None:
     run = core.session.run
     name = show_line(str(path))
 
-    def ended(_found: object, error: ReviewDeskError | None) -> None:
-        if error is not None:
-            core.complain(error)
-        else:
-            core.say(f"{name}: written", Tone.NOTE)
-
     def work(desk: Desk, report: Report) -> None:
         files.write_run(desk, run, path, lambda share, _count: report(share), force=force)
 
-    core.jobs.start(EXPORT, work, ended, what="a run is being written")
+    written = core.unless(lambda _: core.say(f"{name}: written", Tone.NOTE))
+    core.jobs.start(EXPORT, work, written, what="a run is being written")
     core.say(f"writing {name}", Tone.NOTE)
 
 

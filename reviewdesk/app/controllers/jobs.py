@@ -226,11 +226,11 @@ class Jobs:
             self._share.pop(name, None)
             ended(found, error)
 
-        self.runner.start(Job(name, work, done, partial(self._moved, name)))
+        def moved(share: object) -> None:
+            if isinstance(share, float):
+                self._share[name] = share
 
-    def _moved(self, name: str, share: object) -> None:
-        if isinstance(share, float):
-            self._share[name] = share
+        self.runner.start(Job(name, work, done, moved))
 
     def ask_again(
         self,
@@ -313,20 +313,6 @@ class RerunReader:
     def is_behind(self, desk: Desk, run: Run) -> bool:
         counted = self._counted if run.hash == self._run else frozenset[int]()
         return rerun_history.plans(desk, run) != counted
-
-    def catch_up(self, runner: Runner, desk: Desk, run: Run, then: Callable[[], None]) -> None:
-        """Count the re-runs that are new, in the background, and ``then`` go on."""
-
-        def ended(take: object, _error: ReviewDeskError | None) -> None:
-            if callable(take):
-                take()
-                then()
-
-        def work(reader: Desk, _report: Report) -> object:
-            return self.count(reader, run)
-
-        if self.is_behind(desk, run):
-            runner.start(Job(FLIPS, work, ended, fault="no flip rates"))
 
     def count(self, desk: Desk, run: Run) -> Callable[[], None]:
         """Count the re-runs that are new, and return what makes the result count."""

@@ -39,17 +39,20 @@ NO_RESPONSE = "The item has no response to judge"
 WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
 
 
+def _truth(action: str) -> Truth:
+    return Truth.FAIL if action == BECAUSE else Truth(action.removeprefix("label."))
+
+
 def confirm(core: Core, name: str) -> None:
     """Ask before giving a label that was chosen by name instead of by its key."""
-    because = name == BECAUSE
-    truth = Truth.FAIL if because else Truth(name.removeprefix("label."))
+    truth = _truth(name)
     if core.session.chosen:
         _ask_for_selected(core, truth)
         return
     item = core.item("label")
-    if item is not None and _was_read(core, item, truth):
+    if item is not None and _was_read(core, item, name):
         question = f"Label {show_line(item.verdict.id, 80)} {WORDS[truth]}?"
-        give = partial(_give, truth=truth, because=because)
+        give = partial(_give, truth=truth, because=name == BECAUSE)
         core.ask_yes(question, "u takes it back.", partial(_if_still_there, core, item, give))
 
 
@@ -79,11 +82,11 @@ def _press(core: Core, truth: Truth, *, because: bool = False) -> None:
             core.guard.stray()
         return
     core.reasons = None
-    if _was_read(core, item, truth, core.clock() - core.late):
+    if _was_read(core, item, BECAUSE if because else f"label.{truth}", core.clock() - core.late):
         _give(core, item, truth, because=because)
 
 
-def _was_read(core: Core, item: Item, truth: Truth, at: float = math.inf) -> bool:
+def _was_read(core: Core, item: Item, name: str, at: float = math.inf) -> bool:
     """Return True if a label may be given: the item is open and its response was on screen.
 
     It was on screen before ``at``, the time at which the key was pressed. Else open it or scroll
@@ -93,7 +96,8 @@ def _was_read(core: Core, item: Item, truth: Truth, at: float = math.inf) -> boo
     if core.desk.read_only:
         core.say(READ_ONLY, Tone.FAIL)
         return False
-    key = core.keys.first(f"label.{truth}")
+    key = core.keys.first(name)
+    truth = _truth(name)
     again = f"Press {key}" if key else "Choose it again"
     again += f" to label it {WORDS[truth]}."
     if not core.panes.readable:

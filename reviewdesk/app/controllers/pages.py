@@ -139,10 +139,9 @@ class CalibrationController:
         drills = bool(self._drills())
         blind = self._core.session.view.blind
         table = self.page.table and ("as a diagram" if self._tables else "as a table")
-        other = Target.RUN if self._target is Target.ITEMS else Target.ITEMS
         drill = "all figures" if self._folded else drills
         own = {"section.next": following.name, "drill": drill, "diagram.table": table}
-        own |= {"target.switch": self.page.targets and not blind and other.value}
+        own |= {"target.switch": self.page.targets and not blind and self._other_target.value}
         return own | dict.fromkeys(wanted, True)
 
     def arrived(self) -> None:
@@ -164,11 +163,9 @@ class CalibrationController:
         self._asked.add(page.read_as)
 
         def ended(found: object, error: ReviewDeskError | None) -> None:
-            if core.page is not self:
-                return
-            if error is not None:
+            if core.page is self and error is not None:
                 core.complain(error)
-            elif found is not None:
+            elif core.page is self and found is not None:
                 self._found[page.read_as] = found
 
         work = lambda desk, _report: page.read(desk, run)  # noqa: E731
@@ -182,7 +179,11 @@ class CalibrationController:
             self.turn(next(at for at, page in enumerate(PAGES) if page.table) - self._at)
 
     def _switch_target(self) -> None:
-        self._target = Target.RUN if self._target is Target.ITEMS else Target.ITEMS
+        self._target = self._other_target
+
+    @property
+    def _other_target(self) -> Target:
+        return Target.RUN if self._target is Target.ITEMS else Target.ITEMS
 
     # from a figure to its verdicts
 
@@ -373,19 +374,15 @@ def compare(core: Core, name: str) -> None:
         core.say("the panels' answers are kept back, as your settings say", Tone.MUTED)
         return
 
-    def ended(found: object, error: ReviewDeskError | None) -> None:
-        if error is not None:
-            core.complain(error)
-        elif isinstance(found, PanelComparison) and run.hash == core.session.run.hash:
-            core.say("")
-            _show_panels(core, found)
-
     core.say(f"comparing with {show_line(other.name, 80)} …", Tone.MUTED)
     work = lambda desk, _report: panel_comparison(desk, run, other)  # noqa: E731
-    core.jobs.runner.start(Job("two panels", work, ended, fault="no comparison"))
+    core.background("two panels", work, partial(_show_panels, core, run), fault="no comparison")
 
 
-def _show_panels(core: Core, found: PanelComparison) -> None:
+def _show_panels(core: Core, run: Run, found: PanelComparison | None) -> None:
+    if found is None or run.hash != core.session.run.hash:
+        return
+    core.say("")
     blind = core.session.view.blind
 
     def closed(wanted: bool | None) -> None:

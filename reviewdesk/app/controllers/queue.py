@@ -346,14 +346,12 @@ def _find(core: Core, text: str) -> None:
         words = tuple(search.words(text))
         return SearchHits(text, words, keys, array("q"), share).placed(session.keys)
 
-    def ended(found: object, error: ReviewDeskError | None) -> None:
-        if error is not None:
-            core.complain(error)
-        elif isinstance(found, SearchHits):
+    def there(found: SearchHits | None) -> None:
+        if found is not None:
             core.review.found(found, session.keys)
             _turn(core, 0)
 
-    core.jobs.runner.start(Job(SEARCH, work, ended, fault="nothing searched"))
+    core.background(SEARCH, work, there, fault="nothing searched")
 
 
 def _turn(core: Core, by: int) -> None:

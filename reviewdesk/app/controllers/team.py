@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from reviewdesk.app.controllers.core import REVIEW, Core, Verb
-from reviewdesk.app.controllers.jobs import TEAM, Job, Report
+from reviewdesk.app.controllers.jobs import TEAM, Report
 from reviewdesk.app.controllers.labels import WORDS
 from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.saving import Write
@@ -127,13 +127,11 @@ def show_agreement(core: Core, _argument: str = "") -> None:
         )
         return one_page(shown, width=112, height=44)
 
-    def ended(found: object, error: ReviewDeskError | None) -> None:
-        if error is not None:
-            core.complain(error)
-        elif isinstance(found, PageForm) and not core.asking:
+    def there(found: PageForm | None) -> None:
+        if found is not None and not core.asking:
             core.ask(found, lambda wanted: use(core, "label:disputed") if wanted else None)
 
-    core.jobs.runner.start(Job(TEAM, read, ended, fault="no agreement"))
+    core.background(TEAM, read, there, fault="no agreement")
 
 
 VERBS: dict[str, Verb] = {"adjudicate": _adjudicate, "team": show_agreement}

@@ -195,7 +195,7 @@ class PageDialog(Dialog[Any]):
 
     around: ClassVar[int] = 7
     """The lines of the dialog and of the screen's header that are not the list's."""
-    CSS = f"""
+    DEFAULT_CSS = f"""
     PageDialog ChoiceList {{ height: auto; max-height: {TALLEST}; }}
     PageDialog.-high > #box {{ height: 100%; }}
     PageDialog.-high ChoiceList, PageDialog Pane {{ height: 1fr; max-height: 100%; }}

@@ -9,6 +9,7 @@ import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -163,32 +164,17 @@ _AGREED = (
     "\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60])*"
 )
 """Texts on whose width terminals agree: those, and East Asian characters of two columns."""
-_OFF = {
-    "1": "22", "2": "22", "3": "23", "4": "24", "5": "25", "6": "25", "7": "27", "8": "28",
-    "9": "29", "21": "24", "51": "54", "52": "54", "53": "55",
-}  # fmt: skip
-"""The code that ends each attribute."""
-_ON_BLANKS = frozenset({"4", "7", "9", "21", "51", "52", "53"})
-"""Attributes that show on a blank: lines over, under, through and around it, and reversal."""
-
-
-class Look(NamedTuple):
-    """How a cell is drawn: its attributes, ink and ground, as the parameters of sequences."""
-
-    attributes: frozenset[str] = frozenset()
-    ink: str = ""
-    ground: str = ""
 
 
 class Cell(NamedTuple):
-    """One column: its character and look.
+    """One column: its character and look, as the parameters of the sequence that sets it.
 
     The first cell of a text whose characters are not all one column wide holds the whole text, and
     its other cells hold none.
     """
 
     text: str
-    look: Look
+    look: str
     single: bool = True
     """Whether the cell is a character by itself."""
     agreed: bool = True
@@ -205,7 +191,7 @@ class CellRun(Struct):
     """Whether every cell is a character by itself."""
 
 
-PLAIN = Look()
+PLAIN = ""
 
 
 def runs(drawing: str) -> list[CellRun] | None:
@@ -225,7 +211,7 @@ def runs(drawing: str) -> list[CellRun] | None:
         if kind == "column":
             found.append(CellRun(int(token["row"]) - 1, int(token["column"]) - 1))
         elif kind == "style":
-            wanted = _look(token["style"])
+            wanted = token["style"].strip("0;") and token["style"]
             if PLAIN not in {look, wanted}:
                 return None
             look = wanted
@@ -239,39 +225,13 @@ def runs(drawing: str) -> list[CellRun] | None:
 
 
 @lru_cache(4096)
-def cells_of(text: str, look: Look) -> tuple[Cell, ...]:
+def cells_of(text: str, look: str) -> tuple[Cell, ...]:
     """Return the cells of a text; a list that scrolls draws the same ones elsewhere."""
-    if _SINGLE.fullmatch(text) is None:
-        agreed = re.fullmatch(_AGREED, text) is not None
-        rest = Cell("", look, single=False)
-        return (Cell(text, look, single=False, agreed=agreed), *(rest,) * (cell_len(text) - 1))
-    return tuple(_single(character, look) for character in text)
-
-
-@lru_cache(4096)
-def _single(character: str, look: Look) -> Cell:
-    if character == " " and not look.attributes & _ON_BLANKS:
-        look = Look(ground=look.ground)
-    return Cell(character, look)
-
-
-@lru_cache(4096)
-def _look(parameters: str) -> Look:
-    """Return the look that the parameters of one sequence set on plain ground."""
-    attributes = set()
-    colours = {"3": "", "4": ""}
-    codes = iter(parameters.split(";"))
-    for code in codes:
-        if code in {"38", "48"}:
-            count = 3 if (kind := next(codes, "")) == "2" else 1
-            colours[code[0]] = ";".join([code, kind, *(next(codes, "") for _ in range(count))])
-        elif code in _OFF:
-            attributes.add(code)
-        elif code[:-1] in {"3", "9"}:
-            colours["3"] = code
-        elif code[:-1] in {"4", "10"}:
-            colours["4"] = code
-    return Look(frozenset(attributes), colours["3"], colours["4"])
+    if _SINGLE.fullmatch(text) is not None:
+        return tuple(Cell(character, look) for character in text)
+    agreed = re.fullmatch(_AGREED, text) is not None
+    rest = Cell("", look, single=False)
+    return (Cell(text, look, single=False, agreed=agreed), *(rest,) * (cell_len(text) - 1))
 
 
 def agreed(cells: Iterable[Cell | None]) -> bool:
@@ -279,8 +239,37 @@ def agreed(cells: Iterable[Cell | None]) -> bool:
     return all(cell is not None and cell.agreed for cell in cells)
 
 
+_PART = re.compile(
+    r"(?P<ink>38;2;\d+;\d+;\d+|38;5;\d+|[39][0-7](?!\d))"
+    r"|(?P<ground>48;2;\d+;\d+;\d+|48;5;\d+|(?:4|10)[0-7](?!\d))|(?P<attribute>\d+)"
+)
+
+
+_COLOURS = {"ink": "39", "ground": "49"}
+
+
+@lru_cache(4096)
+def _change(before: str, after: str, *, blank: bool) -> tuple[str, str]:
+    """Return the parameters that turn one look into another, and the look that is made so.
+
+    Of a blank without attributes the ink does not show, and stays as it is.
+    """
+    old, new = (
+        {one[0] if one["attribute"] else str(one.lastgroup): one[0] for one in found}
+        for found in (_PART.finditer(before), _PART.finditer(after))
+    )
+    if blank and old.keys() | new.keys() <= _COLOURS.keys():
+        kept = {"ink": old["ink"]} if "ink" in old else {}
+        new = kept | {name: value for name, value in new.items() if name == "ground"}
+    made = ";".join(new.values())
+    if old.keys() - _COLOURS != new.keys() - _COLOURS:
+        return ";".join(filter(None, ("0" if before else "", made))), made
+    differing = (name for name in _COLOURS if old.get(name) != new.get(name))
+    return ";".join(new.get(name, _COLOURS[name]) for name in differing), made
+
+
 class CellWriter:
-    """Writes cells with as few changes of style as they need, starting and ending plain."""
+    """Writes cells, a look only where it changes, starting and ending plain."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -292,32 +281,11 @@ class CellWriter:
     def write(self, cells: Iterable[Cell]) -> None:
         """Write cells from where the cursor is."""
         for text, look, *_ in cells:
-            wanted = look
-            if text == " " and not look.attributes:
-                # Of a blank only the ground shows, so that the rest can stay as it is.
-                wanted = Look(self._look.attributes - _ON_BLANKS, self._look.ink, look.ground)
-            if wanted != self._look:
-                self._pieces.append(_change(self._look, wanted))
-                self._look = wanted
-            self._pieces.append(text)
+            codes, self._look = _change(self._look, look, blank=text == " ")
+            self._pieces.append(f"\x1b[{codes}m{text}" if codes else text)
 
     def written(self) -> str:
-        return "".join(self._pieces) + ("\x1b[0m" if self._look != PLAIN else "")
-
-
-@lru_cache(4096)
-def _change(before: Look, after: Look) -> str:
-    """Return the sequence that turns one look into another."""
-    ended = {_OFF[code] for code in before.attributes - after.attributes}
-    begun = {
-        code for code in after.attributes if code not in before.attributes or _OFF[code] in ended
-    }
-    codes = [*sorted(ended), *sorted(begun)]
-    if before.ink != after.ink:
-        codes.append(after.ink or "39")
-    if before.ground != after.ground:
-        codes.append(after.ground or "49")
-    return f"\x1b[{';'.join(codes)}m"
+        return "".join(self._pieces) + ("\x1b[0m" if self._look else "")
 
 
 _MODES = re.compile(
@@ -389,50 +357,24 @@ class Shown:
         if not agreed(cells):
             # A terminal that takes fewer columns for the text must not leave old signs behind it.
             writer.move(y, x)
-            writer.write(Cell(" ", Look(ground=cell.look.ground)) for cell in cells)
+            writer.write(Cell(" ", cell.look) for cell in cells)
         # Where a text is not a character a column, all of it changes.
         split = all(cell is not None and cell.single for cell in (*before, *cells))
         _write(writer, run, _spans(before, cells) if split else [(0, len(cells))])
-        # A text cut in two by the run no longer shows as it was.
-        if x and cells[0].text and before[0] is not None and not before[0].text:
-            _unknown_left(row, x)
-        _unknown_right(row, end)
-        if not (agreed(before) and agreed(cells)):
-            rest = _known(row[end:])
-            if rest:
-                writer.move(y, end)
-                writer.write(rest)
+        rest = [*takewhile(lambda cell: cell is not None, row[end:])]
+        if rest and rest[0].text and not (agreed(before) and agreed(cells)):
+            writer.move(y, end)
+            writer.write(cell for cell in rest if cell is not None)
+        if not split:
+            # A text that was cut in two no longer shows as it was.
+            row[:x] = [None] * x
+            row[end:] = [None] * (len(row) - end)
 
 
 def _write(writer: CellWriter, run: CellRun, spans: Iterable[tuple[int, int]]) -> None:
     for start, stop in spans:
         writer.move(run.row, run.column + start)
         writer.write(run.cells[start:stop])
-
-
-def _unknown_left(row: list[Cell | None], at: int) -> None:
-    """Make the text unknown whose end was overwritten from ``at``."""
-    while at:
-        at -= 1
-        cell = row[at]
-        row[at] = None
-        if cell is None or cell.text:
-            return
-
-
-def _unknown_right(row: list[Cell | None], at: int) -> None:
-    while at < len(row) and (cell := row[at]) is not None and not cell.text:
-        row[at] = None
-        at += 1
-
-
-def _known(cells: Sequence[Cell | None]) -> list[Cell]:
-    found = []
-    for cell in cells:
-        if cell is None:
-            break
-        found.append(cell)
-    return found
 
 
 def _spans(before: Sequence[Cell | None], after: Sequence[Cell]) -> Iterator[tuple[int, int]]:

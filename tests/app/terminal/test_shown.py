@@ -35,19 +35,6 @@ def test_only_the_characters_that_change_are_sent() -> None:
     assert shown.changes(changed) == "\x1b[1;16H84\x1b[1;1H"
 
 
-def test_a_style_is_sent_as_the_difference_to_the_one_before() -> None:
-    texts = ("a", "1;31;48;2;0;0;99"), (" b", "1;32;48;2;0;0;99"), ("c", "48;2;0;0;99")
-    sent = Shown().changes(drawn(0, 0, *texts))
-    assert sent == "\x1b[1;1H\x1b[1;31;48;2;0;0;99ma \x1b[32mb\x1b[22;39mc\x1b[0m\x1b[1;5H"
-
-
-def test_the_ink_of_a_blank_does_not_show() -> None:
-    shown = Shown()
-    shown.changes(drawn(0, 0, ("  ", "31;44")))
-    assert shown.changes(drawn(0, 0, ("  ", "1;32;44"))) == ""
-    assert shown.changes(drawn(0, 0, ("  ", "4;32;44"))) != ""
-
-
 @pytest.mark.parametrize(
     "data",
     ["\x07", "\x1b[?2026h", "\x1b[?25l", "\x1b]52;c;aGk=\x07", "\x1b[>25u", "\x1b[?2026$p"],
