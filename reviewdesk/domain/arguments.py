@@ -50,7 +50,6 @@ def total(place: str, values: Sequence[float]) -> float:
 
 
 def finite(place: str, value: object) -> float:
-    """Return the value as a float; raise UsageError unless it is a finite number."""
     if not _is_finite(value):
         raise UsageError(f"{place} is {value!r}", "Give a finite number")
     return float(value)

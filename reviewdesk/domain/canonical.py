@@ -32,7 +32,6 @@ def stored_body(text: str | bytes) -> CanonicalVerdict:
 
 
 def without_nulls(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record without its keys that are null."""
     return {key: value for key, value in record.items() if value is not None}
 
 

@@ -47,7 +47,6 @@ class Status(StrEnum):
 
     @property
     def words(self) -> str:
-        """The status in words for the screen."""
         return _STATUS_WORDS.get(self, f"failed: {self.value}")
 
 

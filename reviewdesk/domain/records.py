@@ -104,7 +104,6 @@ class QueueRow(Struct, frozen=True):
 
     @property
     def decided(self) -> bool:
-        """Whether the item has a label, of which the reviewer may see what it is or not."""
         return self.label is not None or self.labelled_by_other
 
 
@@ -208,7 +207,6 @@ class Pace(Struct, frozen=True):
 
     @property
     def mean_dwell(self) -> float | None:
-        """The mean seconds per label, by which the time left is told."""
         return 3600 / self.per_hour if self.per_hour else None
 
     @property
@@ -314,7 +312,6 @@ class Calibration(Struct, frozen=True):
 
     @property
     def headline(self) -> Metrics:
-        """The figures to quote: the population's if the design gives them, else the labels'."""
         return self.population if self.population is not None else self.labelled
 
 

@@ -75,7 +75,6 @@ def show_line(text: str, limit: int = 500) -> str:
 
 
 def without_formula(text: str) -> str:
-    """Return the text, quoted if a spreadsheet would run it as a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 

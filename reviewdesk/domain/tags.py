@@ -45,12 +45,10 @@ def normal_tag(text: str) -> str:
 
 
 def normal_tags(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the tags as ``normal_tag`` spells them, in the order given and without repeats."""
     return tuple(dict.fromkeys(normal_tag(text) for text in texts))
 
 
 def split_tags(text: str) -> tuple[str, ...]:
-    """Return the tags of a typed line, split at commas: ``a, b c`` gives ``a`` and ``b-c``."""
     return normal_tags(part for part in text.split(",") if part.strip())
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from reviewdesk.domain import arguments
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, number, own_facts
@@ -91,17 +91,8 @@ class Policy(Struct, frozen=True):
 
     def over(self, other: Policy) -> Policy:
         """Return this policy, with its unknown values taken from ``other``."""
-        return Policy(
-            threshold=self.threshold if self.threshold is not None else other.threshold,
-            quorum=self.quorum if self.quorum is not None else other.quorum,
-            strategy=self.strategy or other.strategy,
-            trim_fraction=(other if self.trim_fraction is None else self).trim_fraction,
-            weights={**other.weights, **self.weights},
-            failed_jurors=self.failed_jurors or other.failed_jurors,
-            supermajority=self.supermajority or other.supermajority,
-            counting=self.counting or other.counting,
-            min_answered=self.min_answered or other.min_answered,
-        )
+        known = {name: value for name, value in asdict(self).items() if value is not None}
+        return replace(other, **{**known, "weights": {**other.weights, **self.weights}})
 
     def beyond(self, other: Policy) -> tuple[str, ...]:
         """Return which of threshold, quorum and strategy only this policy knows."""
@@ -139,7 +130,6 @@ class Ballot:
 
     @property
     def usable(self) -> bool:
-        """Whether the juror returned a score, a vote or a label."""
         return self.status is Status.OK
 
     @property
@@ -155,7 +145,6 @@ class Ballot:
 
 
 def labelled(ballots: Sequence[Ballot]) -> tuple[Ballot, ...]:
-    """Return the ballots that a label vote counts: those that answered with a label."""
     none = {"", *FAILED_LABELS}
     return tuple(one for one in ballots if one.usable and folded(one.label) not in none)
 
@@ -191,7 +180,6 @@ class StatedTrim(Struct, frozen=True):
     per_side: float | None = None
 
     def fraction_under(self, policy: Policy, default: float = DEFAULT_TRIM_FRACTION) -> float:
-        """Return the stated trim fraction (0 counts), else the policy's, else the default."""
         fraction = policy.trim_fraction if self.fraction is None else self.fraction
         return default if fraction is None else fraction
 
@@ -219,13 +207,11 @@ class Verdict(Struct, frozen=True):
     """The names of the policy values that the file leaves unknown and the user filled in."""
 
     def text(self, key: str) -> str | None:
-        """Return a text of the body, such as the rubric or the output, or ``None``."""
         value = self.body.get(key)
         return value if isinstance(value, str) else None
 
     @property
     def has_response(self) -> bool:
-        """Whether there is a response that a person could judge."""
         return bool(self.text("output") or self.text("alternative"))
 
 

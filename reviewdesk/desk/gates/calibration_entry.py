@@ -71,7 +71,6 @@ class _Labels(Struct, frozen=True):
 
     @property
     def line(self) -> Metrics:
-        """The figures that the entry limits."""
         return self.calibration.headline
 
 
@@ -197,7 +196,6 @@ def _of_report(
 
 
 def _without_counts(gate: CalibrationGate) -> CalibrationGate:
-    """Return an entry without the counts and rates, which are of the panel that was labelled."""
     return gate.model_copy(update={"counts": None, "observed": None, "observed_n": None})
 
 
@@ -240,7 +238,6 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
 
 
 def _observed_counts(gate: CalibrationGate) -> tuple[float, float | None]:
-    """Return how many verdicts the judge passed, and of how many, as the suite states."""
     return (gate.observed or 0.0) * (gate.observed_n or 0.0), gate.observed_n
 
 

@@ -126,7 +126,6 @@ class JuryEntry:
 
     @property
     def source(self) -> str:
-        """What is checked: the new report, else the report or run that the entry names."""
         return self.report or self.gate.source
 
     def _remember(self, verdict: Verdict) -> None:
@@ -134,7 +133,6 @@ class JuryEntry:
             self.seen |= dict.fromkeys((verdict.id, verdict.test))
 
     def spoil(self, error: ReviewDeskError) -> None:
-        """Set the entry's error, because its report or run cannot be used."""
         what = "report" if self.gate.report is not None else "run"
         problem = f"{what}: {error.message}"
         self.error = str(SuiteError(self.suite, self.gate.source_line, problem, error.hint))
@@ -156,7 +154,6 @@ class JuryEntry:
         self.error = str(SuiteError(self.suite, self.gate.line_of("case"), problem, hint))
 
     def _candidates(self) -> list[str]:
-        """Return the names that are most like the case, else the first ones."""
         names = {name[:120]: name for name in self.seen}
         close = get_close_matches((self.gate.case or "")[:120], names, 3)
         return [names[name] for name in close] or list(self.seen)[:_MOST_NAMED]

@@ -146,7 +146,6 @@ class Limits(Struct, frozen=True):
     high: float | None = None
 
     def nearest(self, value: float) -> float | None:
-        """Return the limit nearest to a value, or ``None`` without limits."""
         set_ = [one for one in (self.low, self.high) if one is not None]
         return min(set_, key=lambda one: abs(value - one), default=None)
 
@@ -275,7 +274,6 @@ class FindingTally:
 
     @property
     def status(self) -> GateStatus:
-        """The status of the whole entry; an entry that checked nothing is skipped."""
         return overall(status for status, count in self.counts.items() if count)
 
 
@@ -328,17 +326,14 @@ class SuiteResult(Struct, frozen=True):
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """The errors of the entries that could not be checked, a line each."""
         return tuple(entry.error for entry in self.entries if entry.error)
 
     @property
     def unrepresentative(self) -> tuple[EntryResult, ...]:
-        """The calibration entries that ``--require-representative`` does not accept."""
         return tuple(one for one in self.entries if one.doubts and not one.error)
 
     @property
     def short(self) -> tuple[EntryResult, ...]:
-        """The calibration entries about which a new report says too little."""
         return tuple(one for one in self.entries if one.short and not one.error)
 
     def exit_code(self, *, strict: bool) -> ExitCode:

@@ -33,7 +33,6 @@ class FrameContent(Struct, frozen=True):
 
     @property
     def key(self) -> ContentKey:
-        """What identifies the content in every report."""
         return (self.content, self.id) if self.content else (self.item_hash, "")
 
 
@@ -52,7 +51,6 @@ class DrawnLabel(Struct, frozen=True):
 
     @property
     def drawn(self) -> bool:
-        """Whether the label has its place in the draw."""
         return self.stratum is not None and self.weight is not None
 
 
@@ -71,7 +69,6 @@ class SuiteLabels(Struct, frozen=True):
 
     @property
     def drawn(self) -> bool:
-        """Whether every label has its place in the draw."""
         return all(label.drawn for label in self.labels)
 
 
@@ -87,7 +84,6 @@ class ReportContent(Struct, frozen=True):
 
     @property
     def key(self) -> ContentKey:
-        """What identifies the content in every report."""
         return (self.content, self.id) if self.content else (self.item.hex(), "")
 
 
@@ -111,12 +107,10 @@ class JoinCounts(Struct, frozen=True):
 
     @property
     def enough(self) -> bool:
-        """Whether at least nine tenths of the labels are joined."""
         return self.joined >= ENOUGH * self.labels - SLACK
 
     @property
     def whole(self) -> bool:
-        """Whether the report holds all that the labels were drawn from."""
         return self.frame is not None and self.held == self.frame
 
 
@@ -217,7 +211,6 @@ def frame_of(contents: Iterable[ReportContent]) -> tuple[FrameContent, ...]:
 
 
 def is_rest(stratum: int) -> bool:
-    """Return True for a stratum of verdicts that nothing flagged."""
     return STRATA[stratum].startswith("rest/")
 
 

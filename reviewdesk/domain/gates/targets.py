@@ -187,7 +187,6 @@ class JuryReadings:
 
     @property
     def _lacks_agreement(self) -> bool:
-        """Whether neither the report nor the ballots give an agreement."""
         pair, ours = self._both
         return pair.value is None and ours.raw is None
 

@@ -129,7 +129,6 @@ class Apart(Struct, frozen=True):
 
     @property
     def part(self) -> Part:
-        """The labels for the share on which the first rater is right."""
         each = 1.0 if self.worth is None else self.worth / self.labelled
         size = self.size if self.contents is None else self.contents
         return Part(size * each, self.labelled * each, self.right * each)
@@ -249,7 +248,6 @@ class Rate(Struct, frozen=True):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95% interval; (0, 1) without data."""
         return wilson(self.k, self.n)
 
 
@@ -408,7 +406,6 @@ class JurorFacts(Struct, frozen=True):
         return rogan_gladen(observed, hit, reject)
 
     def rate(self, name: str, target: Target = Target.RUN) -> Quoted:
-        """Return the accuracy, sensitivity or specificity by ``name``, with ends for ``target``."""
         drawn = getattr(self.drawn.run if target is Target.RUN else self.drawn.such, name)
         return _quotable_rate(getattr(self, f"labelled_{name}"), drawn, self.drawn.design)
 

@@ -65,7 +65,6 @@ class PanelComparison(Struct, frozen=True):
     p: float | None
 
     def count(self, wanted: Callable[[Cell], bool]) -> int:
-        """Return the number of common items in the cells that are ``wanted``."""
         return sum(n for cell, n in self.cells.items() if wanted(cell))
 
 
@@ -79,7 +78,6 @@ def _sides(cells: Mapping[Cell, int]) -> Counter[tuple[bool, bool]]:
 
 
 def flipped(cell: Cell) -> bool:
-    """Return True if both panels came to a decision and it is not the same."""
     one, two, _ = cell
     return one is not None and two is not None and one is not two
 
@@ -89,7 +87,6 @@ def _decided(cell: Cell) -> bool:
 
 
 def _right(cell: Cell) -> tuple[bool, bool]:
-    """Return whether each panel's decision is what the label says."""
     one, two = (_DECIDED.get(made) is cell[2] if made else False for made in cell[:2])
     return one, two
 
@@ -156,7 +153,6 @@ class CommonItems(Struct, frozen=True):
 
     @property
     def counted(self) -> int:
-        """The number of common items whose label counts for the draw of this run."""
         return int((self.labels.counted & (self.votes >= 0)).sum())
 
 

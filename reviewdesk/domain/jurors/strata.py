@@ -246,7 +246,6 @@ def trimmed(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> Bools:
 
 
 def dissents(found: Columns) -> Bools:
-    """Mark the votes against a pass or a fail of the panel: ``[s, n]``."""
     made = panel_votes(found)
     against: Bools = (made >= 0) & (found.votes >= 0) & (found.votes != made)
     return against
@@ -433,5 +432,5 @@ def pairs(columns: Columns) -> tuple[JurorPair, ...]:
         halves = Alike(*votes[:4]), Alike(*votes[4:])
         both = Alike(*(a + b for a, b in zip(votes[:4], votes[4:], strict=True)))
         names = [columns.names[j] for j in key]
-        made.append(JurorPair(*names, both, halves, scored_, equal))
+        made.append(JurorPair(names[0], names[1], both, halves, scored_, equal))
     return tuple(made)

@@ -82,7 +82,6 @@ class ChainProblem(ValueError):
     """Something is wrong with an event of a chain; ``seq`` is 0 if it is not known which."""
 
     def __init__(self, seq: int, text: str) -> None:
-        """Keep the number of the event apart from what is wrong with it."""
         self.seq = seq
         self.text = text
         super().__init__(f"event {seq}: {text}" if seq else text)
@@ -132,7 +131,6 @@ class ChainCheck:
     """Holds the events of one chain, one after the other, to their hashes, order and counters."""
 
     def __init__(self, desk: str, reviewer: str, older: Covered | None = None) -> None:
-        """Begin before the first event; ``older`` covers those that carry no counter."""
         self._desk = desk
         self._reviewer = reviewer
         self.older = older
@@ -321,13 +319,11 @@ class ChainName(Struct, frozen=True):
 
 
 def header_line(name: ChainName) -> bytes:
-    """Return the first line of a chain's file."""
     header = {"schema": SCHEMA, "desk": name.desk, "reviewer": name.reviewer}
     return canonical_json(header) + b"\n"
 
 
 def event_line(event: ChainEvent) -> bytes:
-    """Return an event as one line."""
     item = None if event.item is None else event.item.hex()
     return canonical_json({**event.row(), "item": item}) + b"\n"
 

@@ -131,7 +131,6 @@ def _decided(
 
 
 def draw_keys(names: Sequence[str], seed: str) -> npt.NDArray[np.uint64]:
-    """Return what the draw sorts contents by, as two numbers each: ``[n, 2]``."""
     made = np.frombuffer(_keys(names, len(names), seed), np.uint64).reshape(-1, 2)
     # In their place, as a copy would take as much room again.
     return made.byteswap(inplace=True) if sys.byteorder == "little" else made

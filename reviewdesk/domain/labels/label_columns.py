@@ -98,7 +98,6 @@ def warnings_of(
 
 
 def left_out_warnings(count: int) -> list[str]:
-    """Return a warning about labels that give no row for want of a confidence."""
     if not count:
         return []
     return [f"{count} labelled verdicts have no confidence of this kind and are left out"]
@@ -212,18 +211,15 @@ class LabelColumns:
         return len(self.key)
 
     def is_truth(self, *truths: Truth) -> Bools:
-        """Return where the truth is one of some."""
         return np.isin(self.mark & TRUTH, [TRUTHS.index(truth) for truth in truths])
 
     @property
     def seen(self) -> Bools:
-        """Where the response was on screen."""
         found: Bools = self.mark & UNSEEN == 0
         return found
 
     @property
     def passed(self) -> Bools:
-        """Where the panel passed the response."""
         found: Bools = self.decision == _PASS
         return found
 
@@ -233,13 +229,11 @@ class LabelColumns:
 
     @property
     def decided(self) -> Bools:
-        """Where panel and label both say pass or fail."""
         found: Bools = self.judged & self.is_truth(Truth.PASS, Truth.FAIL)
         return found
 
     @property
     def counts(self) -> Bools:
-        """Where the label is a pass or a fail that counts in its stratum."""
         apart = self.stratum % FIRST_REST == 2
         found: Bools = self.is_truth(Truth.PASS, Truth.FAIL) & (self.judged | apart)
         return found

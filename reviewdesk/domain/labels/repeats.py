@@ -44,11 +44,9 @@ class Withheld(Struct, frozen=True):
         return bool(self.waiting or self.others)
 
     def hides(self, item: bytes) -> bool:
-        """Return True if what others gave an item is not told."""
         return item in self.waiting or item in self.others
 
     def shows(self, item: bytes, author: str) -> bool:
-        """Return True if what a person gave an item may be told."""
         return author == self.reviewer or not self.hides(item)
 
 

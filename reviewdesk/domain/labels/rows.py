@@ -32,7 +32,6 @@ class LabelledRow(Struct, frozen=True):
 
     @property
     def decided(self) -> bool:
-        """Whether panel and label both say pass or fail, so that the verdict gives a row."""
         # Tuples, because to hash an enum costs more than to compare it.
         truth = self.place.truth
         return self.decision in (Decision.PASS, Decision.FAIL) and truth in (Truth.PASS, Truth.FAIL)
@@ -49,7 +48,6 @@ class LabelledRow(Struct, frozen=True):
 
     @property
     def cell(self) -> str:
-        """The cell of the confusion that a pass or fail label adds to."""
         if self.place.truth is Truth.PASS:
             return "tp" if self.correct else "fn"
         return "tn" if self.correct else "fp"
@@ -69,7 +67,6 @@ class RunFigures(Struct, frozen=True):
 
     @property
     def observed(self) -> float | None:
-        """The share of passes among the decided verdicts; ``None`` if none is decided."""
         decided = self.passed + self.failed
         return self.passed / decided if decided else None
 

@@ -51,18 +51,15 @@ class LabelledVerdict(Struct, frozen=True):
 
     @property
     def unit(self) -> tuple[int, int]:
-        """What was drawn: a content, or a verdict in a run that an older version drew."""
         return self.stratum, self.rank
 
     @property
     def counts(self) -> bool:
-        """Whether the label is a pass or a fail that counts in its stratum, not a non-response."""
         apart = self.stratum % FIRST_REST == 2
         return self.truth in {Truth.PASS, Truth.FAIL} and (self.decided or apart)
 
     @property
     def usable(self) -> bool:
-        """Whether the label is a pass or a fail, and so is the panel's decision."""
         return self.decided and self.truth in {Truth.PASS, Truth.FAIL}
 
 
@@ -91,7 +88,6 @@ def stratum(decision: Decision | None, *, flagged: bool) -> int:
 
 
 def audit_size(rest: int, share: float = AUDIT_SHARE) -> int:
-    """Return how many of the rest to audit: ``share`` rounded up, at least thirty, at most all."""
     return min(rest, max(MIN_AUDIT, math.ceil(rest * share - SLACK)))
 
 
@@ -179,7 +175,6 @@ def decided_strata(sizes: Mapping[int, int], decided: Decided = NOT_STATED) -> l
 
 
 def decided_verdicts(h: int, size: int, decided: Decided) -> tuple[int, int]:
-    """Return how many verdicts of a stratum were decided as a pass, and as a fail."""
     side = h % FIRST_REST
     return decided.get(h) or (size if side == 0 else 0, size if side == 1 else 0)
 
@@ -187,7 +182,6 @@ def decided_verdicts(h: int, size: int, decided: Decided) -> tuple[int, int]:
 def empty_strata(
     sizes: Mapping[int, int], counted: Mapping[int, int], decided: Decided = NOT_STATED
 ) -> tuple[int, ...]:
-    """Return the decided strata without a label that counts; ``counted`` is their number each."""
     return tuple(h for h in decided_strata(sizes, decided) if not counted.get(h))
 
 
@@ -270,7 +264,6 @@ class Stratum(Struct, frozen=True):
 
     @property
     def unanswered(self) -> int:
-        """The number of labels in the prefix that extend it but do not count: non-responses."""
         return self.prefix - self.counted
 
     @property

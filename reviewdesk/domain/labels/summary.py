@@ -82,17 +82,14 @@ class LabelledRows:
 
     @cached_property
     def left_out(self) -> int:
-        """The number of verdicts that would give a row, but have no confidence from the source."""
         return sum(verdict.decided for verdict in self.labelled) - len(self.verdicts)
 
     @cached_property
     def drawn(self) -> dict[int, bool]:
-        """Whether each label lies in its stratum's labelled prefix, by verdict key."""
         return {v.key: at for v, at in zip(self.labelled, self.weighing.drawn, strict=True)}
 
     @cached_property
     def inclusion(self) -> dict[int, float]:
-        """The chance with which each label counts, by verdict key."""
         return {v.key: pi for v, pi in zip(self.labelled, self.weighing.inclusion, strict=True)}
 
     @cached_property
@@ -138,24 +135,20 @@ class LabelledRows:
 
     @cached_property
     def pass_parts(self) -> tuple[Part, ...]:
-        """Per decided stratum, how many of the labels that count say pass, for this run."""
         deff = self.pass_effect(Target.RUN).deff
         return tuple(pass_part(one, deff) for one in self.voted)
 
     @cached_property
     def right_parts(self) -> tuple[Part, ...]:
-        """Per decided stratum, how many of the labels that count agree with the panel."""
         deff = ALONE if self.clusters is None else self.clusters.effect(RIGHT, WRONG, Target.RUN)
         return tuple(right_part(one, deff.deff) for one in self.voted)
 
     def pass_effect(self, target: Target) -> Effect:
-        """Return the design effect of the share of verdicts that should pass."""
         found = self.clusters
         return ALONE if found is None else found.effect((0, 1), (2, 3), target)
 
     @cached_property
     def headline(self) -> Rows:
-        """The rows behind the headline, weighted if the labels stand for the run."""
         return self.rows.weighted(self.weights) if self.weighing.design.stands else self.rows
 
 
@@ -188,12 +181,10 @@ def make_rows(
 
 
 def as_wrong_and_right(made: LabelledRows) -> tuple[LabelledRows, ...]:
-    """Return the rows with each unanswered item wrong, and with each right; () if there is none."""
     return _both(made, lambda passed, right: passed is right)
 
 
 def as_fail_and_pass(made: LabelledRows) -> tuple[LabelledRows, ...]:
-    """Return the rows with each unanswered item a fail, and with each a pass; () without one."""
     return _both(made, lambda _, passes: passes)
 
 
@@ -272,7 +263,6 @@ def split(made: LabelledRows, given: Mapping[bytes, bool | None]) -> BlindSplit:
 
 
 def bin_counts(made: LabelledRows) -> dict[int, int]:
-    """Count the rows in each of the ten bins of confidence, including rows of weight 0."""
     return dict(Counter(bin_index(made.rows.confidence).tolist()))
 
 

@@ -35,7 +35,6 @@ class RatedStratum(Struct, frozen=True):
 
     @property
     def n(self) -> int:
-        """The number of rated items."""
         return sum(self.items.values())
 
     def of(self, raters: Sequence[int] | None = None) -> RatedStratum:
@@ -88,7 +87,6 @@ def rater_agreement(strata: Sequence[RatedStratum], raters: Sequence[str]) -> Ra
 
 
 def _standing(strata: Sequence[RatedStratum]) -> Sequence[RatedStratum]:
-    """Return strata that stand for all verdicts; if one has no item, each item for itself."""
     if all(one.n and one.size for one in strata):
         return strata
     return [RatedStratum(one.items) for one in strata]

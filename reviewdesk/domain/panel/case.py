@@ -54,13 +54,11 @@ class Case(Struct, frozen=True):
 
     @property
     def reference_text(self) -> str | None:
-        """The reference as one text; several references are joined by line breaks."""
         if self.reference is None or isinstance(self.reference, str):
             return self.reference
         return "\n".join(self.reference)
 
     def under(self, rubric: str | None) -> Case:
-        """Return the case, with the panel's rubric filled in if the case has none."""
         return self if self.rubric else replace(self, rubric=rubric)
 
 

@@ -106,7 +106,6 @@ def _value_from_report(name: str, policy: Policy, filled: Sequence[str]) -> Any:
 
 
 def text_hash(text: str | None) -> str | None:
-    """Return the sha256 of a text such as a rubric, or ``None`` if there is no text."""
     return None if text is None else hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -344,22 +344,18 @@ class Juror:
 
     @property
     def acting_temperature(self) -> float | None:
-        """The temperature as it is sent; ``None`` if the model is known to ignore it."""
         applies = takes_temperature(self.vendor, self.model, self.extra)
         return self.temperature if applies else None
 
     @property
     def options(self) -> dict[str, Any]:
-        """The settings beyond the common ones that a panel's hash counts, where they are set."""
         return {"extra": dict(self.extra)} if self.extra else {}
 
     @property
     def prompt_sha256(self) -> str:
-        """The hash of this juror's prompt, without the case."""
         return prompt_sha256(self.system_prompt, self.prompt)
 
     def contract_of(self, stated: str) -> int | None:
-        """Return the contract's version under which this juror's prompt has the stated hash."""
         return contract_of(stated, self.system_prompt, self.prompt)
 
 
@@ -381,5 +377,4 @@ def seat_body(juror: Juror) -> CanonicalBallot:
 
 
 def not_asked(juror: Juror) -> CanonicalBallot:
-    """Return the ballot of a juror that the panel did not need to ask."""
     return {**seat_body(juror), "status": Status.NOT_ASKED.value}

@@ -79,7 +79,6 @@ def schema(labels: LabelRules | None = None) -> dict[str, Any]:
 
 
 def shape(nonce: str, labels: LabelRules | None = None) -> str:
-    """Write the form of the reply, key by key, as the prompt shows it."""
     *fields, last = (f'"{part.key}": {part.asked}' for part in parts(labels))
     return "{" + ", ".join([*fields, last.replace("{nonce}", nonce)]) + "}"
 
@@ -163,7 +162,6 @@ class Prompt(Struct, frozen=True):
 
 @lru_cache(maxsize=256)
 def prompt_sha256(system: str | None, template: str | None, version: int = VERSION) -> str:
-    """Return the hash of a juror's prompt under a contract version, without case and nonce."""
     contract = _RULES_1 if version == 1 else f"{_RULES}\n{_closing('{nonce}')}"
     prompt = [system or DEFAULT_SYSTEM, template or DEFAULT_PROMPT, contract]
     return hashlib.sha256(json.dumps(prompt).encode()).hexdigest()

@@ -60,7 +60,6 @@ class RerunSeats(Struct, frozen=True):
 
 
 def missing(verdict: Verdict) -> tuple[str, ...]:
-    """Return the ids of the jurors whose answer is missing; an abstention is an answer."""
     return tuple(cast.id for cast in verdict.ballots if cast.status.missing)
 
 
@@ -120,13 +119,11 @@ class Rerun(Struct, frozen=True):
 
     @property
     def contract_before(self) -> int | None:
-        """The version of the reply contract that the first panel answered under, if it differs."""
         found = own_facts(self.verdict.body).get("contract_before")
         return found if isinstance(found, int) else None
 
     @property
     def panel_hash(self) -> str | None:
-        """The panel hash of its verdict, computed from its ballots and its rule."""
         found: str | None = (self.verdict.body.get("provenance") or {}).get("panel_hash")
         return found
 
@@ -201,12 +198,10 @@ def changes(before: Verdict, rerun: Rerun) -> tuple[Change, ...]:
 
 
 def flipped(before: Decision | None, after: Decision | None) -> bool:
-    """Return True if the decision changed from pass to fail, or the reverse."""
     return before in _DECIDED and after in _DECIDED and before is not after
 
 
 def correct(decision: Decision | None, truth: str | None) -> bool | None:
-    """Return whether a decision agrees with the label; ``None`` unless both are pass or fail."""
     if decision not in _DECIDED or truth not in {"pass", "fail"}:
         return None
     return decision == truth
@@ -273,7 +268,6 @@ class Arrival(Struct, frozen=True):
 
     @property
     def failed(self) -> bool:
-        """Whether the ballot holds no answer; an abstention counts as an answer."""
         return bool(self.error) or Status(self.status).missing
 
 
@@ -292,7 +286,6 @@ class OpenRerun(Struct, frozen=True):
 
     @property
     def alone(self) -> bool:
-        """Whether one verdict is asked about."""
         return len(self.keys) == 1
 
 
@@ -321,13 +314,11 @@ class RerunResult(Struct, frozen=True):
 
     @property
     def decided(self) -> str:
-        """The decisions before and after the re-run, as in "pass → fail"."""
         was, now = (one.value if one else "no decision" for one in (self.before, self.after))
         return f"{was} → {now}"
 
     @property
     def halt(self) -> str:
-        """How far a stopped re-run came, and both decisions, in words."""
         return f"{stopped_after(self.answered + self.failed, self.asked)}: {self.decided}"
 
 
@@ -366,13 +357,11 @@ class RerunSummary(Struct):
 
     @property
     def flips(self) -> dict[str, int]:
-        """How many decisions turned over, by how they did."""
         turned = (one for one in self.done.values() if flipped(one.before, one.after))
         return Counter(f"{one.before} → {one.after}" for one in turned)
 
     @property
     def count(self) -> str:
-        """How many verdicts were asked about again, and how many are left."""
         left = f", {self.left:,} left" if self.left else ""
         return f"{len(self.done):,} verdict{'s' * (len(self.done) != 1)} asked again{left}"
 
@@ -386,12 +375,10 @@ class RerunSummary(Struct):
 
 
 def counted(answered: int, failed: int) -> str:
-    """Return how many jurors answered and how many failed, in words."""
     return f"{answered} answered" + (f", {failed} failed" if failed else "")
 
 
 def stopped_after(came: int, asked: int) -> str:
-    """Return how far a stopped re-run came, in words."""
     return f"stopped after {came} of {asked}"
 
 

@@ -64,7 +64,6 @@ def one_ballot(
 
 
 def sample(ballot: Mapping[str, Any]) -> Free:
-    """Return an answer as it stands among the samples of its ballot, without the juror."""
     return {key: value for key, value in ballot.items() if key not in (*_SEAT, "meta")}
 
 
@@ -117,7 +116,6 @@ def _agreed(
 
 
 def majority(choices: Sequence[Choice]) -> Choice:
-    """Return what more than half of the answers stand for, or ``None`` if nothing does."""
     most, count = Counter(choices).most_common(1)[0]
     return most if 2 * count > len(choices) else None
 

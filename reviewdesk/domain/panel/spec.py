@@ -146,7 +146,6 @@ class PanelRule:
 
 
 def counts_labels(strategy: Strategy) -> bool:
-    """Return whether a strategy can decide by declared labels: by them or by their votes."""
     return strategy in LABEL_RULES or strategy in {Strategy.QUORUM, Strategy.EXTERNAL}
 
 
@@ -298,7 +297,6 @@ class PanelSpec:
         return rules
 
     def counts_itself(self, tags: Iterable[str]) -> bool:
-        """Return whether a caller's own label rule decides a case with these tags."""
         return self.rule.aggregate is not None and self.route(tags) is None
 
     @property
@@ -319,7 +317,6 @@ class PanelSpec:
 
     @property
     def once(self) -> PanelSpec:
-        """The same panel, whose jurors are all asked once, as re-runs ask them."""
         jurors = tuple(dataclasses.replace(one, samples=1, order=None) for one in self.jurors)
         rule = dataclasses.replace(self.rule, stop_when_decided=False, swap=False)
         return PanelSpec(self.name, jurors, rule, self.rubric)
@@ -356,7 +353,6 @@ class PanelSpec:
         return without_nulls(stated) | (self.rule.counting.facts if labelled else {})
 
     def hash(self, rubric: str | None, tags: Iterable[str] = ()) -> str:
-        """Return the panel hash of a case with this rubric and these tags."""
         seats = [seat_body(juror) for juror in self.jurors]
         return panel_hash(seats, self.rule_body(rubric, tags))
 

@@ -64,7 +64,6 @@ RATE_LIMITED = "rate_limited"
 
 
 def kind_of_loss(ballot: CanonicalBallot) -> str:
-    """Return the kind of error for which a ballot was lost, or else its status."""
     error = ballot.get("error") or {}
     return str(error.get("type") or ballot["status"])
 
@@ -136,12 +135,10 @@ class Allowance(Struct, frozen=True):
     is_share: bool = False
 
     def is_passed(self, lost: int, ballots: int) -> bool:
-        """Return whether more ballots were lost than allowed."""
         return lost > (self.most * ballots if self.is_share else self.most) + SLACK
 
     @property
     def text(self) -> str:
-        """The allowance as a person would write it: a count, or a percentage."""
         return f"{self.most * 100:g}%" if self.is_share else f"{self.most:g}"
 
 
@@ -225,7 +222,6 @@ class BatchesPending(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Say what waits, and what to do."""
         calls = "1 call waits" if self.waiting == 1 else f"{self.waiting:,} calls wait"
         parts = [f"{calls} at the vendors"] if self.waiting else []
         parts += [f"{self.unsent:,} could not be submitted"] if self.unsent else []

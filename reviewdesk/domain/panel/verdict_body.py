@@ -91,7 +91,6 @@ def verdict_body(
 
 
 def can_turn(case: Case, panel: PanelSpec, jurors: Sequence[CanonicalBallot]) -> bool:
-    """Return whether the jurors of a panel that were not asked might turn its decision."""
     body = _base_body(case, panel, jurors, ())
     return stopping.can_turn(verdict_from_body(body, Policy(), Generator()))
 

@@ -42,7 +42,6 @@ class FilterError(UsageError):
     """The error of a filter that cannot be read; ``column`` counts from 0."""
 
     def __init__(self, message: str, column: int, hint: str = "") -> None:
-        """Keep the column, so that a screen can point at it."""
         self.column = column
         super().__init__(f"filter, column {column + 1}: {message}", hint)
 
@@ -63,7 +62,6 @@ class Term:
 
     @property
     def hidden(self) -> bool:
-        """Whether the condition uses a fact that a blind session hides."""
         return self.kind not in _OPEN_KINDS and self.name != "label"
 
 
@@ -92,7 +90,6 @@ class Filter(Struct, frozen=True):
 
     @property
     def hidden(self) -> bool:
-        """Whether the filter uses a fact that a blind session hides."""
         return any(term.hidden for term in self.terms())
 
     @property
@@ -102,7 +99,6 @@ class Filter(Struct, frozen=True):
 
     @property
     def searches(self) -> bool:
-        """Whether the filter needs the full-text index."""
         return any(term.kind == "words" for term in self.terms())
 
 
@@ -115,7 +111,6 @@ def _needs_label(part: Part) -> bool:
 
 
 def parse_filter(text: str) -> Filter:
-    """Parse a filter; raise FilterError with the column of the word or sign that is wrong."""
     return _Reader(text).read()
 
 
@@ -166,7 +161,6 @@ class _Reader:
     def __init__(
         self, text: str, saved: Mapping[str, str] | None = None, *, count: int = 0
     ) -> None:
-        """Split the text into its pieces; ``count`` conditions have been read before it."""
         if text.count('"') % 2:
             raise FilterError(
                 "a quote is not closed", text.rindex('"'), 'Close it with a second ".'
@@ -189,9 +183,6 @@ class _Reader:
     def _next(self) -> Token | None:
         return self.tokens[self._place] if self._place < len(self.tokens) else None
 
-    def _at(self, piece: Piece) -> bool:
-        return self._next is not None and self._next.piece is piece
-
     def _take(self, piece: Piece) -> Token | None:
         token = self._next
         if token is None or token.piece is not piece:
@@ -202,7 +193,7 @@ class _Reader:
     def _filter(self, depth: int) -> Filter:
         groups = []
         self._take(Piece.SPACE)
-        while self._next is not None and not self._at(Piece.CLOSE):
+        while self._next is not None and self._next.piece is not Piece.CLOSE:
             groups.append(self._alternatives(depth))
             token = self._next
             if not self._take(Piece.SPACE) and token and token.piece is not Piece.CLOSE:
@@ -244,7 +235,7 @@ class _Reader:
             return self._group(opened, depth + 1)
         column = self._next.start if self._next else len(self.text)
         no_spaces = f"No spaces around |: esc|bias. {_hint()}"
-        bar = self._at(Piece.BAR) or self.text[:column].endswith("|")
+        bar = self.text.startswith("|", column) or self.text[:column].endswith("|")
         raise FilterError("a condition is missing here", column, no_spaces if bar else _hint())
 
     def _group(self, opened: Token, depth: int) -> Nested:

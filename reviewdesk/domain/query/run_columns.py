@@ -65,7 +65,6 @@ def _columns_of_term(term: Term) -> set[str]:
 
 
 def told_by_columns(kept: Filter) -> bool:
-    """Return True if columns tell where a filter holds, whatever its terms."""
     return all(_condition(term) not in {_elsewhere, _untagged} for term in kept.terms())
 
 
@@ -98,7 +97,6 @@ def _sorted(rows: Rows, values: Column, limit: int | None) -> Rows:
 
 
 def mask_of(facts: QueueFacts, kept: Filter) -> Mask | None:
-    """Return where a filter holds; ``None`` if it is empty, and so holds everywhere."""
     return _filter(facts, kept) if kept.groups else None
 
 
@@ -229,7 +227,6 @@ class RunColumns:
     """What the desk read of the run to find terms, and need not read again."""
 
     def add(self, name: str, values: array[Any]) -> None:
-        """Keep a column; infinity stands for a number that a verdict does not have."""
         self.columns[name] = _column(name, values)
 
     def stretch(
@@ -241,7 +238,6 @@ class RunColumns:
         return StretchFacts(len(rows), found | {name: _column(name, read[name]) for name in read})
 
     def forget_other_runs(self) -> None:
-        """Drop what depends on which other runs are loaded."""
         self.columns.pop("swing", None)
         self.masks.clear()
 
@@ -260,14 +256,12 @@ class RunColumns:
         return found
 
     def keys(self, rows: Rows) -> array[int]:
-        """Return the keys of rows."""
         made = array("q")
         made.frombytes((rows.astype(np.int64) + self.first).tobytes())
         return made
 
     @property
     def bytes(self) -> int:
-        """The memory that the columns take."""
         every = (*self.columns.values(), *self.masks.values())
         return sum(column.nbytes for column in every)
 
@@ -293,7 +287,6 @@ class RunFacts(Struct, frozen=True):
         return self.columns.columns[name]
 
     def matching(self, term: Term) -> Mask:
-        """Return where a term holds that columns cannot tell; keep it if it cannot change."""
         known = self.columns.masks.pop(term, None)
         if known is not None:
             self.columns.masks[term] = known
@@ -316,7 +309,6 @@ class StretchFacts(Struct, frozen=True):
         return self.columns[name]
 
     def matching(self, term: Term) -> Mask:
-        """Raise LookupError: only terms that columns can tell are asked of a stretch."""
         raise LookupError(term.name)
 
 

@@ -124,7 +124,6 @@ RETIRED_ORDERS = {
 
 
 def short(flag: Flag) -> str:
-    """Return a flag's short name as it is typed; the queue writes ``trim!`` for ``trim``."""
     return SHORT[flag].rstrip("!")
 
 

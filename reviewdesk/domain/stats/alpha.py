@@ -145,7 +145,6 @@ class AlphaState(Struct, frozen=True):
 
     @property
     def splits(self) -> bool:
-        """Whether the ballots of any unit differ."""
         return not self._is_rounding(self.W)
 
     def _is_rounding(self, squares: float) -> bool:
@@ -154,7 +153,6 @@ class AlphaState(Struct, frozen=True):
 
     @property
     def alpha(self) -> float | None:
-        """Alpha ``1 - (W/N)/S²``, ``S² = M2/(N - 1)``; ``None`` without pairs or variation."""
         if not self.varies:
             return None
         return 1 - (self.W / self.N) / (self.M2 / (self.N - 1))
@@ -195,7 +193,6 @@ class NominalState(Struct, frozen=True):
 
     @property
     def alpha(self) -> float | None:
-        """Alpha; ``None`` without pairs or variation."""
         if len(self.values) < 2:
             return None
         count = np.array([count for _, count in self.values], np.int64)
@@ -322,12 +319,10 @@ class _Units(Struct, frozen=True):
     values: Floats
 
     def means(self) -> Floats:
-        """Return each unit's mean: ``[k]``."""
         made: Floats = np.add.reduce(self.values, axis=0) / len(self.values)
         return made
 
     def squares(self) -> Floats:
-        """Return each unit's sum of squared distances from its mean: ``[k]``."""
         apart = self.values - self.means()
         made: Floats = np.einsum("ij,ij->j", apart, apart)
         return made

@@ -66,7 +66,6 @@ class Rows(Struct, frozen=True):
 
     @property
     def labels(self) -> int:
-        """The number of labels: rows on one content have one."""
         return len(self.weight) if self.content is None else len(np.unique(self.content))
 
     @property
@@ -118,7 +117,6 @@ class Rows(Struct, frozen=True):
 
 
 def numbered(contents: Sequence[Hashable]) -> Ints | None:
-    """Number contents in the order in which they come; return ``None`` if all of them differ."""
     known: dict[Hashable, int] = {}
     found = [known.setdefault(content, len(known)) for content in contents]
     return None if len(known) == len(found) else np.array(found, np.int64)
@@ -157,17 +155,14 @@ def counters_of(rows: Rows) -> Counters:
 
 
 def ece(rows: Rows) -> float:
-    """Compute the expected calibration error of some rows; see ``Counters.ece``."""
     return counters_of(rows).ece
 
 
 def brier(rows: Rows) -> float | None:
-    """Compute the weighted mean squared error of confidence against 0/1; ``None`` without rows."""
     return counters_of(rows).brier
 
 
 def accuracy(rows: Rows) -> float | None:
-    """Compute the weighted share of verdicts that match the label; ``None`` without rows."""
     return counters_of(rows).accuracy
 
 

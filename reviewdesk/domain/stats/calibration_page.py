@@ -226,7 +226,6 @@ class CalibrationPage(Struct, frozen=True):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What each stratum still lacks for the population line, one sentence per stratum."""
         return tuple(stratum.missing for stratum in self.strata if stratum.missing)
 
     @property

@@ -71,16 +71,13 @@ class Clusters(Struct, frozen=True):
 
     @property
     def tests(self) -> int:
-        """The number of cases that the labels are on."""
         return len(np.unique(self.test))
 
     @property
     def repeated(self) -> bool:
-        """Whether some content has several verdicts."""
         return int(self.cells.sum()) > len(np.unique(self.content))
 
     def among(self, kept: Bools) -> Clusters:
-        """Return the entries that are kept."""
         return Clusters(*(getattr(self, name)[kept] for name in Clusters.__struct_fields__))
 
     def of_stratum(self, h: int, mass: float | None = None) -> tuple[Cells, LabelSpread]:
@@ -184,6 +181,5 @@ class Clusters(Struct, frozen=True):
 
 
 def _squares(values: Floats, groups: Ints) -> float:
-    """Return the sum of the squares of the groups' sums."""
     place = np.unique(groups, return_inverse=True)[1]
     return float((np.bincount(place, weights=values) ** 2).sum())

@@ -58,17 +58,14 @@ class Cells(Struct, frozen=True):
 
     @property
     def n(self) -> float:
-        """The number, or the weight, of all decisions."""
         return self.tp + self.fn + self.tn + self.fp
 
     @property
     def right(self) -> float:
-        """The decisions that match the label."""
         return self.tp + self.tn
 
     @property
     def deserved(self) -> float:
-        """The decisions on responses that should pass."""
         return self.tp + self.fn
 
     @property
@@ -220,7 +217,6 @@ class Counters:
 
     @property
     def n(self) -> int:
-        """The number of labels, whatever their weights."""
         return round(self.counts[0])
 
     @property
@@ -243,22 +239,18 @@ class Counters:
 
     @property
     def brier(self) -> float | None:
-        """The weighted mean squared error of confidence against 0/1; ``None`` without rows."""
         return self._mean(_LOSS)
 
     @property
     def gap(self) -> float | None:
-        """Mean confidence less accuracy (positive: overconfident); ``None`` without rows."""
         return self._mean(_OFF)
 
     @property
     def accuracy(self) -> float | None:
-        """The weighted share of verdicts that match the label; ``None`` without rows."""
         return self._mean(_RIGHT)
 
     @property
     def cells(self) -> Cells:
-        """The weighted confusion."""
         return Cells(*self.sums[_CELLS:_BINS])
 
     def metrics(self, observed: float | None = None) -> Metrics:

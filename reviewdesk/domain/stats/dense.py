@@ -57,7 +57,6 @@ class Moments(Struct, frozen=True):
 
     @property
     def sd(self) -> float | None:
-        """The sample standard deviation; ``None`` under two values."""
         return math.sqrt(self.squares / (self.n - 1)) if self.n > 1 else None
 
 
@@ -172,7 +171,6 @@ def dense(rows: Rows, m: int, values: Floats, *more: Floats) -> list[Floats]:
 
 
 def parts(n: int) -> Iterator[slice]:
-    """Yield n units a few thousand at a time."""
     for start in range(0, n, BLOCK):
         yield slice(start, start + BLOCK)
 

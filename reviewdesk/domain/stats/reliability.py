@@ -50,7 +50,6 @@ def weighted_rows(rows: Rows) -> Rows:
 
 
 def levels(confidence: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return the distinct confidences in ascending order, and each row's index among them."""
     found, place = np.unique(np.round(confidence, PLACES), return_inverse=True)
     return found, place.reshape(-1).astype(np.int64)
 
@@ -152,7 +151,6 @@ class DiscreteDistribution(Struct, frozen=True):
     chance: Floats
 
     def __add__(self, other: DiscreteDistribution) -> DiscreteDistribution:
-        """Return the distribution of the sum of two independent variables."""
         value = np.add.outer(self.value, other.value).ravel()
         return DiscreteDistribution(value, np.multiply.outer(self.chance, other.chance).ravel())
 

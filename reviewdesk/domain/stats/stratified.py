@@ -86,12 +86,10 @@ class Voted(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """The number of verdicts of the stratum that the rater decided."""
         return self.passes + self.fails
 
     @property
     def labels(self) -> float:
-        """The number of labels that count: one for each content."""
         return self.counted.n if self.spread is None else self.spread.labels
 
 
@@ -133,12 +131,10 @@ def stratified_rates(
 
 
 def right_part(found: Voted, deff: float = 1.0) -> Part:
-    """Return how many of a stratum's labels that count agree with the rater."""
     return _part(found, found.counted.right, deff)
 
 
 def pass_part(found: Voted, deff: float = 1.0) -> Part:
-    """Return how many of a stratum's labels that count say pass."""
     return _part(found, found.counted.deserved, deff)
 
 
