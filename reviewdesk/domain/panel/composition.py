@@ -17,20 +17,12 @@ from reviewdesk.domain.panel.prompt import CASE_SLOTS, render, slots_in
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.verdict import BY_REGIME, Generator, Policy, Strategy
 
-_BROKEN_BY_ONE = frozenset(
-    {
-        Strategy.MEAN,
-        Strategy.WEIGHTED_AVERAGE,
-        Strategy.HIGHEST,
-        Strategy.LOWEST,
-        Strategy.UNANIMOUS,
-        Strategy.FIRST_DISAGREEMENT,
-    }
-)
-"""The strategies that a single juror can break.
-
-A mean follows any one score, an extreme is one score, and one vote ends unanimity.
-"""
+_BROKEN_BY_ONE = frozenset({
+    Strategy.MEAN, Strategy.WEIGHTED_AVERAGE, Strategy.HIGHEST, Strategy.LOWEST,
+    Strategy.UNANIMOUS, Strategy.FIRST_DISAGREEMENT,
+})  # fmt: skip
+"""The strategies that a single juror can break: a mean follows any one score, an extreme is one
+score, and one vote ends unanimity."""
 
 
 def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> Breakdown | None:
@@ -123,22 +115,23 @@ class PanelCheck(Struct, frozen=True):
 
 def composition(spec: PanelSpec, generator: Generator | None = None) -> Composition:
     """Describe a panel; ``generator`` is the model whose responses it will judge, if known."""
-    whole = sum(_weight(juror) for juror in spec.jurors)
+    weights = [1.0 if juror.weight is None else juror.weight for juror in spec.jurors]
+    whole = sum(weights)
     seats = tuple(
         PanelPlace(
             juror,
             family(juror.model, juror.vendor),
-            _weight(juror) / whole,
+            weight / whole,
             key_variable(juror.vendor, juror.api_key_env),
         )
-        for juror in spec.jurors
+        for juror, weight in zip(spec.jurors, weights, strict=True)
     )
     rule = spec.rule
     count = len(seats)
-    stated = spec.strategy_for(())
-    strategy = stated or (BY_REGIME.get(rule.regime) if rule.regime else None)
+    strategy = spec.strategy_for(()) or (BY_REGIME.get(rule.regime) if rule.regime else None)
     borne = breakdown(count, rule.trim, rule.rounding)
     cost = _cost(spec.jurors, borne.breaks_at)
+    writer = generator or Generator()
     return Composition(
         spec=spec,
         seats=seats,
@@ -148,13 +141,17 @@ def composition(spec: PanelSpec, generator: Generator | None = None) -> Composit
         by_strategy=None if strategy is None else strategy_breakdown(strategy, rule, count),
         cost=cost,
         unpriced=tuple(juror.name for juror in spec.jurors if juror.price is None),
-        warnings=tuple(_warnings(spec, seats, strategy, generator or Generator())),
+        warnings=(
+            *_size_warnings(seats),
+            *_model_warnings(seats, writer),
+            *_rule_warnings(spec, strategy),
+            *(text for juror in spec.jurors for text in _prompt_warnings(juror)),
+            *(text for juror in spec.jurors for text in _thinking_warnings(juror)),
+            *_plain_http_warnings(seats),
+            *([] if spec.rubric else ["the panel has no rubric, so each case must bring its own"]),
+        ),
         hash=spec.hash(spec.rubric),
     )
-
-
-def _weight(juror: Juror) -> float:
-    return 1.0 if juror.weight is None else juror.weight
 
 
 def _cost(jurors: Sequence[Juror], breaking: int) -> Cost | None:
@@ -172,78 +169,53 @@ def _cost(jurors: Sequence[Juror], breaking: int) -> Cost | None:
     return Cost(sum(worst), sum(typical), sum(sorted(typical)[:breaking]))
 
 
-def _warnings(
-    spec: PanelSpec, seats: Sequence[PanelPlace], strategy: Strategy | None, generator: Generator
-) -> list[str]:
-    return [
-        *_size_warnings(seats),
-        *_repeated_models(seats),
-        *_same_family_warnings(seats, generator),
-        *_missing_weights(seats, strategy),
-        *_idle_stand_in(spec.rule, strategy),
-        *(text for juror in spec.jurors for text in _prompt_warnings(juror)),
-        *(text for juror in spec.jurors for text in _thinking_warnings(juror)),
-        *_plain_http_warnings(seats),
-        *([] if spec.rubric else ["the panel has no rubric, so each case must bring its own"]),
-    ]
-
-
-def _size_warnings(seats: Sequence[PanelPlace]) -> list[str]:
-    found = []
-    count = len(seats)
-    if count < FEWEST_JURORS:
-        found.append(f"{_plural(count, 'juror')}: under five, a single one weighs a lot")
+def _size_warnings(seats: Sequence[PanelPlace]) -> Iterator[str]:
+    if len(seats) < FEWEST_JURORS:
+        yield f"{_plural(len(seats), 'juror')}: under five, a single one weighs a lot"
     known = {seat.family.name for seat in seats if seat.family}
     if len(known) < FEWEST_FAMILIES:
         named = f" ({', '.join(sorted(known))})" if known else ""
         text = f"{_plural(len(known), 'known family', 'known families')}{named}: "
-        found.append(f"{text}under three, jurors may be wrong together")
+        yield f"{text}under three, jurors may be wrong together"
     strangers = [seat.juror.name for seat in seats if seat.family is None]
     if strangers:
-        found.append(f"of no known family: {', '.join(strangers)}")
-    return found
+        yield f"of no known family: {', '.join(strangers)}"
 
 
-def _repeated_models(seats: Sequence[PanelPlace]) -> list[str]:
-    by_model: dict[str, list[str]] = {}
-    shown: dict[str, str] = {}
+def _model_warnings(seats: Sequence[PanelPlace], generator: Generator) -> Iterator[str]:
+    """Yield which models sit twice, and which are of the generator's own family."""
+    by_model: dict[str, list[PanelPlace]] = {}
     for seat in seats:
         # Routers write claude-sonnet-5.5 for claude-sonnet-5-5.
-        bare = seat.juror.model.lower().rpartition("/")[2]
-        model = bare.replace(".", "-")
-        shown.setdefault(model, bare)
-        by_model.setdefault(model, []).append(seat.juror.name)
-    return [
-        f"one model on {_plural(len(names), 'seat')}: {', '.join(names)} ({shown[model]})"
-        for model, names in by_model.items()
-        if len(names) > 1
-    ]
-
-
-def _same_family_warnings(seats: Sequence[PanelPlace], generator: Generator) -> list[str]:
+        by_model.setdefault(_bare(seat).replace(".", "-"), []).append(seat)
+    for some in by_model.values():
+        if len(some) > 1:
+            names = ", ".join(seat.juror.name for seat in some)
+            yield f"one model on {_plural(len(some), 'seat')}: {names} ({_bare(some[0])})"
     if generator.model is None and generator.vendor is None:
-        return []
+        return
     own = family(generator.model, generator.vendor)
     if own is None:
-        return ["the generator is of no known family, so no juror can be held against it"]
+        yield "the generator is of no known family, so no juror can be held against it"
+        return
     kin = [seat.juror.name for seat in seats if seat.family and seat.family.name == own.name]
-    return [f"of the generator's own family ({own.name}): {', '.join(kin)}"] if kin else []
+    if kin:
+        yield f"of the generator's own family ({own.name}): {', '.join(kin)}"
 
 
-def _missing_weights(seats: Sequence[PanelPlace], strategy: Strategy | None) -> list[str]:
-    bare = [seat.juror.name for seat in seats if seat.juror.weight is None]
-    if strategy is not Strategy.WEIGHTED_AVERAGE or not bare:
-        return []
-    who = "every juror" if len(bare) == len(seats) else ", ".join(bare)
-    return [f"without a weight, counted as 1: {who}"]
+def _bare(seat: PanelPlace) -> str:
+    return seat.juror.model.lower().rpartition("/")[2]
 
 
-def _idle_stand_in(rule: PanelRule, strategy: Strategy | None) -> list[str]:
-    every = (strategy, *map(Strategy, rule.routes.values()))
+def _rule_warnings(spec: PanelSpec, strategy: Strategy | None) -> Iterator[str]:
+    bare = [juror.name for juror in spec.jurors if juror.weight is None]
+    if strategy is Strategy.WEIGHTED_AVERAGE and bare:
+        who = "every juror" if len(bare) == len(spec.jurors) else ", ".join(bare)
+        yield f"without a weight, counted as 1: {who}"
+    every = (strategy, *map(Strategy, spec.rule.routes.values()))
     falls = any(stand_in(Policy(failed_jurors=Strategy.MEDIAN), one) for one in every)
-    if rule.failed_jurors is None or falls:
-        return []
-    return ["failed_jurors has no effect: the median replaces averages alone"]
+    if spec.rule.failed_jurors is not None and not falls:
+        yield "failed_jurors has no effect: the median replaces averages alone"
 
 
 def _prompt_warnings(juror: Juror) -> Iterator[str]:
@@ -271,24 +243,19 @@ def _thinking_warnings(juror: Juror) -> Iterator[str]:
         )
 
 
-def _plain_http_warnings(seats: Sequence[PanelPlace]) -> list[str]:
-    return [
-        f"{seat.juror.name}: {seat.key_variable} would go over plain http to {host}"
-        for seat in seats
-        if seat.key_variable and (host := _plain_host(seat.juror.base_url))
-    ]
-
-
-def _plain_host(base_url: str | None) -> str | None:
-    """Return the host of an address if it is neither encrypted nor on this machine."""
-    parts = urlsplit(base_url or "")
-    host = parts.hostname
-    if parts.scheme != "http" or host is None or host == "localhost":
-        return None
-    try:
-        return None if ip_address(host).is_loopback else host
-    except ValueError:
-        return None if host.endswith(".localhost") else host
+def _plain_http_warnings(seats: Sequence[PanelPlace]) -> Iterator[str]:
+    """Yield which keys would go to a host that is neither encrypted nor on this machine."""
+    for seat in seats:
+        parts = urlsplit(seat.juror.base_url or "")
+        host = parts.hostname
+        if not seat.key_variable or parts.scheme != "http" or host is None or host == "localhost":
+            continue
+        try:
+            own = ip_address(host).is_loopback
+        except ValueError:
+            own = host.endswith(".localhost")
+        if not own:
+            yield f"{seat.juror.name}: {seat.key_variable} would go over plain http to {host}"
 
 
 def _plural(count: int, one: str, several: str = "") -> str:

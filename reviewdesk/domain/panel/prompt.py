@@ -33,10 +33,6 @@ class ReplyKey(Struct, frozen=True):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the value.
-
-        Bounds are left out, because some endpoints refuse them; the reader checks them.
-        """
         kind = {"type": list(self.types) if len(self.types) > 1 else self.types[0]}
         return kind | ({"enum": [*self.words, None]} if self.words else {})
 
@@ -68,7 +64,10 @@ def _parts(words: tuple[str, ...] | None) -> tuple[ReplyKey, ...]:
 
 
 def schema(labels: LabelRules | None = None) -> dict[str, Any]:
-    """Return the JSON Schema of a reply, for endpoints that make a model follow one."""
+    """Return the JSON Schema of a reply, for endpoints that make a model follow one.
+
+    Bounds are left out, because some endpoints refuse them; the reader checks them.
+    """
     keys = parts(labels)
     return {
         "type": "object",
@@ -83,6 +82,9 @@ def shape(nonce: str, labels: LabelRules | None = None) -> str:
     return "{" + ", ".join([*fields, last.replace("{nonce}", nonce)]) + "}"
 
 
+_KINDS = {"string": str, "boolean": bool, "null": type(None), "number": int | float}
+
+
 def breach(reply: Mapping[str, Any], labels: LabelRules | None = None) -> str | None:
     """Return how a decoded reply breaks the schema, or ``None`` if it follows the schema.
 
@@ -93,16 +95,11 @@ def breach(reply: Mapping[str, Any], labels: LabelRules | None = None) -> str | 
     for key, value in reply.items():
         if key not in keys:
             return "has a key that was not asked for"
-        if not any(_has_type(value, name) for name in keys[key].types):
-            return f"has no {' or '.join(keys[key].types)} under {key}"
+        types = keys[key].types
+        vote = isinstance(value, bool) and "boolean" not in types
+        if vote or not any(isinstance(value, _KINDS[name]) for name in types):
+            return f"has no {' or '.join(types)} under {key}"
     return None
-
-
-def _has_type(value: object, name: str) -> bool:
-    if name == "number":
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    kinds: dict[str, type] = {"string": str, "boolean": bool, "null": type(None)}
-    return isinstance(value, kinds[name])
 
 
 DEFAULT_SYSTEM = (
@@ -162,7 +159,7 @@ class Prompt(Struct, frozen=True):
 
 @lru_cache(maxsize=256)
 def prompt_sha256(system: str | None, template: str | None, version: int = VERSION) -> str:
-    contract = _RULES_1 if version == 1 else f"{_RULES}\n{_closing('{nonce}')}"
+    contract = _RULES_1 if version == 1 else f"{_RULES}\nAnswer in this form:\n{shape('{nonce}')}"
     prompt = [system or DEFAULT_SYSTEM, template or DEFAULT_PROMPT, contract]
     return hashlib.sha256(json.dumps(prompt).encode()).hexdigest()
 
@@ -202,39 +199,29 @@ def render(
 
     def fill(match: re.Match[str]) -> str:
         name = match[1]
-        return _filling(name, slots[name], nonce) if name in slots else match[0]
+        if name not in slots:
+            return match[0]
+        text = slots[name]
+        if name in _TRUSTED or (name != "output" and not text):
+            return text
+        mark = f"{_FENCES.get(name, 'context')}-{nonce}"
+        return f"<{mark}>\n{text}\n</{mark}>"
 
-    template = template or _default_prompt(slots)
+    if not template:
+        # Without the sections that would be empty; an empty response is judged too.
+        sections = DEFAULT_PROMPT.rstrip("\n").split("\n\n")
+        filled = {f"{{{name}}}" for name, text in slots.items() if text.strip()} | {"{output}"}
+        kept = [one for one in sections if one.partition("\n")[2] in filled]
+        template = "\n\n".join(kept) + "\n"
     template = (swapped_template(template) if swapped else None) or template
     user = _SLOT.sub(fill, template).rstrip("\n")
-    closing = _closing(nonce, labels)
+    closing = f"Answer in this form:\n{shape(nonce, labels)}"
     differing = (
         match.start() for match in _SLOT.finditer(template)
         if match[1] in slots and match[1] != "rubric"
     )  # fmt: skip
     common = len(_SLOT.sub(fill, template[: next(differing, 0)]))
     return Prompt(f"{system or DEFAULT_SYSTEM}\n\n{_RULES}", f"{user}\n\n{closing}", nonce, common)
-
-
-def _closing(nonce: str, labels: LabelRules | None = None) -> str:
-    return f"Answer in this form:\n{shape(nonce, labels)}"
-
-
-def _default_prompt(slots: Mapping[str, str]) -> str:
-    """Return the default template without the sections that would be empty.
-
-    The section of the response always stays, because an empty response is judged too.
-    """
-    sections = DEFAULT_PROMPT.rstrip("\n").split("\n\n")
-    filled = {f"{{{name}}}" for name, text in slots.items() if text.strip()} | {"{output}"}
-    return "\n\n".join(one for one in sections if one.partition("\n")[2] in filled) + "\n"
-
-
-def _filling(name: str, text: str, nonce: str) -> str:
-    if name in _TRUSTED or (name != "output" and not text):
-        return text
-    mark = f"{_FENCES.get(name, 'context')}-{nonce}"
-    return f"<{mark}>\n{text}\n</{mark}>"
 
 
 def swapped_template(template: str | None) -> str | None:
