@@ -1,25 +1,4 @@
-"""Every error that is shown to a person, with its exit code.
-
-ReviewDeskError
-├── UsageError            a command or key asks for something that cannot be done
-│   ├── NotFoundError     no such run or verdict
-│   └── AmbiguousError    a name fits several things
-├── InputFileError        an input file is wrong: file, place, what was found, what to do
-│   ├── ReportError       a report
-│   │   └── UnclearTableError   a person must say what the columns of a table are
-│   ├── LabelsFileError   a labels file
-│   ├── PanelError        a panel, prompt or cases file
-│   └── SuiteError        a suite of gates; names file and line
-├── NoJurorsError         no juror of a panel answered, so nothing can be decided
-├── TransportError        a live call got no answer; becomes the status of a ballot
-├── JournalError          the replies of a live run cannot be stored, or are damaged on disk
-├── CeilingError          the next call might exceed the allowed cost
-├── SettingsError         a setting or a key cannot be used; names where it was set
-├── DeskError             the desk file cannot be used: read-only, corrupt, newer
-│   ├── BusyError         another process held its write lock for too long
-│   └── ChainError        a chain of events from elsewhere is not as it was written
-└── Cancelled             a person stopped a long operation
-"""
+"""Every error that is shown to a person, with its exit code."""
 
 from __future__ import annotations
 
@@ -44,7 +23,6 @@ class Ended(KeyboardInterrupt):
     """A signal asked the process to end; it passes through handlers of errors as ctrl+c does."""
 
     def __init__(self, number: int) -> None:
-        """Keep the signal's number, from which the exit code follows."""
         terminated = Signals(number) is Signals.SIGTERM
         # The others say that the terminal has gone.
         self.exit_code = ExitCode.TERMINATED if terminated else ExitCode.HUNG_UP
@@ -57,7 +35,6 @@ class ReviewDeskError(Exception):
     exit_code = ExitCode.BAD_INPUT
 
     def __init__(self, message: str, hint: str = "") -> None:
-        """Keep the message and the hint apart, so that a screen can style them differently."""
         self.message = message
         self.hint = hint
         super().__init__(f"{message}. {hint}" if hint else message)
@@ -80,10 +57,12 @@ class NoJurorsError(ReviewDeskError):
 
 
 class TransportError(ReviewDeskError):
-    """A live call got no usable answer. ``kind`` is one word that the ballot keeps."""
+    """A live call got no usable answer. ``kind`` is one word that the ballot keeps.
+
+    Neither it nor the message may hold an API key.
+    """
 
     def __init__(self, kind: str, message: str) -> None:
-        """Keep the word apart from the message. Neither may hold an API key."""
         self.kind = kind
         super().__init__(message)
 
@@ -102,7 +81,6 @@ class SettingsError(ReviewDeskError):
     """A setting cannot be used. ``place`` is ``FILE: line 7``, a variable or an option."""
 
     def __init__(self, place: str, problem: str, hint: str = "") -> None:
-        """Build the one-line form ``place: problem. hint``."""
         self.place = place
         self.problem = problem
         super().__init__(f"{place}: {problem}", hint)
@@ -120,7 +98,6 @@ class ChainError(DeskError):
     """A chain of another desk is not taken. It says whose it is, at which event, and why."""
 
     def __init__(self, desk: str, reviewer: str, seq: int, problem: str, hint: str = "") -> None:
-        """Build the one-line form ``chain of REVIEWER on desk ID: event N: problem. hint``."""
         self.desk = desk
         self.reviewer = reviewer
         self.seq = seq
@@ -142,7 +119,6 @@ class InputFileError(ReviewDeskError):
     """
 
     def __init__(self, file: str, where: str, problem: str, hint: str = "") -> None:
-        """Build the one-line form ``file: where: problem. hint``."""
         self.file = file
         self.where = where
         self.problem = problem
@@ -179,6 +155,5 @@ class SuiteError(InputFileError):
     """A suite of gates cannot be run. ``line`` counts from 1; 0 means the whole file."""
 
     def __init__(self, file: str, line: int, problem: str, hint: str = "") -> None:
-        """Build the one-line form ``file:line: problem. hint``."""
         super().__init__(f"{file}:{line}" if line else file, "", problem, hint)
         self.line = line

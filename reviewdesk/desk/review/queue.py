@@ -175,14 +175,14 @@ class _Query:
 
     def __init__(self, desk: QueueFile, run: Run, kept: Filter, order: str) -> None:
         # Imported here because it loads numpy, which a queue in the order of the file spares.
-        from reviewdesk.domain.query.run_columns import RunFacts, columns_of, mask_of
+        from reviewdesk.domain.query.run_columns import columns_of, mask_of
         from reviewdesk.store.search import FilterContext, matching
 
         self._held = held = desk.columns.read(desk, run, columns_of(kept, order))
         given = any(term.kind in _GIVEN for term in kept.terms())
         apart = withheld(desk) if given else NOTHING
         context = FilterContext(desk.conn, _place(held), desk.reviewer, apart, held.memo)
-        self._facts = RunFacts(held, partial(matching, context))
+        self._facts = held.facts(partial(matching, context))
         self._order = order
         self._mask = mask_of(self._facts, kept)
 

@@ -112,83 +112,71 @@ def _same(stratum: RatedStratum) -> int:
     return sum(n for (one, two), n in stratum.items.items() if one == two)
 
 
-# Each item adds a row of sums; a figure is a function of the weighted total of these rows.
-
-
 def _figure(
     strata: Sequence[RatedStratum],
     row: Callable[[Labels, Sequence[str]], Sequence[float]],
-    figure: Callable[[Floats], Floats],
+    figure: Callable[[Floats], float | None],
     undefined: str,
 ) -> Ranged:
-    """Return a figure of the items of all strata."""
+    """Return a figure of the items of all strata, each of which adds a weighted row of sums."""
     held = [one for one in strata if one.items]
     n = sum(one.n for one in held)
     if not n:
         return Ranged(None, reason=FEW)
     words = sorted({label for one in held for labels in one.items for label in labels if label})
-    adds = [np.array([row(labels, words) for labels in one.items], np.float64) for one in held]
-    counts = [np.array([*one.items.values()], np.float64) for one in held]
-    weights = _weights(held, n)
-    whole = sum(w * (c @ a) for w, c, a in zip(weights, counts, adds, strict=True))
-    value = float(figure(np.asarray(whole)[None])[0])
-    if not np.isfinite(value):
-        return Ranged(None, reason=undefined)
-    return Ranged(value)
+    # An item weighs 1 on average.
+    drawn = all(one.size is not None for one in held)
+    size = sum(one.size or 0 for one in held)
+    whole: Floats = np.zeros(1)
+    for one in held:
+        weight = (one.size or 0) / size * n / one.n if drawn else 1.0
+        adds = np.array([row(labels, words) for labels in one.items], np.float64)
+        whole = whole + weight * (np.array([*one.items.values()], np.float64) @ adds)
+    value = figure(whole)
+    return Ranged(None, reason=undefined) if value is None else Ranged(value)
 
 
-def _weights(strata: Sequence[RatedStratum], n: int) -> list[float]:
-    """Return the weight of an item in each stratum, 1 on average over the n items."""
-    if any(one.size is None for one in strata):
-        return [1.0] * len(strata)
-    size = sum(one.size or 0 for one in strata)
-    return [(one.size or 0) / size * n / one.n for one in strata]
+def _given(labels: Labels) -> Counter[str]:
+    return Counter(label for label in labels if label)
 
 
 def _alike(labels: Labels, _words: Sequence[str]) -> list[float]:
-    given = Counter(label for label in labels if label)
+    given = _given(labels)
     m = given.total()
     return [sum(k * (k - 1) for k in given.values()) / (m * (m - 1)), 1.0]
 
 
-def _share(sums: Floats) -> Floats:
-    found: Floats = sums[:, 0] / sums[:, 1]
-    return found
+def _share(sums: Floats) -> float:
+    return float(sums[0] / sums[1])
 
 
 def _coincidences(labels: Labels, words: Sequence[str]) -> list[float]:
     """Return the unlike coincidences of an item, and how often it has each label."""
-    given = Counter(label for label in labels if label)
+    given = _given(labels)
     m = given.total()
     unlike = sum(k * (m - k) for k in given.values()) / (m - 1)
     return [unlike, *(float(given[word]) for word in words)]
 
 
-def _alpha(sums: Floats) -> Floats:
-    """Compute ``1 - (n - 1)·Σo_ck / Σn_c·n_k`` over unlike c and k; NaN without variation."""
-    unlike = sums[:, 0]
-    held = sums[:, 1:]
-    n = held.sum(axis=1)
-    chance = n * n - (held * held).sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found: Floats = np.where(chance > SLACK * n * n, 1 - (n - 1) * unlike / chance, np.nan)
-    return found
+def _alpha(sums: Floats) -> float | None:
+    """Compute ``1 - (n - 1)·Σo_ck / Σn_c·n_k`` over unlike c and k; None without variation."""
+    held = sums[1:]
+    n = float(held.sum())
+    chance = n * n - float((held * held).sum())
+    return 1 - (n - 1) * float(sums[0]) / chance if chance > SLACK * n * n else None
 
 
 def _joint(labels: Labels, words: Sequence[str]) -> list[float]:
     return [float(labels == (one, two)) for one in words for two in words]
 
 
-def _kappa(sums: Floats) -> Floats:
-    """Compute ``(p_o - p_e) / (1 - p_e)`` of the joint masses; NaN if p_e is 1."""
-    k = round(sums.shape[1] ** 0.5)
-    joint = sums.reshape(len(sums), k, k)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        joint = joint / joint.sum(axis=(1, 2))[:, None, None]
-        alike = np.trace(joint, axis1=1, axis2=2)
-        chance = (joint.sum(axis=1) * joint.sum(axis=2)).sum(axis=1)
-        found: Floats = np.where(chance < 1 - SLACK, (alike - chance) / (1 - chance), np.nan)
-    return found
+def _kappa(sums: Floats) -> float | None:
+    """Compute ``(p_o - p_e) / (1 - p_e)`` of the joint masses; None if p_e is 1."""
+    k = round(len(sums) ** 0.5)
+    joint = sums.reshape(k, k) / sums.sum()
+    alike = float(np.trace(joint))
+    chance = float((joint.sum(axis=0) * joint.sum(axis=1)).sum())
+    return (alike - chance) / (1 - chance) if chance < 1 - SLACK else None
 
 
 class TeamMember(Struct, frozen=True):

@@ -6,7 +6,9 @@ import dataclasses
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from functools import partial, reduce
+from operator import and_, or_
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,22 +26,17 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Rows: TypeAlias = npt.NDArray[np.int32]
 
 _WARNINGS = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
+_ANY = Flag.BIAS_WARNING | Flag.SAME_FAMILY
 _SORTED = NUMBERS.keys() & ORDERS
 """The orders by a number; ties follow the draw."""
 
 
-class QueueFacts(Protocol):
-    """What is known of a run, one entry for each of its verdicts."""
+class QueueFacts(Struct, frozen=True):
+    """What is known of some verdicts: columns, and where a term holds that columns cannot tell."""
 
-    @property
-    def size(self) -> int:
-        """The number of verdicts."""
-
-    def column(self, name: str) -> Column:
-        """Return a column by its name."""
-
-    def matching(self, term: Term) -> Mask:
-        """Return where a term holds that columns cannot tell, such as words of a text."""
+    size: int
+    columns: Mapping[str, Column]
+    matching: Callable[[Term], Mask]
 
 
 def columns_of(kept: Filter, order: str) -> frozenset[str]:
@@ -59,13 +56,11 @@ def _columns_of_term(term: Term) -> set[str]:
         return {"flags"}
     if term.name in WRONG:
         return {"decision", "truth"}
-    fixed = {"label": "truth"}
-    name = fixed.get(term.name, term.name.replace(".", "_"))
-    return {name} & TYPES.keys() - PLACES
+    return {"truth" if term.name == "label" else term.name} & TYPES.keys() - PLACES
 
 
 def told_by_columns(kept: Filter) -> bool:
-    return all(_condition(term) not in {_elsewhere, _untagged} for term in kept.terms())
+    return all(_condition(term) is not None for term in kept.terms())
 
 
 def ordered(facts: QueueFacts, mask: Mask | None, order: str, limit: int | None = None) -> Rows:
@@ -75,12 +70,12 @@ def ordered(facts: QueueFacts, mask: Mask | None, order: str, limit: int | None 
         rows = np.arange(facts.size, dtype=np.int32)
         rows = rows if mask is None else rows[mask]
     else:
-        rows = facts.column(name if name in PLACES else "draw")
+        rows = facts.columns[name if name in PLACES else "draw"]
         rows = rows if mask is None else rows[mask[rows]]
     if descending:
         rows = rows[::-1]
     if name in _SORTED:
-        values = facts.column(name)[rows]
+        values = facts.columns[name][rows]
         rows = _sorted(rows, -values if descending else values, limit)
     return rows[:limit]
 
@@ -97,52 +92,31 @@ def _sorted(rows: Rows, values: Column, limit: int | None) -> Rows:
 
 
 def mask_of(facts: QueueFacts, kept: Filter) -> Mask | None:
+    """Return where a filter holds; ``None`` if it is empty, and so holds everywhere."""
     return _filter(facts, kept) if kept.groups else None
 
 
 def _filter(facts: QueueFacts, kept: Filter) -> Mask:
-    return _all(_any(_part(facts, part) for part in group) for group in kept.groups)
+    groups = (reduce(or_, (_part(facts, part) for part in group)) for group in kept.groups)
+    return reduce(and_, groups)
 
 
 def _part(facts: QueueFacts, part: Part) -> Mask:
     if isinstance(part, Nested):
         found = _filter(facts, part.filter)
+    elif (condition := _condition(part)) is not None:
+        found = condition(facts.columns, part)
+    elif part.name == "untagged":
+        found = ~facts.matching(dataclasses.replace(part, name="tagged"))
     else:
-        found = _condition(part)(facts, part)
+        found = facts.matching(part)
     return ~found if part.negated else found
 
 
-def _condition(term: Term) -> Callable[[QueueFacts, Term], Mask]:
+def _condition(term: Term) -> Callable[[Mapping[str, Column], Term], Mask] | None:
+    """Return how columns tell where a term holds; ``None`` if the desk must be asked."""
     name = term.name if term.kind in {"choice", "state", "panel"} else term.kind
-    return _CONDITIONS.get(name, _elsewhere)
-
-
-def _all(masks: Iterable[Mask]) -> Mask:
-    each = iter(masks)
-    found = next(each)
-    for mask in each:
-        found = found & mask
-    return found
-
-
-def _any(masks: Iterator[Mask]) -> Mask:
-    found = next(masks)
-    for mask in masks:
-        found = found | mask
-    return found
-
-
-def _elsewhere(facts: QueueFacts, term: Term) -> Mask:
-    return facts.matching(term)
-
-
-def _flag(facts: QueueFacts, term: Term) -> Mask:
-    return _bits(facts.column("flags"), int(term.value))
-
-
-def _bits(column: Column, bits: int) -> Mask:
-    found: Mask = column & bits != 0
-    return found
+    return _CONDITIONS.get(name)
 
 
 _COMPARISONS: Mapping[str, Callable[[Column, float], Mask]] = {
@@ -154,51 +128,28 @@ _COMPARISONS: Mapping[str, Callable[[Column, float], Mask]] = {
 }
 
 
-def _number(facts: QueueFacts, term: Term) -> Mask:
-    return _COMPARISONS[term.op](facts.column(term.name), float(term.value))
-
-
-def _warn(facts: QueueFacts, term: Term) -> Mask:
-    both = Flag.BIAS_WARNING | Flag.SAME_FAMILY
-    return _bits(facts.column("flags"), int(_WARNINGS.get(term.value, both)))
-
-
-def _coded(facts: QueueFacts, term: Term) -> Mask:
-    name = "truth" if term.name == "label" else term.name.replace(".", "_")
-    return _is(facts, name, term.value)
-
-
-def _is(facts: QueueFacts, name: str, word: str) -> Mask:
-    found: Mask = facts.column(name) == (-1 if word == "none" else CODES[name].index(word))
+def _is(columns: Mapping[str, Column], name: str, word: str) -> Mask:
+    found: Mask = columns[name] == (-1 if word == "none" else CODES[name].index(word))
     return found
 
 
-def _wrong(facts: QueueFacts, term: Term) -> Mask:
-    sides = (("pass", "fail"), ("fail", "pass"))
-    return _any(
-        _is(facts, "decision", made) & _is(facts, "truth", truth)
-        for made, truth in sides
+def _wrong(columns: Mapping[str, Column], term: Term) -> Mask:
+    sides = (
+        _is(columns, "decision", made) & _is(columns, "truth", truth)
+        for made, truth in (("pass", "fail"), ("fail", "pass"))
         if term.value in {"", made}
     )
+    return reduce(or_, sides)
 
 
-def _untagged(facts: QueueFacts, term: Term) -> Mask:
-    return ~facts.matching(dataclasses.replace(term, name="tagged"))
-
-
-def _held(facts: QueueFacts, term: Term) -> Mask:
-    found: Mask = facts.column(term.name) != 0
-    return found
-
-
-_CONDITIONS: Mapping[str, Callable[[QueueFacts, Term], Mask]] = {
-    "flag": _flag,
-    "number": _number,
-    "warn": _warn,
-    "untagged": _untagged,
-    **dict.fromkeys(("label", "decision", "band"), _coded),
+_CONDITIONS: Mapping[str, Callable[[Mapping[str, Column], Term], Mask]] = {
+    "flag": lambda columns, term: columns["flags"] & int(term.value) != 0,
+    "number": lambda columns, term: _COMPARISONS[term.op](columns[term.name], float(term.value)),
+    "warn": lambda columns, term: columns["flags"] & int(_WARNINGS.get(term.value, _ANY)) != 0,
+    "label": lambda columns, term: _is(columns, "truth", term.value),
+    **dict.fromkeys(("decision", "band"), lambda cols, term: _is(cols, term.name, term.value)),
     **dict.fromkeys(WRONG, _wrong),
-    **dict.fromkeys(UNANIMOUS, _held),
+    **dict.fromkeys(UNANIMOUS, lambda columns, term: columns[term.name] != 0),
 }
 """The conditions that columns can tell, by the name of the term; all others ask the desk."""
 
@@ -231,11 +182,15 @@ class RunColumns:
 
     def stretch(
         self, rows: array[int], held: Iterable[str], read: Mapping[str, array[Any]]
-    ) -> StretchFacts:
-        """Return columns of some rows: those named that are ``held``, and those that were read."""
+    ) -> QueueFacts:
+        """Return columns of some rows: those named that are ``held``, and those that were read.
+
+        Only terms that columns can tell are asked of them.
+        """
         places = np.frombuffer(rows, np.int32)
         found = {name: self.columns[name][places] for name in held}
-        return StretchFacts(len(rows), found | {name: _column(name, read[name]) for name in read})
+        found |= {name: _column(name, read[name]) for name in read}
+        return QueueFacts(len(rows), found, _refuse)
 
     def forget_other_runs(self) -> None:
         self.columns.pop("swing", None)
@@ -255,6 +210,23 @@ class RunColumns:
         found[rows[(rows >= 0) & (rows < self.size)]] = True
         return found
 
+    def facts(self, find: Callable[[Term], Iterable[int]]) -> QueueFacts:
+        """Return the columns with ``find``, which returns the keys that match any other term."""
+        return QueueFacts(self.size, self.columns, partial(self._matching, find))
+
+    def _matching(self, find: Callable[[Term], Iterable[int]], term: Term) -> Mask:
+        """Return where a term holds that columns cannot tell; keep it if it cannot change."""
+        known = self.masks.pop(term, None)
+        if known is not None:
+            self.masks[term] = known
+            return np.unpackbits(known, count=self.size).astype(bool)
+        found = self.mask(find(term))
+        if not {term.kind, term.name}.isdisjoint(_FIXED):
+            self.masks[term] = np.packbits(found)
+            for oldest in list(self.masks)[:-_MOST_MASKS]:
+                self.masks.pop(oldest, None)
+        return found
+
     def keys(self, rows: Rows) -> array[int]:
         made = array("q")
         made.frombytes((rows.astype(np.int64) + self.first).tobytes())
@@ -266,50 +238,15 @@ class RunColumns:
         return sum(column.nbytes for column in every)
 
 
+def _refuse(term: Term) -> Mask:
+    raise LookupError(term.name)
+
+
 def _column(name: str, values: array[Any]) -> Column:
     column = np.frombuffer(values, dtype=values.typecode)
     if name in NUMBERS:
         column[np.isinf(column)] = np.nan
     return column
-
-
-class RunFacts(Struct, frozen=True):
-    """The columns of a run, and ``find``, which returns the keys that match any other term."""
-
-    columns: RunColumns
-    find: Callable[[Term], Iterable[int]]
-
-    @property
-    def size(self) -> int:
-        return self.columns.size
-
-    def column(self, name: str) -> Column:
-        return self.columns.columns[name]
-
-    def matching(self, term: Term) -> Mask:
-        known = self.columns.masks.pop(term, None)
-        if known is not None:
-            self.columns.masks[term] = known
-            return np.unpackbits(known, count=self.size).astype(bool)
-        found = self.columns.mask(self.find(term))
-        if not {term.kind, term.name}.isdisjoint(_FIXED):
-            self.columns.masks[term] = np.packbits(found)
-            for oldest in list(self.columns.masks)[:-_MOST_MASKS]:
-                self.columns.masks.pop(oldest, None)
-        return found
-
-
-class StretchFacts(Struct, frozen=True):
-    """What columns say of some verdicts of a run, in the order of the stretch."""
-
-    size: int
-    columns: Mapping[str, Column]
-
-    def column(self, name: str) -> Column:
-        return self.columns[name]
-
-    def matching(self, term: Term) -> Mask:
-        raise LookupError(term.name)
 
 
 def rows_with_seat(

@@ -155,14 +155,17 @@ def counters_of(rows: Rows) -> Counters:
 
 
 def ece(rows: Rows) -> float:
+    """Compute the expected calibration error of some rows; see ``Counters.ece``."""
     return counters_of(rows).ece
 
 
 def brier(rows: Rows) -> float | None:
+    """Compute the weighted mean squared error of confidence against 0/1; ``None`` without rows."""
     return counters_of(rows).brier
 
 
 def accuracy(rows: Rows) -> float | None:
+    """Compute the weighted share of verdicts that match the label; ``None`` without rows."""
     return counters_of(rows).accuracy
 
 

@@ -14,7 +14,7 @@ from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.labels.rows import TRUTHS
 from reviewdesk.domain.query import places
 from reviewdesk.domain.query.filter import Filter, Nested, Part, Term, parse_filter
-from reviewdesk.domain.query.run_columns import RunColumns, RunFacts, columns_of, mask_of, ordered
+from reviewdesk.domain.query.run_columns import QueueFacts, RunColumns, columns_of, mask_of, ordered
 from reviewdesk.domain.query.words import CHOICES, CODES, NOT_TOLD, NUMBERS, ORDERS, TYPES
 
 Row = dict[str, Any]
@@ -131,9 +131,9 @@ def part_holds(row: Row, part: Part) -> bool:
     return found is not part.negated
 
 
-def facts(rows: list[Row], found: RunColumns) -> RunFacts:
+def facts(rows: list[Row], found: RunColumns) -> QueueFacts:
     marked = [FIRST + place for place, row in enumerate(rows) if row["marked"]]
-    return RunFacts(found, lambda _: marked)
+    return found.facts(lambda _: marked)
 
 
 @pytest.mark.slow
