@@ -15,13 +15,15 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, Generic, TypeAlias, TypeVar
 
+from msgspec.structs import replace
+
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.turnout import RATE_LIMITED, ModelPause
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
-from reviewdesk.live.keys import Key, Redactor
+from reviewdesk.live.keys import Key
 from reviewdesk.live.limits import TICK, CallTurn, Meter, ModelLimit
-from reviewdesk.live.records import Call, Exchange, Response
+from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.replies.ballots import ballot_of, failed
 from reviewdesk.live.replies.envelope import LEFT_OUT, Fault, reply_or_fault
 from reviewdesk.live.retry import Retry, Trying
@@ -43,17 +45,6 @@ MAX_REFUSAL: Final = 64 * 1024
 
 MAX_HEADER: Final = 200
 """The most characters kept of a header's value."""
-
-
-def _body(response: Response, hidden: Redactor) -> str:
-    """Return a successful reply in full, and only the beginning of any other body.
-
-    Keys are hidden before the text is cut, so that none is cut in two.
-    """
-    text = response.body.decode("utf-8", "replace")
-    if 200 <= response.status < 300:
-        return hidden.text(text)
-    return hidden.short(text, MAX_REFUSAL)
 
 
 MOST_WAITING: Final = 10_000
@@ -93,17 +84,15 @@ class _Queue(Generic[T]):
         else:
             heapq.heappush(self.later, (due, job.number, job))
 
-    def take(self, is_taken: Callable[[_Job[T]], bool]) -> list[_Job[T]]:
-        """Remove and return the calls that are to be taken, the earliest first."""
+    def take(self, least: float = math.inf) -> list[_Job[T]]:
+        """Remove and return the calls with less than this left of their deadline, in order."""
         every = sorted([(n, job) for _, n, job in self.later] + self.ready)
-        taken = [job for _, job in every if is_taken(job)]
-        gone = set(map(id, taken))
-        self.ready = [(n, job) for n, job in self.ready if id(job) not in gone]
-        self.later = [(due, n, job) for due, n, job in self.later if id(job) not in gone]
+        taken = [job for _, job in every if job.trying.left < least]
+        self.ready = [(n, job) for n, job in self.ready if job.trying.left >= least]
+        self.later = [(due, n, job) for due, n, job in self.later if job.trying.left >= least]
         heapq.heapify(self.ready)
         heapq.heapify(self.later)
-        rest = [job for _, job in self.ready] + [job for *_, job in self.later]
-        self.least = min((job.trying.left for job in rest), default=math.inf)
+        self.least = least
         return taken
 
 
@@ -160,7 +149,11 @@ class _Job(Generic[T]):
         if step is not None and step.refused is not None:
             asking.drop(state.place, call.juror.model, step.refused)
         else:
-            self._note(exchange, found if isinstance(found, Fault) else None)
+            now = asking.clock.monotonic()
+            fault = found if isinstance(found, Fault) else None
+            sent_at = now - exchange.ms / 1000
+            if stop := state.breaker.note(exchange.status, fault, sent_at, now):
+                asking.stop(state, stop)
         self.count += 1
         return step or ballot_of(call, exchange, self.asking.redactor)
 
@@ -173,50 +166,40 @@ class _Job(Generic[T]):
         ballot = ballot_of(self.call, self.last, hidden)
         return {**ballot, "error": {"type": fault.kind, "message": fault.message}}
 
-    def _note(self, exchange: Exchange, fault: Fault | None) -> None:
-        now = self.asking.clock.monotonic()
-        sent = now - exchange.ms / 1000
-        if stop := self.queue.state.breaker.note(exchange.status, fault, sent, now):
-            self.asking.stop(self.queue.state, stop)
-
     async def _exchange(self, key: Key, dropped: frozenset[str]) -> Exchange:
-        clock = self.asking.clock
+        asking = self.asking
+        clock = asking.clock
         place = self.queue.state.place
         seconds = min(self.call.juror.timeout, self.trying.left)
         started = clock.monotonic()
         least = 0.0
-        response = None
         problem = None
+        made = Exchange(self.call.key, self.count, self.call.prompt.nonce, "", 0.0, None)
         try:
             async with asyncio.timeout(seconds):
-                sent = request(self.call, place, key, dropped)
-                response = await self.asking.transport.send(sent)
+                response = await asking.transport.send(request(self.call, place, key, dropped))
+            hidden = asking.redactor
+            text = response.body.decode("utf-8", "replace")
+            # Keys are hidden before a text is cut, so that none is cut in two.
+            is_reply = 200 <= response.status < 300
+            made = replace(
+                made,
+                status=response.status,
+                body=hidden.text(text) if is_reply else hidden.short(text, MAX_REFUSAL),
+                headers=hidden.headers(response.headers, MAX_HEADER),
+            )
+            unsent = optional(self.call, place) & dropped & _SAID
+            problem = f"{LEFT_OUT}{' '.join(sorted(unsent))}" if unsent else None
         except TransportError as failure:
-            problem = f"{failure.kind}: {failure.message}"
+            problem = asking.redactor.text(f"{failure.kind}: {failure.message}")
         except TimeoutError:
             problem = f"timeout: no answer within {round(seconds, 1):g} s"
             least = seconds
-        self.trying.spent += max(clock.monotonic() - started, least)
-        if response is not None:
-            unsent = optional(self.call, place) & dropped & _SAID
-            problem = f"{LEFT_OUT}{' '.join(sorted(unsent))}" if unsent else None
-        return self._stored(started, response, problem)
-
-    def _stored(self, started: float, response: Response | None, problem: str | None) -> Exchange:
-        hidden = self.asking.redactor
-        exchange = Exchange(
-            call=self.call.key,
-            attempt=self.count,
-            nonce=self.call.prompt.nonce,
-            at=self.asking.at(),
-            ms=1000 * (self.asking.clock.monotonic() - started),
-            status=response.status if response else None,
-            body=_body(response, hidden) if response else "",
-            headers=hidden.headers(response.headers, MAX_HEADER) if response else {},
-            problem=hidden.text(problem) if problem else None,
-        )
-        self.asking.keep(self.call, exchange)
-        return exchange
+        took = clock.monotonic() - started
+        self.trying.spent += max(took, least)
+        made = replace(made, at=asking.at(), ms=1000 * took, problem=problem)
+        asking.keep(self.call, made)
+        return made
 
 
 class CallRunner(Generic[T]):
@@ -326,21 +309,16 @@ class CallRunner(Generic[T]):
             if ends is not None and ends <= now + TICK:
                 self._asking.set_aside(state)
             if (why := state.stopped) is not None:
-                for job in queue.take(lambda _: True):
+                for job in queue.take():
                     yield self._cast(job, job.failed(why))
                 continue
             pause = state.limit.pause() if state.limit else None
-            if pause is not None and pause.is_named and pause.left > queue.least + TICK:
-                yield from self._too_late(queue, pause)
-
-    def _too_late(self, queue: _Queue[T], pause: ModelPause) -> Iterator[Cast[T]]:
-        for job in queue.take(lambda job: job.trying.left + TICK < pause.left):
-            left = job.trying.left
-            asked = f"{pause.model} at {queue.state.place.host} asks to wait"
-            text = (
-                f"{asked} {math.ceil(pause.left)} s, and the ballot's deadline leaves {left:.0f} s"
-            )
-            yield self._cast(job, job.failed(Fault(Status.ERROR, RATE_LIMITED, text)))
+            if pause is None or not pause.is_named or pause.left <= queue.least + TICK:
+                continue
+            asked = f"{pause.model} at {state.place.host} asks to wait {math.ceil(pause.left)} s"
+            for job in queue.take(pause.left - TICK):
+                text = f"{asked}, and the ballot's deadline leaves {job.trying.left:.0f} s"
+                yield self._cast(job, job.failed(Fault(Status.ERROR, RATE_LIMITED, text)))
 
     # Calls that begin
 
@@ -351,7 +329,10 @@ class CallRunner(Generic[T]):
         if self._is_stopped or free < 1:
             return False
         if found := self._startable():
-            self._start(*found)
+            job, turn = found
+            self._at_host[job.queue.state.place.host] += 1
+            task = self._running[job] = asyncio.create_task(self._attempt(job, turn))
+            task.add_done_callback(lambda _: self._news.put_nowait(job))
             return True
         most = MOST_WAITING if any(not len(one) for one in self._queues.values()) else FEW_WAITING
         has_room = self._count() < most and self._text < MOST_TEXT
@@ -400,11 +381,6 @@ class CallRunner(Generic[T]):
                 return job, found
             self._due = min(self._due, now + found)
         return None
-
-    def _start(self, job: _Job[T], turn: CallTurn) -> None:
-        self._at_host[job.queue.state.place.host] += 1
-        task = self._running[job] = asyncio.create_task(self._attempt(job, turn))
-        task.add_done_callback(lambda _: self._news.put_nowait(job))
 
     async def _attempt(self, job: _Job[T], turn: CallTurn) -> CanonicalBallot | Retry | None:
         """Make one attempt of a call; return ``None`` if the ceiling forbids it."""
