@@ -14,9 +14,8 @@ from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.live.batch import World
 from reviewdesk.live.records import Transport
-from reviewdesk.live.session import SystemClock
 from reviewdesk.live.wires.transport import HttpTransport
-from tests.live.builders import KEYS
+from tests.live.builders import KEYS, FakeClock
 
 
 def ready(
@@ -48,7 +47,7 @@ async def run(
     def ballot_came(_key: int, ballot: CanonicalBallot) -> None:
         came(ballot)
 
-    world = World(environment, SystemClock(), lambda: transport or HttpTransport())
+    world = World(environment, FakeClock(), lambda: transport or HttpTransport())
     return await carry_out(desk, found, RerunListener(ballot_came, told), world)
 
 

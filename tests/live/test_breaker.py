@@ -19,7 +19,7 @@ from reviewdesk.views.live.panel import turnout
 from tests.judgekit import Answer, Jurors, Room, fine, of_whom, world
 from tests.live.limiters import VirtualClock
 
-CASES = [f"c{at}" for at in range(30)]
+CASES = [f"c{at}" for at in range(12)]
 
 
 @pytest.fixture
@@ -54,22 +54,22 @@ def test_a_juror_that_is_refused_five_times_alike_is_stopped_by_name(
     found, jurors, notes = judged(room, answer)
     assert sum(count for (_, model), count in jurors.asked.items() if model == "m1") == 5
     stopped = found.turnouts.by_juror["j1"]
-    assert dict(stopped.why) == {kind: 5, STOPPED: 25}
+    assert dict(stopped.why) == {kind: 5, STOPPED: 7}
     assert notes == [stopped.stopped]
     assert notes[0].startswith("juror j1 is stopped for this run: 5 calls in a row ended alike: ")
     assert "as I said" in notes[0]
     assert batch(found)["jurors"][1]["stopped"] == notes[0]
-    assert [one.answered for one in found.turnouts.by_juror.values()] == [30, 0, 30]
+    assert [one.answered for one in found.turnouts.by_juror.values()] == [12, 0, 12]
     assert found.problem is not None
     lines = section_text(Section("", turnout(found.turnouts))).splitlines()
     named = kind.replace("_", " ")
-    counts = f"juror j1: 0 answered, 30 failed (5 {named}, 25 juror stopped); {notes[0]}"
-    assert " ".join(" ".join(lines).split()).startswith(f"juror j0: 30 answered {counts}")
+    counts = f"juror j1: 0 answered, 12 failed (5 {named}, 7 juror stopped); {notes[0]}"
+    assert " ".join(" ".join(lines).split()).startswith(f"juror j0: 12 answered {counts}")
     # What was not sent is asked on resume, and nothing else.
     again = Jurors()
     order = room.order(resume=True, concurrency=1)
     second = judge_cases(order, BatchListener(lambda _: True), world(again))
-    assert (second.calls, second.reused, second.failed_ballots) == (30, 60, 0)
+    assert (second.calls, second.reused, second.failed_ballots) == (12, 24, 0)
 
 
 @pytest.mark.parametrize("statuses", [(403, 403, 403, 403, 200), (401, 403), (400,), (413,)])
@@ -87,7 +87,7 @@ def test_refusals_that_differ_or_are_broken_by_an_answer_stop_nobody(
         return fine(body) if status == 200 else refusal(status)
 
     found, _, notes = judged(room, answer)
-    assert made == 30
+    assert made == 12
     assert notes == []
     assert STOPPED not in found.turnouts.why
 
@@ -110,14 +110,14 @@ def test_a_juror_that_never_answers_is_stopped_after_ten_attempts(
     assert note.startswith(
         "juror j1 is stopped for this run: it has not answered, and its last 10 attempts failed: "
     )
-    assert dict(found.turnouts.by_juror["j1"].why) == {STOPPED: 30}
-    assert [one.answered for one in found.turnouts.by_juror.values()] == [30, 0, 30]
+    assert dict(found.turnouts.by_juror["j1"].why) == {STOPPED: 12}
+    assert [one.answered for one in found.turnouts.by_juror.values()] == [12, 0, 12]
 
 
 def test_a_panel_of_which_every_juror_is_stopped_says_why(room: Room) -> None:
     found, _, notes = judged(room, lambda _: refusal(401))
     assert len(notes) == 3
-    assert found.problem == (f"no juror of any case answered: {notes[0]} (75 of 90 ballots)")
+    assert found.problem == (f"no juror of any case answered: {notes[0]} (21 of 36 ballots)")
 
 
 def test_an_outage_at_the_start_stops_nobody_and_loses_nothing(room: Room) -> None:
@@ -129,7 +129,7 @@ def test_an_outage_at_the_start_stops_nobody_and_loses_nothing(room: Room) -> No
             raise TransportError("connection", "the host does not accept the connection")
         return fine(body)
 
-    order = room.put(CASES, count=3).order(concurrency=64)
+    order = room.put([f"c{at}" for at in range(30)], count=3).order(concurrency=64)
     found = judge_cases(order, BatchListener(lambda _: True), world(Jurors(answer), clock=clock))
     assert (found.failed_ballots, found.problem) == (0, None)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import math
 import random
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Lock, Thread
-from time import monotonic
 
 import pytest
 
@@ -35,7 +33,6 @@ from tests.live.limiters import (
     date,
     milliseconds,
 )
-from tests.live.server import Seen, Server, answer, envelope, verdict
 from tests.live.test_retry import JSON, URL
 
 CASES = [f"c{at}" for at in range(40)]
@@ -306,26 +303,3 @@ def test_calls_of_several_threads_wait_for_one_another() -> None:
         thread.join(20)
     # A 429 of a single open call leaves room for one.
     assert (most, count, made) == (1, 0, 200)
-
-
-@pytest.mark.slow
-async def test_over_sockets_and_in_real_time_little_is_lost_either(room: Room) -> None:
-    """60 in three seconds, so that 200 take nine."""
-    limit, refused = Window(names=milliseconds), 0
-
-    async def fault(seen: Seen, out: asyncio.StreamWriter) -> None:
-        nonlocal refused
-        # The window counts by a clock that runs twenty times as fast.
-        admitted, headers = limit(20 * monotonic())
-        if "retry-after-ms" in headers:
-            headers["retry-after-ms"] = str(float(headers["retry-after-ms"]) / 20)
-        refused += not admitted
-        body = envelope(seen, verdict(seen)) if admitted else {"error": {"message": "slow down"}}
-        out.write(answer(200 if admitted else 429, body, headers))
-
-    async with Server(fault=fault, latency=0.05) as server:
-        order = room.put(CASES, url=server.url).order()
-        found = await asyncio.to_thread(judge_cases, order, YES)
-    assert (found.calls, found.failed_ballots) == (200, 0)
-    assert refused > 0
-    assert 9 <= found.seconds < 1.2 * 9
