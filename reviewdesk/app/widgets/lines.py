@@ -163,6 +163,9 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self._width = 0
         self._anchor = (0, 1)
         self._moving = False
+        self._strips: dict[tuple[int, int], Strip] = {}
+        """The lines as they were drawn, by line and width: what changes above and below a pane has
+        all of it drawn again."""
 
     @property
     def allow_select(self) -> bool:
@@ -186,6 +189,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self._moving = True
         try:
             self._width = width
+            self._strips.clear()
             self._lines = self._painter(max(1, width - 1)) if width else []
             self._hold(Size(width, len(self._lines)))
             self._scroll_to_anchor()
@@ -281,15 +285,25 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         at = y + self.scroll_offset.y
         if at >= len(self._lines):
             return Strip.blank(width, self.visual_style.rich_style)
+        chosen = self.text_selection
+        if chosen is None and (at, width) in self._strips:
+            return self._strips[at, width]
         content = self._lines[at]
         # The column of a scroll bar that is not shown stays blank.
         room = max(0, min(width, self._width) - 1)
-        if (chosen := self.text_selection) and (span := chosen.get_span(at)):
+        if chosen and (span := chosen.get_span(at)):
             style = self.screen.get_visual_style("screen--selection")
             content = content.stylize(style, span[0], None if span[1] == -1 else span[1])
         strip = to_strip(self, content, room).apply_offsets(0, at)
         drawn = Strip.join([Strip.blank(1, self.visual_style.rich_style), strip])
-        return drawn.adjust_cell_length(width, self.visual_style.rich_style)
+        drawn = drawn.adjust_cell_length(width, self.visual_style.rich_style)
+        if chosen is None:
+            self._strips[at, width] = drawn
+        return drawn
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._strips.clear()
 
 
 def _same(before: Callable[..., object], after: Callable[..., object]) -> bool:
