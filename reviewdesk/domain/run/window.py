@@ -27,7 +27,7 @@ from reviewdesk.domain.run.tally import DERIVED, DERIVED_ESCALATION, RunTally, S
 from reviewdesk.domain.stats.dense import counted
 from reviewdesk.domain.verdict import Generator, Policy, verdict_reader
 
-SIZE = 500
+SIZE = 2000
 """The number of verdicts in a window; the last of a run may have fewer."""
 
 

@@ -6,7 +6,8 @@ import codecs
 import json
 import re
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -33,7 +34,7 @@ _OF_TOKENS = "+-." + string.digits + string.ascii_letters
 _TEXT = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 """The inside of a text, up to its closing quote or to a backslash that ends the held part."""
 _OPENING = ("{", "[")
-_GAP = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
+_GAP = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
 """What stands between two elements of a list."""
 _HEAD = 24
 """How many characters of two neighbours are compared, to tell where an element starts."""
@@ -116,8 +117,8 @@ def read_lines(
         yield line.number, line_value(line, fail, tally, hint)
 
 
-def _common(first: str, second: str) -> str:
-    """Return the start that two texts share."""
+def _common(first: bytes, second: bytes) -> bytes:
+    """Return the start that both share."""
     pairs = enumerate(zip(first, second, strict=False))
     differs = (at for at, (one, other) in pairs if one != other)
     return second[: next(differs, min(len(first), len(second)))]
@@ -175,19 +176,45 @@ class Scroll:
         """Read up to ``amount`` more bytes; return False if the text had already ended."""
         if self._ended:
             return False
-        block = self._stream.read(amount)
         undecoded = len(self._decoder.getstate()[0])
-        try:
-            text = self._decoder.decode(block, final=not block)
-        except UnicodeDecodeError as error:
-            raise not_utf8(self._fail, "", self._bytes - undecoded + error.start) from error
+        self._forget()
+        self._hold(self._block(amount), undecoded)
+        return True
+
+    def _block(self, amount: int) -> bytes:
+        """Read up to ``amount`` more bytes, which are counted; none if the text has ended."""
+        block = b"" if self._ended else self._stream.read(amount)
         self._bytes += len(block)
         self._ended = not block
-        # Finds line breaks many times faster than counting them one byte at a time.
-        self._lines += len(block.replace(b"\n", b"\n\n")) - len(block)
-        self._forget()
+        self._lines += block.count(b"\n")
+        return block
+
+    def _hold(self, data: bytes, undecoded: int = 0) -> None:
+        """Add the bytes that were read last to the held text."""
+        try:
+            text = self._decoder.decode(data, final=self._ended)
+        except UnicodeDecodeError as error:
+            start = self._bytes - len(data) - undecoded
+            raise not_utf8(self._fail, "", start + error.start) from error
         self._text += self._whole_tokens(text)
-        return True
+
+    def _release(self) -> bytes:
+        """Return the bytes of the held text, which is then empty."""
+        self._forget()
+        data = "".join((self._text, *self._tail)).encode() + self._decoder.getstate()[0]
+        self._decoder.reset()
+        self._text = ""
+        self._tail.clear()
+        self._waiting = 0
+        return data
+
+    def _pass(self, data: bytes, end: int) -> bytes:
+        """Step over the first bytes of those that were released, and return the others."""
+        last = data.rfind(b"\n", 0, end)
+        if last >= 0:
+            self._column = 1
+        self._column += len(data[last + 1 : end].decode())
+        return data[end:]
 
     def _whole_tokens(self, text: str) -> str:
         """Return the text kept back and the new text, without a tail that may be incomplete."""
@@ -227,7 +254,7 @@ class Window(Scroll):
         """Start before the first character of the stream."""
         super().__init__(stream, fail)
         self._tally = tally
-        self._head = ""
+        self._head = b""
         self._wait = 0
 
     def take(self, char: str) -> None:
@@ -283,74 +310,89 @@ class Window(Scroll):
         for _ in self.elements():
             yield index, self.value(spell_path((*path, index))), None
             index += 1
-            following, end = self._following()
-            while following:
-                for one in following:
-                    data = bytes(one)
+            with closing(self._whole_elements()) as following:
+                for data in following:
                     if (value := clean(data)) is not UNCLEAN:
                         yield index, value, data
+                    elif (value := self._odd_value(data)) is not UNCLEAN:
+                        yield index, value, None
                     else:
-                        yield index, self._odd_value(data.decode(), path, index), None
+                        break
                     index += 1
-                self._at = end
-                following, end = self._following()
 
-    def _odd_value(self, text: str, path: Path, index: int) -> Any:
-        """Return the value of an element that is held whole, or say what is wrong with it."""
+    def _odd_value(self, data: bytes) -> Any:
+        """Return the value of an element; UNCLEAN if it is wrong, which ``value`` words."""
         try:
-            return decode(text, 0, self._tally)[0]
-        except json.JSONDecodeError as error:
-            place = self.place(self._text.index(text, self._at) + error.pos)
-            raise self._fail(place, syntax_problem(error), "") from error
-        except NonStandardJsonError as error:
-            where = spell_path((*path, index))
-            raise self._fail(where, error.problem, error.hint) from error
+            return decode(data.decode(), 0, self._tally)[0]
+        except (json.JSONDecodeError, NonStandardJsonError):
+            return UNCLEAN
 
     def clean_run(self) -> Iterator[Any]:
         """Step over the elements after this one, up to one that is not standard JSON."""
-        while following := self._following()[0]:
-            for one in following:
-                data = bytes(one)
+        with closing(self._whole_elements()) as following:
+            for data in following:
                 if (value := decode_clean(data)) is UNCLEAN:
                     return
-                gap = _GAP.match(self._text, self._at)
-                self._at = (gap.end() if gap else self._at) + len(data.decode())
                 yield value
 
     def leap(self) -> int:
         """Step over the elements after this one that are held whole, and return how many."""
-        found, self._at = self._following()
-        return len(found)
+        return sum(1 for _ in self._whole_elements())
 
-    def _following(self) -> tuple[list[msgspec.Raw], int]:
-        """Return the elements after this one that are held whole, unchecked, and their end.
+    def _whole_elements(self) -> Generator[bytes]:
+        """Yield the elements after this one as long as many are held whole, and step over them.
+
+        The window is behind an element once the next one is asked for. They are unchecked.
+        """
+        if self._wait:
+            self._wait -= 1
+            return
+        data = self._release()
+        found: list[msgspec.Raw] = []
+        done = 0
+        try:
+            while True:
+                data += self._block(CHUNK)
+                found, end = self._split(data)
+                if not found:
+                    return
+                for one in found:
+                    yield bytes(one)
+                    done += 1
+                found = []
+                done = 0
+                data = self._pass(data, end)
+        finally:
+            end = 0
+            for one in found[:done]:
+                gap = _GAP.match(data, end)
+                end = (gap.end() if gap else end) + len(bytes(one))
+            self._hold(self._pass(data, end))
+
+    def _split(self, data: bytes) -> tuple[list[msgspec.Raw], int]:
+        """Return the elements at the start of some bytes, unchecked, and their end.
 
         Where the last one ends is guessed by what neighbours have in common, and the guess proved
         by decoding: between two elements it leaves a list, anywhere else it does not.
         """
-        if len(self._text) - self._at < CHUNK:
-            self.more(CHUNK)
-        text = self._text
-        start = self._at
-        gap = None if self._wait else _GAP.match(text, start)
+        gap = _GAP.match(data)
         if gap is None:
-            self._wait = max(0, self._wait - 1)
-            return [], start
-        head = text[gap.end() : gap.end() + _HEAD]
+            return [], 0
+        head = data[gap.end() : gap.end() + _HEAD]
         common = _common(self._head, head)
         self._head = head
         for mark in (gap[0] + common, gap[0] + head[:2]):
-            end = len(text)
+            end = len(data)
             for _ in range(_TRIES):
-                end = text.rfind(mark, gap.end(), end)
+                end = data.rfind(mark, gap.end(), end)
                 if end < 0:
                     break
                 try:
-                    return _ELEMENTS.decode(f"[{text[gap.end() : end]}]"), end
-                except (msgspec.MsgspecError, RecursionError):
+                    return _ELEMENTS.decode(b"[" + data[gap.end() : end] + b"]"), end
+                except (msgspec.MsgspecError, UnicodeError, RecursionError):
                     continue
         self._wait = _REST
-        return [], start
+        return [], 0
 
     def value(self, where: str) -> Any:
         """Decode the value that starts here and step over it."""
