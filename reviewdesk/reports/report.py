@@ -24,7 +24,7 @@ _ANSWER_HINT = (
     "Give each ballot a score from 0 to 1, a pass of true or false or a label, under that name,"
     " and open it again."
 )
-_TOGETHER = 16
+_TOGETHER = 64
 """How many verdicts are looked up together."""
 _COUNT_AT_MOST = 20_000
 """The most verdicts of a report for which an error counts all the bad ones."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,10 @@ from reviewdesk.domain.run.tally import DERIVED, DERIVED_ESCALATION, RunTally, S
 from reviewdesk.domain.stats.dense import counted
 from reviewdesk.domain.verdict import Generator, Policy, verdict_reader
 
-SIZE = 2000
-"""The number of verdicts in a window; the last of a run may have fewer."""
+SIZE = 1000
+"""The most verdicts in a window."""
+_MOST_BYTES = 8 << 20
+"""A window ends with the verdict whose JSON brings it over that."""
 
 
 class VerdictWindow(Struct, frozen=True):
@@ -88,13 +89,20 @@ class WindowReader:
         return self._known.quorums
 
     def windows(self, written: Iterable[Written]) -> Iterator[VerdictWindow]:
-        """Yield the verdicts in file order, ``SIZE`` at a time."""
-        waiting = iter(written)
-        while window := list(islice(waiting, SIZE)):
-            made = self._window(window)
-            # The bodies of two windows are never held at once.
-            window.clear()
-            yield made
+        """Yield the verdicts in file order, up to ``SIZE`` at a time."""
+        window: list[Written] = []
+        size = 0
+        for one in written:
+            window.append(one)
+            size += len(one[1])
+            if len(window) >= SIZE or size > _MOST_BYTES:
+                made = self._window(window)
+                # The bodies of two windows are never held at once.
+                window.clear()
+                size = 0
+                yield made
+        if window:
+            yield self._window(window)
 
     def _window(self, written: list[Written]) -> VerdictWindow:
         first = self.tally.verdicts
