@@ -417,7 +417,8 @@ class Core:
         def work(desk: Desk, report: Report) -> object:
             return search.index(desk, run, lambda share, _count: report(share))
 
-        self.jobs.start(INDEX, work, self.unless(lambda _: self.page and self.page.arrived()))
+        arrived = self.unless(lambda _: None if self.page is None else self.page.arrived())
+        self.jobs.start(INDEX, work, arrived)
 
     def back_up(self) -> None:
         """Copy the desk in the background, if labels of an earlier day are in no backup."""
