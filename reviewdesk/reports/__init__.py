@@ -88,9 +88,9 @@ def propose(source: Source, options: ReadOptions = _DEFAULT) -> ProposedMap:
 
 
 def _formats() -> tuple[str, ...]:
-    from reviewdesk.reports.dialects import DIALECTS
+    from reviewdesk.reports.dialects import names
 
-    return tuple(dialect.name for dialect in DIALECTS)
+    return names()
 
 
 if not TYPE_CHECKING:

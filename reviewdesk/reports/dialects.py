@@ -2,33 +2,107 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, BinaryIO, Protocol
+
+from reviewdesk.errors import UsageError
 from reviewdesk.reports import deepeval, mcptest
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import ImportTally, failing
 from reviewdesk.reports.canonical import reader as canonical
+from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.inspectai import log as inspect_log
+from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo import result as promptfoo
+from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.tables import table
 
-FOREIGN: tuple[Dialect, ...] = (
-    promptfoo.DIALECT,
-    inspect_log.DIALECT,
-    deepeval.DIALECT,
-    *table.TOOLS,
-    table.DIALECT,
-)
+_TOOLS = (promptfoo.DIALECT, inspect_log.DIALECT, deepeval.DIALECT, *table.TOOLS)
 """Formats of other tools that are recognised by a signature."""
 
 LAST = mcptest.DIALECT
 """The format without a signature, recognised only by its structure."""
 
-DIALECTS: tuple[Dialect, ...] = (*canonical.DIALECTS, *FOREIGN, LAST)
+_SHIPPED = (*canonical.DIALECTS, *_TOOLS, table.DIALECT, LAST)
+_GROUP = "reviewdesk.readers"
+
+
+class FileReader(Protocol):
+    """A reader of another package: what an entry point of the group ``reviewdesk.readers`` names.
+
+    The name of the entry point is the name of the format.
+    """
+
+    what: str
+    """The format in words, with an article: ``a report of nemo``."""
+
+    def fits(self, start: str) -> bool:
+        """Return True if a text file that begins so, in its first 64 KiB, is of this format."""
+
+    def read(self, stream: BinaryIO) -> Iterable[Mapping[str, Any]]:
+        """Yield verdicts as a ``reviewdesk.report/1`` has them. Raise ValueError for a bad file."""
 
 
 def named(name: str) -> Dialect | None:
     """Return the dialect that ``--format`` names, or None."""
-    return next((dialect for dialect in DIALECTS if dialect.name == name), None)
+    found = next((dialect for dialect in _SHIPPED if dialect.name == name), None)
+    entry = None if found else _installed().get(name)
+    return found if entry is None else _of_package(entry)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names that ``--format`` takes."""
+    return (*(dialect.name for dialect in _SHIPPED), *_installed())
 
 
 def fitting(look: FirstLook) -> Dialect | None:
     """Return the first foreign dialect whose signature fits the file, or None."""
-    return next((dialect for dialect in FOREIGN if dialect.fits(look)), None)
+    for dialect in _TOOLS:
+        if dialect.fits(look):
+            return dialect
+    for entry in _installed().values() if look.text else ():
+        try:
+            dialect = _of_package(entry)
+        except UsageError:
+            continue  # said where it is named
+        if dialect.fits(look):
+            return dialect
+    return table.DIALECT if table.DIALECT.fits(look) else None
+
+
+@cache
+def _installed() -> dict[str, EntryPoint]:
+    known = {dialect.name for dialect in _SHIPPED}
+    return {one.name: one for one in entry_points(group=_GROUP) if one.name not in known}
+
+
+def _of_package(entry: EntryPoint) -> Dialect:
+    """Return the dialect of another package's reader. Raise UsageError if it cannot be loaded."""
+    try:
+        found: FileReader = entry.load()
+        what = str(found.what)
+    except Exception as error:
+        problem = f"the reader {entry.name} ({entry.value}) cannot be loaded: {error}"
+        raise UsageError(problem, "Update or remove its package.") from error
+
+    def items(stream: BinaryIO, _tally: ImportTally) -> Iterator[ReportVerdict]:
+        for number, body in enumerate(found.read(stream), 1):
+            yield ReportVerdict(f"verdict {number}", dict(body))
+
+    def opened(source: Source, _look: FirstLook, options: ReadOptions) -> Report:
+        try:
+            with source.open() as stream:
+                total = sum(1 for _ in found.read(stream))
+        except ValueError as error:
+            raise failing(source)(
+                "", f"is no file for the reader {entry.name}: {error}", ""
+            ) from error
+        producer = {"name": entry.name, "format": entry.name}
+        header = {"schema": FORMAT_NAME, "producer": producer}
+        skip_bad = options.skip_bad
+        return Report(source, entry.name, header, items, total=total, skip_bad=skip_bad)
+
+    return Dialect(entry.name, what, lambda look: found.fits(look.text), opened, reads_tables=True)

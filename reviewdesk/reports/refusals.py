@@ -88,7 +88,7 @@ _TEXTS: Kinds = (
      "is a program's source, not a report", _SOURCE),
     (rf"\A(?:#.*\n|;.*\n|\s*\n)*(?:\[\[?{_KEY}\]\]?\s*\n|{_KEY}[ ]*=)",
      "is a file of settings (TOML or INI), not a report",
-     "If it has the settings of reviewdesk: REVIEWDESK_CONFIG={file} reviewdesk config"),
+     "If they are those of reviewdesk: REVIEWDESK_CONFIG={file} reviewdesk config"),
     (rf"\A(?:#.*\n|---\n|%.*\n|\s*\n)*(?:- |{_KEY}:(?:\s|$))", "is YAML, not a report",
      "If it holds ratings: " + _YAML),
 )  # fmt: skip
@@ -237,7 +237,7 @@ def of_text(source: Source, look: FirstLook, unclear: AsTable) -> InputFileError
             use = _PROMPTFOO if _PROMPTFOO_PAGE.search(text) else hint
             return refused(source, what.format(*match.groups()), use)
     what = f'is no report: it starts with "{show_line(line, 40)}"'
-    return refused(source, what, "A report is JSON or JSON Lines in UTF-8.")
+    return refused(source, what, "A report is JSON, JSON Lines or a table.")
 
 
 def _has_columns(text: str) -> bool:

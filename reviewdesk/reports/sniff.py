@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from typing import NoReturn
 
 from reviewdesk.errors import InputFileError
@@ -20,6 +21,8 @@ _HEAD = 1 << 16
 _SCHEMA_FAMILY = "reviewdesk.report/"
 
 _TABLES = (b"PK", b"PAR1", b"ARROW1", b"\xd0\xcf\x11\xe0")
+_NO_JSON = re.compile(r"\s*\[+[A-Za-z][\w .\":-]*\]+ *[\r\n]|\s*\[(?:\d{4}-\d\d-|[A-Z]{4,7}\])")
+"""The start of a section in TOML or INI, or of a line of a log."""
 _NO_TABLE = "is a table, which that format is not"
 _AS_IT_IS = "Open it as it is: reviewdesk open {file}"
 
@@ -42,7 +45,7 @@ def recognise(
         return found
     text = _text(head, source, whole=len(head) < _HEAD)
     start = text.lstrip(" \t\r\n")[:1]
-    if start not in ("{", "["):
+    if start not in ("{", "[") or _NO_JSON.match(text):
         look = FirstLook("text", text)
         if found := _fitting(look, forced):
             return found

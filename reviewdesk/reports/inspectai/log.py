@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from shlex import quote
 from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
@@ -69,7 +70,7 @@ class LogArchive:
             raise fail(
                 "",
                 f"is a zip archive without an Inspect log: there is no {_HEADER} in it ({listed})",
-                "Unpack it, and open the report inside it.",
+                f"Unpack it, and open a file of it: unzip {quote(fail('', '', '').file)}",
             )
         self._start = _HEADER if _HEADER in names else _START
 

@@ -1,13 +1,14 @@
 """Maps: TOML files that say where a kind of table holds its items, ballots, labels and texts.
 
-A map is found by the path of its file, by name among those of the package, or among the user's own
-in the folder ``maps`` beside the settings file.
+A map is found by the path of its file, or by name: a person's own, in the folder ``maps`` beside
+the settings file, before those of the package. Both are recognised by their signatures.
 """
 
 from __future__ import annotations
 
+import os
 import tomllib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -29,22 +30,51 @@ def packaged() -> dict[str, dict[str, Any]]:
     }
 
 
+def own() -> dict[str, dict[str, Any]]:
+    """Return a person's maps that have a signature; one that cannot be read is passed over."""
+    found = {}
+    for path in sorted(_folder().glob(f"*{_SUFFIX}")):
+        try:
+            made = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        signature = made.get("signature")
+        if isinstance(signature, list) and signature and all(map(_is_text, signature)):
+            found[path.name.removesuffix(_SUFFIX)] = made
+    return found
+
+
 def fitting(
-    columns: Sequence[str], document: Collection[str], tool: str | None = None
+    made: Mapping[str, Mapping[str, Any]],
+    columns: Sequence[str],
+    document: Collection[str],
+    tool: str | None = None,
 ) -> list[str]:
-    """Return the packaged maps whose signature a table's columns have; of one tool, if named.
+    """Return the maps whose signature a table's columns have; of one tool, if named.
 
     Of a map whose rows are inside others, it is the outermost keys of the ``document``.
     """
     return [
         name
-        for name, made in packaged().items()
-        if (tool is None or made["name"] == tool)
+        for name, one in made.items()
+        if (tool is None or one["name"] == tool)
         and all(
-            _has(document if "." in made.get("rows", "") else columns, path)
-            for path in made["signature"]
+            _has(document if "." in str(one.get("rows", "")) else columns, path)
+            for path in one["signature"]
         )
     ]
+
+
+def _folder() -> Path:
+    if named := os.environ.get("REVIEWDESK_CONFIG"):
+        return Path(named).parent / "maps"
+    from platformdirs import user_config_path
+
+    return user_config_path("reviewdesk", appauthor=False) / "maps"
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _has(columns: Collection[str], path: str) -> bool:
@@ -63,18 +93,15 @@ def map_text(name: str) -> str:
     Raises:
         UsageError: there is no such map.
     """
-    from platformdirs import user_config_path
-
-    own = user_config_path("reviewdesk") / "maps" / f"{name}{_SUFFIX}"
     shipped = files(__name__).joinpath(f"{name}{_SUFFIX}")
     is_path = name.endswith(_SUFFIX) or "/" in name or "\\" in name
-    for place in [Path(name)] if is_path else [own, shipped]:
+    for place in [Path(name)] if is_path else [_folder() / f"{name}{_SUFFIX}", shipped]:
         try:
             return place.read_text(encoding="utf-8")
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
             raise UsageError(f"--map: {show_line(name, 100)} cannot be read", str(error)) from error
-    known = ", ".join(packaged())
+    known = ", ".join(dict.fromkeys((*own(), *packaged())))
     problem = f"--map: there is no map {show_line(name, 100)}"
     raise UsageError(problem, f"Name a file, or one of {known}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import zipfile
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
@@ -31,11 +32,13 @@ def kind_of(head: bytes, stream: BinaryIO, fail: Fail) -> str:
     Raises:
         InputFileError: it is a spreadsheet of a kind that is not read.
     """
+    file = shlex.quote(fail("", "", "").file)
+    office = f"Save it as .xlsx: soffice --headless --convert-to xlsx {file}"
     for magic, kind in _MAGIC.items():
         if head.startswith(magic):
             return kind
     if head.startswith(b"\xd0\xcf\x11\xe0"):
-        raise fail("", "is an Excel workbook of before 2007", "Save the sheet as CSV UTF-8.")
+        raise fail("", "is an Excel workbook of before 2007", office)
     if not head.startswith(b"PK"):
         return ""
     try:
@@ -45,7 +48,7 @@ def kind_of(head: bytes, stream: BinaryIO, fail: Fail) -> str:
         return ""
     for name, what in _SHEETS.items():
         if name in members:
-            raise fail("", f"is {what}", "Save the sheet as CSV UTF-8, or as .xlsx.")
+            raise fail("", f"is {what}", office)
     if _WORKBOOK in members and sum(members.values()) > _MOST_BYTES:
         raise fail("", "is an Excel workbook that unpacks to over 2 GiB", "Save it as CSV UTF-8.")
     return "xlsx" if _WORKBOOK in members else ""

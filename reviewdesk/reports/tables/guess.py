@@ -77,6 +77,8 @@ class Guess(Struct, frozen=True):
     hint: str = ""
     elsewhere: bool = False
     """Whether another command takes the file."""
+    format: str = ""
+    """What the report calls its format, if it is not the map's name."""
 
 
 def guess(

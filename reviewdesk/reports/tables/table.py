@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, BinaryIO
@@ -133,43 +134,86 @@ def _sample(source: Source, layout: Layout, fail: Fail) -> list[TableRow]:
         return list(islice(layout.rows(stream, fail, ImportTally(lenient=True)), _SAMPLE_ROWS))
 
 
+def _layout(source: Source, look: FirstLook, fail: Fail) -> Layout:
+    layout = layout_of(look)
+    if layout is None:
+        of_kind = refusals.of_json if look.kind == "json" else refusals.of_text
+        raise of_kind(source, look, unclear)
+    if layout.outline is not None and layout.outline.keys.get("schema") == FORMAT_NAME:
+        as_it_is = f"Open it as it is: reviewdesk open {source.in_command}"
+        raise fail("", "is a report of verdicts, in which there are no columns", as_it_is)
+    return layout
+
+
+def _named_map(options: ReadOptions) -> TableMap | None:
+    """Return the map that a person named, with the columns that they named beside it."""
+    if not options.map:
+        return None
+    made = read_map(options.map)
+    item, output = options.item_column, options.output_column
+    return replace(made, item=item or made.item, output=output or made.output)
+
+
 def _read_by(
     source: Source, look: FirstLook, options: ReadOptions, tool: str | None, fail: Fail
 ) -> tuple[Layout, Guess]:
     """Return a table's layout and its map: that of a person, one that fits, or a guess."""
-    layout = layout_of(look)
-    named = read_map(options.map) if options.map else None
-    if layout is None:
-        of_kind = refusals.of_json if look.kind == "json" else refusals.of_text
-        raise of_kind(source, look, unclear)
+    layout = _layout(source, look, fail)
+    named = _named_map(options)
     if named and named.rows and layout.outline is not None:
-        layout = replace(layout, key=named.rows, orient="named" if named.rows == "*" else "")
+        layout = _at_rows(layout, named.rows)
     if tool is not None and not _fitting_maps(layout, tool):
         what = next(one["about"] for one in maps.packaged().values() if one["name"] == tool)
         raise fail("", f"has not the columns of {what}", "Leave out --format.")
-    fits = [] if named or options.format == "table" else _fitting_maps(layout, tool)
+    own = [] if named or options.format else _own_maps(layout)
+    fits = [] if named or options.format == "table" else own or _fitting_maps(layout, tool)
     if len(fits) > 1:
         hint = f"Say which it is: reviewdesk open {source.in_command} --map {fits[0]}"
         raise fail("", f"has the columns of {' and of '.join(fits)}", hint)
-    made = named or (packaged_map(fits[0]) if fits else None)
-    if made is not None and "." in made.rows:
-        layout = replace(layout, key=made.rows, orient="")
+    made = named
+    if fits:
+        made = read_map(fits[0]) if own else packaged_map(fits[0])
+    if made is not None and made.rows and (own or "." in made.rows):
+        layout = _at_rows(layout, made.rows)
     if made is None:
         layout = inside(layout)
     if layout.outline is not None:
         with source.open() as stream:
             layout = all_columns(layout, stream, fail)
     said = (*options.judge_columns, *options.criteria_columns)
-    own = bool(said) and all(name in layout.columns for name in said)
-    if made is not None and (named or not own):
-        return layout, Guess(made)
+    other = bool(said) and all(name in layout.columns for name in said)
+    if made is not None and (named or not other):
+        # The hash is part of the run's identity, because a changed map makes another run.
+        version = hashlib.sha256(maps.map_text(fits[0]).encode()).hexdigest()[:8] if own else ""
+        return layout, Guess(made, format=f"{fits[0]}, map {version}" if own else "")
     found = guess(layout, _sample(source, layout, fail), options, source.in_command)
     return layout, replace(found, made=replace(found.made, rows=layout.key))
 
 
 def _fitting_maps(layout: Layout, tool: str | None = None) -> list[str]:
+    """Return the names of the maps of the package that fit."""
     document = layout.outline.keys if layout.outline is not None else {}
-    return maps.fitting(layout.columns, document, tool)
+    return maps.fitting(maps.packaged(), layout.columns, document, tool)
+
+
+def _own_maps(layout: Layout) -> list[str]:
+    """Return the names of a person's own maps that fit the columns, or the document around them."""
+    if (outline := layout.outline) is None:
+        return maps.fitting(maps.own(), layout.columns, ())
+    return [
+        name
+        for name, one in maps.own().items()
+        if maps.fitting(
+            {name: one},
+            (*layout.columns, *outline.keys, *outline.first(str(one.get("rows", "")))),
+            outline.keys,
+        )
+    ]
+
+
+def _at_rows(layout: Layout, rows: str) -> Layout:
+    """Return the layout of the rows that a map names."""
+    return replace(layout, key=rows, orient="named" if rows == "*" else "")
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions, tool: str | None = None) -> Report:
@@ -177,7 +221,9 @@ def _open(source: Source, look: FirstLook, options: ReadOptions, tool: str | Non
     layout, found = _read_by(source, look, options, tool, fail)
     if not found.sure:
         raise unclear_table(fail, layout.columns, found)
-    return open_table(source, layout, options, found.made)
+    report = open_table(source, layout, options, found.made)
+    report.format = found.format or report.format
+    return report
 
 
 def unclear(source: Source, look: FirstLook) -> InputFileError | None:
@@ -221,7 +267,7 @@ def _fits(look: FirstLook) -> bool:
     layout = layout_of(look)
     if layout is None:
         return False
-    if layout.is_binary or layout.orient:
+    if layout.is_binary or layout.orient or _own_maps(layout):
         return True
     roles = roles_of(layout.columns)
     answer_roles = {"score", "pass", "label"} & roles.keys()

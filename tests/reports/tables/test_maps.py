@@ -187,3 +187,40 @@ def test_a_proposed_map_reads_as_it_shows() -> None:
         "item": "id", "input": "input", "each": "evals", "judge": "name",
         "score": "score", "reason": "comment",
     }  # fmt: skip
+
+
+NEMO = """
+signature = ["nemo_key", "panel"]
+item = "nemo_key"
+each = "panel"
+judge = "who"
+score = "points"
+"""
+
+
+def test_a_persons_own_map_is_recognised_by_its_signature(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REVIEWDESK_CONFIG", str(tmp_path / "config.toml"))
+    folder = tmp_path / "maps"
+    folder.mkdir()
+    row = {"nemo_key": "k1", "panel": [{"who": "a", "points": 1}, {"who": "b", "points": 0}]}
+    text = lines(row, row | {"nemo_key": "k2"})
+    with pytest.raises(ReportError):
+        read(Source.from_bytes("t", text.encode()))
+    (folder / "nemo.toml").write_text(NEMO)
+    (folder / "broken.toml").write_text("signature = [")
+    report, bodies = table(text)
+    assert [scores(body) for body in bodies] == [{"a": 1, "b": 0}] * 2
+    # A changed map makes another run, so that the format names its text.
+    before = report.format
+    (folder / "nemo.toml").write_text(NEMO + 'rows = "all"\n')
+    report, (body,) = table(json.dumps({"made": 1, "all": [row]}))
+    assert (report.format[:9], body["id"]) == ("nemo, map", "k1")
+    assert report.format != before
+    (folder / "other.toml").write_text(NEMO)
+    assert "has the columns of nemo and of other" in refusal(text)
+    (folder / "nemo.toml").write_text(NEMO + 'jugde = "x"\n')
+    (folder / "other.toml").unlink()
+    with pytest.raises(UsageError, match=r"nemo: \$.jugde"):
+        table(text)
