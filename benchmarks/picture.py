@@ -1,18 +1,21 @@
-"""Draw the pictures of README and docs: a session that plays, and two screens that stand still.
+"""Draw the pictures of README and docs: a session that plays, and screens that stand still.
 
-Each is the app itself on the sample run.
+Each is the app itself on a sample run. The page of screens shows each subject once, at one of four
+sizes and in one of two themes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,23 +79,90 @@ async def desk(folder: Path) -> str:
         return still(await press(pilot), WIDE)
 
 
-async def calibration(folder: Path) -> str:
-    """The calibration screen, after twelve labels."""
-    async with session(folder, WIDE, labels=12) as pilot:
-        return still(await press(pilot, "f4"), WIDE)
+LIBRARY = ROOT / "sample_runs" / "library-desk.jsonl"
+LIGHT = "desk-light"
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A screen that stands still: its size, theme and keys, and the labels given before them."""
+
+    size: tuple[int, int]
+    theme: str
+    keys: tuple[str, ...] = ()
+    labels: int = 0
+    sample: Path = SAMPLE
+    copies: int = 1
+    """How often the verdicts of the sample stand in the run, each time for another guest."""
+    team: bool = False
+    """Whether a second person has labelled, and differs on some items."""
+
+
+SCREENS = {
+    "queue": Screen((80, 24), "desk", ("f2",), 12),
+    "item": Screen((100, 30), LIGHT),
+    "jury": Screen((160, 48), "desk", ("tab",)),
+    "blind": Screen((220, 60), LIGHT, ("b",)),
+    "calibration-0": Screen((80, 24), LIGHT, ("f4",), 0, LIBRARY),
+    "calibration-1": Screen((100, 30), "desk", ("f4",), 1, LIBRARY),
+    "calibration-25": Screen((160, 48), LIGHT, ("f4", "enter"), 25, LIBRARY),
+    "calibration-200": Screen((220, 60), "desk", ("f4", "enter"), 200, LIBRARY, 6),
+    "rerun": Screen((100, 30), "desk", ("enter", "G"), 0, LIBRARY),
+    "compare": Screen((160, 48), LIGHT, ("f5", "j", "d"), 25),
+    "team": Screen((80, 24), "desk", (), 20, LIBRARY, team=True),
+}
+
+
+def copied(sample: Path, copies: int) -> Iterator[str]:
+    """Yield the lines of a sample, its verdicts as often as asked, the first asked again once."""
+    head, *lines = sample.read_text(encoding="utf-8").splitlines()
+    yield head
+    for copy in range(copies):
+        for line in lines:
+            body = json.loads(line)
+            if copy:
+                body["id"] += f"-{copy + 1}"
+                body["input"] += f" (Guest {copy + 1} asks.)"
+            if body["id"] == "guest":
+                again = {name: body[name] for name in ("id", "case", "input", "output", "rubric")}
+                jurors = [one | {"score": 0.2, "pass": False} for one in body["jurors"][:1]]
+                jurors += body["jurors"][1:]
+                again |= {"decision": "fail", "score": 0.45, "jurors": jurors}
+                body["reruns"] = [again]
+            yield json.dumps(body)
+
+
+async def screen(folder: Path, *, name: str) -> str:
+    """One of ``SCREENS``."""
+    asked = SCREENS[name]
+    path = asked.sample
+    if asked.sample == LIBRARY:
+        path = folder / LIBRARY.name
+        path.write_text("\n".join(copied(LIBRARY, asked.copies)), encoding="utf-8")
+    keys = asked.keys
+    async with session(
+        folder, asked.size, labels=asked.labels, sample=path, theme=asked.theme, team=asked.team,
+        first="guest" if name == "rerun" else "",
+    ) as pilot:  # fmt: skip
+        if asked.team:
+            app = pilot.app
+            app.act(lambda: app.controller.run("team"))  # type: ignore[attr-defined]
+        shot = await press(pilot, *keys)
+        return still(shot, asked.size, pilot.app.current_theme.background or "")
 
 
 PICTURES = {
     "session.svg": moving,
     "desk.svg": desk,
-    "calibration.svg": calibration,
+    **{f"screen-{name}.svg": partial(screen, name=name) for name in SCREENS},
 }
 
 
 @asynccontextmanager
 async def session(
-    folder: Path, size: tuple[int, int], *, labels: int | None = None, left: Collection[str] = ()
-) -> AsyncIterator[Pilot[None]]:
+    folder: Path, size: tuple[int, int], *, labels: int | None = None, left: Collection[str] = (),
+    sample: Path = SAMPLE, theme: str = "desk", team: bool = False, first: str = "",
+) -> AsyncIterator[Pilot[None]]:  # fmt: skip
     """Open a desk in a folder of its own, label the first items of the draw, start the app."""
     from reviewdesk.app.app import ReviewApp
     from reviewdesk.desk import Desk
@@ -101,16 +171,39 @@ async def session(
 
     times = (START + look * PACE for look in count())
     opened = Desk.open(folder / "desk.db", reviewer="ada", clock=lambda: next(times))
-    run = opened.load(Source.from_path(SAMPLE)).run
-    for row in opened.rows(opened.queue(run)[:labels]):
+    if sample == SAMPLE and theme == LIGHT:
+        os.chdir(SAMPLE.parent)
+        opened.load(Source.from_path(Path("support-bot-second-panel.jsonl")))
+    os.chdir(sample.parent)  # no picture shows a path of this machine
+    run = opened.load(Source.from_path(Path(sample.name))).run
+    truths = sample_truths()
+    rows = opened.rows(opened.queue(run)[:labels])
+    for at, row in enumerate(rows):
         if row.id not in left:
-            passes = (row.decision == "pass") is not (row.id in WRONG)
-            opened.label(row.key, Truth.PASS if passes else Truth.FAIL, blind=False)
-    app = ReviewApp(opened, run, view=View(), notice=None)
-    app.theme = "desk"
+            name = row.id.rpartition("-")[0] if row.id[-1].isdecimal() else row.id
+            passes = truths.get(name, (row.decision == "pass") is not (row.id in WRONG))
+            opened.label(row.key, Truth.PASS if passes else Truth.FAIL, blind=at % 2 == 0)
+    if team:
+        with closing(
+            Desk.open(folder / "desk.db", reviewer="ben", clock=lambda: next(times))
+        ) as ben:
+            for at, row in enumerate(rows):
+                passes = truths[row.id] is not (at % 7 == 3)
+                ben.label(row.key, Truth.PASS if passes else Truth.FAIL, blind=True)
+    keys = [row.key for row in opened.rows(opened.queue(run)) if row.id == first]
+    view = View(item=first) if keys else View()
+    app = ReviewApp(opened, run, view=view, notice=None)
+    app.theme = theme
     async with app.run_test(size=size) as pilot:
         yield pilot
     opened.close()
+
+
+def sample_truths() -> dict[str, bool]:
+    """Return which verdicts of the library's run should pass."""
+    text = LIBRARY.with_name("library-desk-truth.jsonl").read_text(encoding="utf-8")
+    rows = map(json.loads, text.splitlines())
+    return {row["id"]: row["truth"] == "pass" for row in rows}
 
 
 async def press(pilot: Pilot[None], *keys: str) -> str:
@@ -135,7 +228,9 @@ async def settled(pilot: Pilot[None]) -> str:
 def main() -> None:
     """Write every picture."""
     os.environ.pop("NO_COLOR", None)
-    for name, take in PICTURES.items():
+    wanted = sys.argv[1:] or [*PICTURES]
+    for name in wanted:
+        take = PICTURES[name]
         with tempfile.TemporaryDirectory() as folder:
             picture = asyncio.run(take(Path(folder)))
         (FOLDER / name).write_text(picture, encoding="utf-8")

@@ -72,7 +72,15 @@ class Sheet:
             uses.append(f'<use href="#{name}" y="{row * LINE}"/>')
         return "".join(uses)
 
-    def document(self, size: tuple[int, int], body: str, *, css: str = "", foot: int = 0) -> str:
+    def document(
+        self,
+        size: tuple[int, int],
+        body: str,
+        *,
+        css: str = "",
+        foot: int = 0,
+        ground: str = GROUND,
+    ) -> str:
         """Return the picture of a terminal's window of so many cells with a body in it."""
         width, height = size[0] * CELL + 2 * MARGIN, size[1] * LINE + BAR + MARGIN + foot
         rules = [
@@ -91,7 +99,7 @@ class Sheet:
                 "<defs>",
                 *(f'<g id="{name}">{line}</g>' for line, name in self.lines.items()),
                 "</defs>",
-                f'<rect width="{width}" height="{height}" rx="8" fill="{GROUND}" stroke="{EDGE}"/>',
+                f'<rect width="{width}" height="{height}" rx="8" fill="{ground}" stroke="{EDGE}"/>',
                 f'{dots}<text x="50%" y="19" text-anchor="middle" fill="{DIM}">reviewdesk</text>',
                 body,
                 "</svg>\n",
@@ -113,11 +121,11 @@ def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def still(shot: str, size: tuple[int, int]) -> str:
-    """Return the picture of one screen."""
+def still(shot: str, size: tuple[int, int], ground: str = GROUND) -> str:
+    """Return the picture of one screen, on the colour of its theme's ground."""
     sheet = Sheet()
     body = f'<g transform="translate({MARGIN} {BAR})">{sheet.screen(shot)}</g>'
-    return sheet.document(size, body)
+    return sheet.document(size, body, ground=ground)
 
 
 def film(frames: Sequence[Frame], size: tuple[int, int]) -> str:

@@ -132,8 +132,8 @@ def _run_figures(page: CalibrationPage, target: Target) -> _Figures:
     found = page.calibration
     line = found.headline
     basis = f"{words.basis(found.design, line.n)}; {MEANS[found.design]}"
-    if found.population is not None:
-        basis += f" ({target.value})"
+    if found.population is not None and target is Target.ITEMS:
+        basis += f"; the intervals are for {target.value}"
     return _Figures(line, page.fit, basis, lambda name: page.ends(name, target), page.honest)
 
 
@@ -263,9 +263,11 @@ def _how_right(found: _Figures, counted: Calibration, *, blind: bool = False) ->
     if not blind and counted.design is Design.WEIGHTED and counted.population is not None:
         pair = (counted.labelled, counted.population)
         rows: list[Sequence[Words]] = [
-            (Text(name, Tone.MUTED), *(number(getattr(one, key)) for one in pair))
-            for name, key in (("accuracy", "accuracy"), ("gap", "gap"), ("Brier", "brier"),
-                              ("ECE", "ece"), ("effective labels", "ess"))
+            (Text(name, Tone.MUTED), *(number(getattr(one, key), digits, sign) for one in pair))
+            for name, key, digits, sign in (
+                ("accuracy", "accuracy", 3, ""), ("gap", "gap", 3, "+"), ("Brier", "brier", 3, ""),
+                ("ECE", "ece", 3, ""), ("effective labels", "ess", 1, ""),
+            )
         ]  # fmt: skip
         heads = ("", "labels alone", DESIGNS[counted.design])
         blocks += [table(heads, rows, "Labels alone and weighted"), Gap()]

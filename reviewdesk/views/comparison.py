@@ -31,8 +31,8 @@ _HIDDEN = (
 )
 _SAME = "Two items are the same where input, response, reference and rubric are."
 _PAIRED = (
-    "The difference is paired: where the panels agree it is 0 without any label, so it holds more "
-    "than the two rates beside each other."
+    "The difference is paired: where the panels agree it is 0, labelled or not, so its interval is "
+    "narrower than those of the two rates."
 )
 UNPROVEN = 0.05
 """The p value from which a split of the items is put down to chance."""
@@ -188,8 +188,9 @@ def _advice(found: PanelComparison) -> Iterator[Block]:
     open_ = made.apart - sum(alone)
     if open_ > 0:
         yield Paragraph(
-            f"{plural(open_, 'item has', 'items have')} no pass or fail label of those that one "
-            "passes and the other fails: once all have one, the difference is exact.",
+            "Of the items that one panel passes and the other fails, "
+            f"{plural(open_, 'has', 'have')} no pass or fail label; once all have one, the "
+            "difference is exact.",
             Tone.NOTE,
         )
     if found.labelled and made.apart:

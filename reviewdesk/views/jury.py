@@ -28,6 +28,7 @@ from reviewdesk.views.document import (
     Text,
     Tone,
     Words,
+    joined,
     outside,
 )
 from reviewdesk.views.words import number
@@ -215,7 +216,7 @@ def flags(notes: Sequence[FlagNote], lines: Sequence[int] | None = None) -> tupl
     names = tuple(_quiet(WORDS[note.flag]) for note in quiet)
     return (
         *(Facts((_flag(note),), 19, most) for note, most in zip(loud, lines, strict=True)),
-        *([Flow(("", *names), gap=2)] if names else []),
+        *([Paragraph(joined(names, "  "), lead="  ", indent=2)] if names else []),
     )
 
 
@@ -378,12 +379,9 @@ def numbers(found: Assessment, policy: Policy) -> Section:
 
 
 def _numbers_in_short(found: Assessment, policy: Policy) -> Words:
-    """Return the mean with what it decides, and how many rules decide otherwise."""
-    parts = []
-    if found.values.mean is not None:
-        made = found.decisions.mean
-        decides = f" {words.decided(made)}" if made else ""
-        parts.append(f"mean {_plain_number(found.values.mean)}{decides}")
+    """Return the mean, and how many rules decide otherwise than the verdict."""
+    mean = found.values.mean
+    parts = [] if mean is None else [f"mean {_plain_number(mean)}"]
     if found.decision is not None:
         other = sum(_differs(decided, found.decision) for *_, decided in rules(found, policy))
         differ = words.plural(other, "rule differs", "rules differ")

@@ -247,8 +247,8 @@ def test_the_jury_begins_with_reasons_and_folds_its_figures(tmp_path: Path) -> N
     assert rows[at + 3].endswith("…")
     assert rows[at + 4].startswith("  b ")
     heads = [row.rstrip("─ ") for row in rows[at + 7 :]]
-    # The mean is .667, which fails, as do the trimmed mean, the lowest, unanimity.
-    assert heads[0] == "▹ NUMBERS  mean 0.667 fail · 4 rules differ"
+    # The mean is .667: it fails, as do the trimmed mean, the lowest and unanimity.
+    assert heads[0] == "▹ NUMBERS  mean 0.667 · 4 rules differ"
     assert heads[1].startswith("▹ WHAT IF  turned by trim, ")
     assert heads[2].startswith("▹ PROVENANCE  quorum")
     assert len(heads) == 3

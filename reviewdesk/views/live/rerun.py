@@ -218,7 +218,10 @@ def _hash(made: Rerun, short: Text) -> Fact:
 def _changes(found: Sequence[Change], made: Verdict, *, whole: bool) -> tuple[Block, ...]:
     if not found:
         return ()
-    heads = Column("juror", tail=True, right=False), *map(Column, ("before", "after", "moved", ""))
+    heads = (
+        Column("juror", tail=True, right=False), *map(Column, ("before", "after", "moved")),
+        Column("", right=False),
+    )  # fmt: skip
     names = words.short_names(one.juror for one in found)
     rows = tuple(_change(one, names[one.juror], made, whole=whole) for one in found)
     return (Table(heads, rows, caption="Each juror before and after"),)
@@ -233,7 +236,9 @@ def _change(change: Change, name: str, made: Verdict, *, whole: bool) -> Row:
         body = made.body["jurors"][change.after.seat]
         answers = words.answers(body, made.policy.threshold)
         below = juries.reasons(change.after, 0 if whole else 1, answers)
-    moved = "" if change.moved is None else number(change.moved, sign="+")
+    moved = ""
+    if change.asked and change.moved is not None:
+        moved = number(change.moved, sign="+")
     cells = (
         outside(name, 200, quiet),
         Text(_ballot_text(change.before), Tone.MUTED),
