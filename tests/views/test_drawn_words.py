@@ -82,7 +82,9 @@ def strange(lines: list[str], theirs: str) -> dict[str, str]:
         for hit in WORD.finditer(line):
             beside = {line[hit.end() : hit.end() + 1], line[max(0, hit.start() - 1) : hit.start()]}
             parts = {part for part in re.split("['-]", hit[0].lower()) if len(part) > 1}
-            if not beside & edges and hit[0].lower() not in known and parts - known:
+            folded = len(hit[0]) > 11 and hit[0] in theirs  # a part of a longer word of the file
+            whole = not (beside & edges or folded)
+            if whole and hit[0].lower() not in known and parts - known:
                 found[hit[0].lower()] = line.strip()
     return found
 
