@@ -110,21 +110,20 @@ def covered(detail: Mapping[str, Any]) -> dict[str, Covered]:
     Raises:
         ValueError: it has another form.
     """
+    made = {}
     try:
-        return {str(name): _covered_chain(one) for name, one in detail["chains"].items()}
+        for name, one in detail["chains"].items():
+            places = tuple((int(seq), int(counter)) for seq, counter in one["places"])
+            found = Covered(int(one["seq"]), str(one["hash"]), places)
+            for (start, counter), (end, following) in pairwise((*places, (found.seq + 1, _LEAP))):
+                if not (start < end and counter > 0 and counter + end - start <= following):
+                    raise ValueError("its counters are not rising")
+            if places[0][0] != 1:
+                raise ValueError("its counters do not begin with the first event")
+            made[str(name)] = found
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ValueError("its counters are not rising") from error
-
-
-def _covered_chain(one: Mapping[str, Any]) -> Covered:
-    places = tuple((int(seq), int(counter)) for seq, counter in one["places"])
-    found = Covered(int(one["seq"]), str(one["hash"]), places)
-    for (start, counter), (end, following) in pairwise((*places, (found.seq + 1, _LEAP))):
-        if not (start < end and counter > 0 and counter + end - start <= following):
-            raise ValueError("its counters are not rising")
-    if places[0][0] != 1:
-        raise ValueError("its counters do not begin with the first event")
-    return found
+    return made
 
 
 class ChainCheck:
@@ -235,7 +234,10 @@ def _wrong(event: ChainEvent) -> Iterator[tuple[str, bool]]:
     yield "reviewer", not event.reviewer or (event.reviewer.startswith("@") and not own)
     yield "author", not event.author
     yield "kind", not _KIND.fullmatch(event.kind) or (own and event.kind in STANDING)
-    yield "at", not _is_time(event.at)
+    try:
+        yield "at", datetime.fromisoformat(event.at).tzinfo is None
+    except ValueError:
+        yield "at", True
     yield "item", event.item is not None and len(event.item) != 32
     yield "item", event.item is None and event.kind in STANDING
     yield "label", event.label not in {None, "pass", "fail", "unsure"}
@@ -247,13 +249,6 @@ def _wrong(event: ChainEvent) -> Iterator[tuple[str, bool]]:
     yield "target", (event.target is None) == (event.kind in {"undo", "redo"})
     yield "hash", not HASH.fullmatch(event.hash)
     yield "prev_hash", bool(event.prev_hash) and not HASH.fullmatch(event.prev_hash)
-
-
-def _is_time(text: str) -> bool:
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
 
 
 def checked_detail(event: ChainEvent) -> dict[str, Any]:
@@ -378,14 +373,10 @@ def file_name(name: ChainName) -> str:
     Whatever a name holds, the file is in that folder, and two names are two files also where case
     does not count.
     """
-    text = _encoded(name.reviewer)
+    text = "".join(
+        char if _PLAIN.fullmatch(char) else "".join(f"%{byte:02x}" for byte in char.encode())
+        for char in name.reviewer
+    )
     if len(text) > _NAME:
         text = f"{text[:_NAME]}~{hashlib.sha256(name.reviewer.encode()).hexdigest()}"
     return f"{name.desk}/by-{text}.jsonl"
-
-
-def _encoded(name: str) -> str:
-    return "".join(
-        char if _PLAIN.fullmatch(char) else "".join(f"%{byte:02x}" for byte in char.encode())
-        for char in name
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -72,7 +72,10 @@ def draw(
     copies = np.zeros(len(own), np.bool_)
     copies[mixed] = ~first
     queue = _queue(mixed, first, drawn < FIRST_REST, audit[mixed])
-    decided = _decided(stratum, own, sizes)
+    decided = {}
+    for h in sizes:
+        sides = own[stratum == h] % FIRST_REST
+        decided[h] = int((sides == 0).sum()), int((sides == 1).sum())
     return Draw(stratum, rank, audit, copies, places(queue), places(mixed), sizes, audited, decided)
 
 
@@ -112,22 +115,14 @@ def _queue(
     here = flagged[leads]
     asked = checked[leads]
     every = np.arange(len(leads), dtype=np.int32)
-    queue = _interleave(every[here], every[asked])
-    queue = np.concatenate([queue, every[~here & ~asked]])
+    # Both are spread evenly over the beginning and kept in order; the flagged win a tie.
+    first_two = (every[here], every[asked])
+    spread = [(np.arange(len(part)) + 0.5) / max(1, len(part)) for part in first_two]
+    merged: Ints = np.concatenate(first_two)[np.argsort(np.concatenate(spread), kind="stable")]
+    queue: Ints = np.concatenate([merged, every[~here & ~asked]])
     if len(queue) == len(mixed):
         return mixed[queue]
     return mixed[np.argsort(places(queue)[content], kind="stable")]
-
-
-def _decided(
-    stratum: npt.NDArray[np.int8], own: npt.NDArray[np.int8], sizes: Mapping[int, int]
-) -> dict[int, tuple[int, int]]:
-    """Return how many verdicts of each stratum were decided as a pass, and as a fail."""
-    made = {}
-    for h in sizes:
-        sides = own[stratum == h] % FIRST_REST
-        made[h] = int((sides == 0).sum()), int((sides == 1).sum())
-    return made
 
 
 def draw_keys(names: Sequence[str], seed: str) -> npt.NDArray[np.uint64]:
@@ -151,12 +146,6 @@ def _keys(names: Iterable[str], count: int, seed: str) -> bytearray:
     for at in range(0, len(keys), _KEY * _SOME):
         keys[at : at + _KEY * _SOME] = b"".join(map(key, islice(given, _SOME)))
     return keys
-
-
-def _interleave(first: Ints, second: Ints) -> Ints:
-    """Merge both, each spread evenly over the result and kept in order; ``first`` wins a tie."""
-    spread = [(np.arange(len(part)) + 0.5) / max(1, len(part)) for part in (first, second)]
-    return np.concatenate([first, second])[np.argsort(np.concatenate(spread), kind="stable")]
 
 
 def places(order: Ints) -> Ints:

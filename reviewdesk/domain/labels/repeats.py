@@ -218,20 +218,14 @@ class Pacing:
         first = bisect_left(self._records, action, key=lambda passed: passed.action)
         if first == len(self._records) or self._records[first].action != action:
             return
-        later = []
-        while len(self._records) > first:
-            later.append(self._pop())
-        for passed in reversed(later):
+        later = self._records[first:]
+        del self._records[first:]
+        self._spent = later[0].spent
+        self._worked = later[0].worked
+        self._counted -= sum(passed.dwell is not None for passed in later)
+        for passed in later:
             kept = replace(passed.step, stands=stands) if passed.action == action else passed.step
             self.add(kept, passed.action)
-
-    def _pop(self) -> _StepRecord:
-        passed = self._records.pop()
-        self._spent = passed.spent
-        self._worked = passed.worked
-        if passed.dwell is not None:
-            self._counted -= 1
-        return passed
 
     def pace(self) -> Pace:
         """Return the pace so far: the number of dwells / their sum * 3600, unless that sum is 0."""

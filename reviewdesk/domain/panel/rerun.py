@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, own_facts
+from reviewdesk.domain.canonical import CanonicalBallot, own_facts
 from reviewdesk.domain.enums import Status
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.juror import Juror, seat_body
@@ -385,18 +385,14 @@ def stopped_after(came: int, asked: int) -> str:
 def outcome(item: Item, made: Rerun) -> RerunResult:
     """Return the result of ``made``, a re-run of ``item``."""
     asked = [one.juror for one in changes(item.verdict, made) if one.asked and one.after]
-    stopped_names = _cut_short(made.verdict.body) if made.stopped else set()
+    stopped_names = {
+        one["id"]
+        for one in made.verdict.body["jurors"]
+        if made.stopped and (one.get("error") or {}).get("type") == "stopped"
+    }
     missing_names = set(missing(made.verdict))
     failed = sum(name in missing_names and name not in stopped_names for name in asked)
     answered = sum(name not in missing_names for name in asked)
     before = item.assessment.decision
     after = made.assessment.decision
     return RerunResult(before, after, len(asked), answered, failed, made.stopped)
-
-
-def _cut_short(body: CanonicalVerdict) -> set[str]:
-    return {
-        one["id"]
-        for one in body["jurors"]
-        if (error := one.get("error")) and error.get("type") == "stopped"
-    }

@@ -263,30 +263,21 @@ class DrillDown(Struct, frozen=True):
     count: int
 
 
-_CELLS = (
-    ("wrong passes: the panel passed what should fail", "wrong:pass", Decision.PASS, Truth.FAIL),
-    ("wrong fails: the panel failed what should pass", "wrong:fail", Decision.FAIL, Truth.PASS),
-    (
-        "right passes: the panel passed what should pass",
-        "decision:pass label:pass",
-        Decision.PASS,
-        Truth.PASS,
-    ),
-    (
-        "right fails: the panel failed what should fail",
-        "decision:fail label:fail",
-        Decision.FAIL,
-        Truth.FAIL,
-    ),
-)
+_BOTH_PASS = "decision:pass label:pass"
+_BOTH_FAIL = "decision:fail label:fail"
 
 
 def drill(page: CalibrationPage) -> tuple[DrillDown, ...]:
     """Return the groups of verdicts that a reviewer may want to look into, even if empty."""
     found = page.calibration
     cells = [
-        DrillDown(title, text, page.counts.cells.get((panel, truth), 0))
-        for title, text, panel, truth in _CELLS
+        DrillDown(title, text, page.counts.cells.get((Decision(panel), Truth(truth)), 0))
+        for title, text, panel, truth in (
+            ("wrong passes: the panel passed what should fail", "wrong:pass", "pass", "fail"),
+            ("wrong fails: the panel failed what should pass", "wrong:fail", "fail", "pass"),
+            ("right passes: the panel passed what should pass", _BOTH_PASS, "pass", "pass"),
+            ("right fails: the panel failed what should fail", _BOTH_FAIL, "fail", "fail"),
+        )
     ]
     return (
         *cells,
@@ -340,19 +331,12 @@ def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
     if blind or page.fit is None:
         return ()
     bins = {one.index: one for one in page.fit.bins}
-    return tuple(
-        DrillDown(
-            f"right {bins[index].accuracy:.2f}" if index in bins else "weighs nothing",
-            _bin_filter(index),
-            count,
-        )
-        for index, count in sorted(page.bins.items())
-    )
-
-
-def _bin_filter(index: int) -> str:
-    """Return the filter that lists a bin's labelled verdicts; the last bin has no upper end."""
-    low, high = (f"{edge:.1f}"[1:] for edge in edges(index))
-    above = f"confidence>={low if index else 0}"
-    below = f" confidence<{high}"
-    return f"label:pass|label:fail {above}{below if index < LAST else ''}"
+    made = []
+    for index, count in sorted(page.bins.items()):
+        title = f"right {bins[index].accuracy:.2f}" if index in bins else "weighs nothing"
+        low, high = (f"{edge:.1f}"[1:] for edge in edges(index))
+        # The last bin has no upper end.
+        below = f" confidence<{high}" if index < LAST else ""
+        text = f"label:pass|label:fail confidence>={low if index else 0}{below}"
+        made.append(DrillDown(title, text, count))
+    return tuple(made)

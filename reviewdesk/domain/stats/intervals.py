@@ -187,40 +187,30 @@ def brier_interval(strata: Sequence[LossStratum], target: Target, z: float = Z) 
     parts = [one.part for one in strata]
     mean, off = _mean_of([one.sure for one in strata], parts, target, z)
     below = above = off**2
-    ends = [_Whole(strata), _Whole(strata)]
+    # The excess of all strata, with those without labels at one end of their range.
+    means = [0.0, 0.0]
+    squares = [0.0, 0.0]
     for share, one in zip(_shares(parts), strata, strict=True):
         held = one.excess
-        if one.part.labelled:
+        known = bool(one.part.labelled)
+        if known:
             low, high = held.interval(one.part.labelled, one.part.size, z)
             below += (share * (held.mean - low)) ** 2
             above += (share * (high - held.mean)) ** 2
-        for end, value in zip(ends, (held.least, held.most), strict=True):
-            known = bool(one.part.labelled)
-            end.mean += share * (held.mean if known else value)
-            end.square += share * (held.square if known else value**2)
+        for end, value in enumerate((held.least, held.most)):
+            means[end] += share * (held.mean if known else value)
+            squares[end] += share * (held.square if known else value**2)
     if target is Target.ITEMS:
         size = sum(part.size for part in parts)
-        below += (ends[0].mean - ends[0].bounded.interval(size, None, z)[0]) ** 2
-        above += (ends[1].bounded.interval(size, None, z)[1] - ends[1].mean) ** 2
+        least = min(one.excess.least for one in strata)
+        most = max(one.excess.most for one in strata)
+        ends = [Bounded(*pair, least, most) for pair in zip(means, squares, strict=True)]
+        below += (means[0] - ends[0].interval(size, None, z)[0]) ** 2
+        above += (ends[1].interval(size, None, z)[1] - means[1]) ** 2
     return Interval(
-        max(mean + ends[0].mean - math.sqrt(below), 0.0),
-        min(mean + ends[1].mean + math.sqrt(above), 1.0),
+        max(mean + means[0] - math.sqrt(below), 0.0),
+        min(mean + means[1] + math.sqrt(above), 1.0),
     )
-
-
-class _Whole:
-    """The excess of all strata, with those without labels at one end of their range."""
-
-    def __init__(self, strata: Sequence[LossStratum]) -> None:
-        self.mean = self.square = 0.0
-        self._ends = (
-            min(one.excess.least for one in strata),
-            max(one.excess.most for one in strata),
-        )
-
-    @property
-    def bounded(self) -> Bounded:
-        return Bounded(self.mean, self.square, *self._ends)
 
 
 def kappa_interval(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
 from reviewdesk.domain.stats.calibration import (
     Bools,
@@ -144,15 +144,8 @@ ATOMS = 2_000_000
 """The most outcomes that one side of a bin may have; with more, its mean is simulated."""
 
 
-class DiscreteDistribution(Struct, frozen=True):
-    """A discrete distribution: ``value[i]`` has probability ``chance[i]``."""
-
-    value: Floats
-    chance: Floats
-
-    def __add__(self, other: DiscreteDistribution) -> DiscreteDistribution:
-        value = np.add.outer(self.value, other.value).ravel()
-        return DiscreteDistribution(value, np.multiply.outer(self.chance, other.chance).ravel())
+Chances: TypeAlias = tuple[Floats, Floats]
+"""A discrete distribution: some values, and the probability of each."""
 
 
 def null_ece(rows: Rows, draws: int = DRAWS, seed: int = SEED) -> NullEce | None:
@@ -167,14 +160,19 @@ def null_ece(rows: Rows, draws: int = DRAWS, seed: int = SEED) -> NullEce | None
     rows = weighted_rows(rows)
     if not len(rows.weight):
         return None
-    bins = _bins(rows)
     total = float(rows.weight.sum())
     rng = np.random.default_rng(seed)
     simulated = np.zeros(draws)
-    for cells in bins:
-        simulated += np.abs(_simulate(cells, rng, draws))
+    means = []
+    for cells in _bins(rows):
+        off = np.zeros(draws)
+        for value, chance in cells:
+            upto = np.cumsum(chance)
+            place = np.searchsorted(upto, rng.random(draws) * upto[-1], side="right")
+            off += value[np.minimum(place, len(upto) - 1)]
+        simulated += np.abs(off)
+        means.append(_mean_size(cells))
     simulated /= total
-    means = [_mean_size(cells) for cells in bins]
     known = [mean for mean in means if mean is not None]
     exact = len(known) == len(means)
     least = ece(rows) - SLACK
@@ -208,64 +206,44 @@ def poisson_binomial(chances: Floats) -> Floats:
     return found
 
 
-def _bins(rows: Rows) -> list[list[DiscreteDistribution]]:
-    """Return the distribution of ``w·(hits - mean hits)`` per populated bin and distinct weight."""
+def _bins(rows: Rows) -> Iterator[list[Chances]]:
+    """Yield the chances of ``w·(hits - mean hits)`` per distinct weight, bin by populated bin."""
     index = bin_index(rows.confidence)
     weight = np.round(rows.weight, PLACES)
-    made = []
-    for place in range(BINS):
-        inside = index == place
-        if inside.any():
-            made.append(
-                [
-                    _cell(rows.confidence[inside & (weight == one)], float(one))
-                    for one in np.unique(weight[inside])
-                ]
-            )
-    return made
+    for place in np.unique(index):
+        cells = []
+        for one in np.unique(weight[index == place]):
+            confidence = rows.confidence[(index == place) & (weight == one)]
+            chance = poisson_binomial(confidence)
+            likely = np.flatnonzero(chance > NEGLIGIBLE)
+            kept = slice(int(likely[0]), int(likely[-1]) + 1)
+            value = float(one) * (np.arange(len(chance)) - confidence.sum())
+            cells.append((value[kept], chance[kept]))
+        yield cells
 
 
-def _cell(confidence: Floats, weight: float) -> DiscreteDistribution:
-    chance = poisson_binomial(confidence)
-    likely = np.flatnonzero(chance > NEGLIGIBLE)
-    kept = slice(int(likely[0]), int(likely[-1]) + 1)
-    value = weight * (np.arange(len(chance)) - confidence.sum())
-    return DiscreteDistribution(value[kept], chance[kept])
-
-
-def _mean_size(cells: Sequence[DiscreteDistribution]) -> float | None:
+def _mean_size(cells: Sequence[Chances]) -> float | None:
     """Compute ``E|sum|`` of independent cells exactly; ``None`` if they have too many outcomes.
 
     The cells are summed into two sides of similar size. For each outcome of one side, the mean over
     the other needs only its cumulated chances, so that pairs of outcomes are never enumerated.
     """
-    sides = [DiscreteDistribution(np.zeros(1), np.ones(1))] * 2
-    for cell in sorted(cells, key=lambda cell: -len(cell.value)):
-        side = int(len(sides[1].value) < len(sides[0].value))
-        if len(sides[side].value) * len(cell.value) > ATOMS:
+    sides: list[Chances] = [(np.zeros(1), np.ones(1))] * 2
+    for more in sorted(cells, key=lambda cell: -len(cell[0])):
+        side = int(len(sides[1][0]) < len(sides[0][0]))
+        if len(sides[side][0]) * len(more[0]) > ATOMS:
             return None
-        sides[side] = sides[side] + cell
-    one, other = sides
-    order = np.argsort(other.value, kind="stable")
-    value = other.value[order]
-    chance = other.chance[order]
+        values = np.add.outer(sides[side][0], more[0]).ravel()
+        sides[side] = values, np.multiply.outer(sides[side][1], more[1]).ravel()
+    one, likely = sides[0]
+    order = np.argsort(sides[1][0], kind="stable")
+    value = sides[1][0][order]
+    chance = sides[1][1][order]
     below = np.concatenate([[0.0], np.cumsum(chance)])
     mean_below = np.concatenate([[0.0], np.cumsum(chance * value)])
-    cut = np.searchsorted(value, -one.value)
-    size = one.value * (below[-1] - 2 * below[cut]) + (mean_below[-1] - 2 * mean_below[cut])
-    return float((one.chance * size).sum())
-
-
-def _simulate(
-    cells: Sequence[DiscreteDistribution], rng: np.random.Generator, draws: int
-) -> Floats:
-    """Simulate the sum of independent cells ``draws`` times: ``[draws]``."""
-    total = np.zeros(draws)
-    for cell in cells:
-        upto = np.cumsum(cell.chance)
-        place = np.searchsorted(upto, rng.random(draws) * upto[-1], side="right")
-        total += cell.value[np.minimum(place, len(upto) - 1)]
-    return total
+    cut = np.searchsorted(value, -one)
+    size = one * (below[-1] - 2 * below[cut]) + (mean_below[-1] - 2 * mean_below[cut])
+    return float((likely * size).sum())
 
 
 def fit(rows: Rows) -> Fit:

@@ -281,30 +281,25 @@ def more_audits(parts: Sequence[Part], limit: float, op: Literal["<=", ">="]) ->
     if estimate is None or not _within(estimate, estimate, limit, op):
         return None
     low = -1
-    high = math.ceil(sum((part.size - part.labelled) / part.each for part in parts))
+    left = sum((part.size - part.labelled) / part.each for part in parts)
+    high = math.ceil(left)
     # The interval narrows with every label and is a point once all are labelled.
     while high - low > 1:
         middle = (low + high) // 2
-        made = drawn_rate(_with_more(parts, middle))
+        grown = []
+        for part in parts:
+            free = part.size - part.labelled
+            n = min(part.labelled + (free * middle / left if left else 0), float(part.size))
+            # At the present rates; the counts are fractions.
+            hits = min(_rate(part) * n, n) if part.size else part.hits
+            grown.append(replace(part, labelled=n, hits=hits))
+        made = drawn_rate(grown)
         low, high = (low, middle) if _within(made.low, made.high, limit, op) else (middle, high)
     return high
 
 
 def _within(low: float, high: float, limit: float, op: Literal["<=", ">="]) -> bool:
     return high <= limit + SLACK if op == "<=" else low >= limit - SLACK
-
-
-def _with_more(parts: Sequence[Part], more: int) -> list[Part]:
-    """Return the strata after ``more`` labels at the present rates; their counts are fractions."""
-    left = sum((part.size - part.labelled) / part.each for part in parts)
-    made = []
-    for part in parts:
-        if not part.size or not left:
-            made.append(part)
-            continue
-        n = min(part.labelled + (part.size - part.labelled) * more / left, float(part.size))
-        made.append(replace(part, labelled=n, hits=min(_rate(part) * n, n)))
-    return made
 
 
 def _rate(part: Part) -> float:
