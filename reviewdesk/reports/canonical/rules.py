@@ -261,13 +261,18 @@ def verdict_body(verdict: dict[str, Any]) -> CanonicalVerdict:
             body[key] = _without_nulls(body[key], keep)
     if "checks" in body:
         body["checks"] = [_without_nulls(check, "pass") for check in body["checks"]]
-    body["jurors"] = [_juror(juror) for juror in body["jurors"]]
+    for juror in body["jurors"]:
+        if None in juror.values() or "error" in juror:
+            body["jurors"] = [_juror(juror) for juror in body["jurors"]]
+            break
     if "reruns" in body:
         body["reruns"] = [verdict_body(rerun) for rerun in body["reruns"]]
     return body
 
 
 def _without_nulls(record: dict[str, Any], keep: str) -> dict[str, Any]:
+    if None not in record.values():
+        return record
     return {key: value for key, value in record.items() if value is not None or key == keep}
 
 

@@ -18,6 +18,7 @@ _ROLES = {
     "human": "user", "gpt": "assistant", "ai": "assistant", "model": "assistant",
     "bot": "assistant", "chatbot": "assistant", "developer": "system", "function": "tool",
 }  # fmt: skip
+_BRACKETS = frozenset({"[", "{"})
 _SPEAKERS = {"user", "assistant", "system"}
 _CALLS = {"tool_use", "tool_call", "function_call", "server_tool_use"}
 _RESULTS = {"tool_result", "tool_call_response", "function_call_output", "tool_response"}
@@ -64,12 +65,16 @@ def conversation(value: Any) -> Conversation | None:
 
 def question(value: Any) -> str | None:
     """Return an input as text: all turns of a conversation, or else as ``text`` has it."""
+    if type(value) is str and value.lstrip()[:1] not in _BRACKETS:
+        return value
     turns = _turns_of(value)
     return _joined(turns) if turns else text(value)
 
 
 def answer(value: Any) -> str | None:
     """Return an output as text: the last answer of a conversation, or else as ``text`` has it."""
+    if type(value) is str and value.lstrip()[:1] not in _BRACKETS:
+        return value
     found = conversation(value)
     return text(value) if found is None else found.output
 
@@ -157,7 +162,7 @@ def _call_text(call: Mapping[str, Any]) -> str:
 
 def _decoded(value: Any) -> Any:
     """Return the JSON in a text that begins as a list or an object, else the value."""
-    if not isinstance(value, str) or value.lstrip()[:1] not in {"[", "{"}:
+    if not isinstance(value, str) or value.lstrip()[:1] not in _BRACKETS:
         return value
     try:
         return json.loads(value)

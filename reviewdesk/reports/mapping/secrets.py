@@ -107,47 +107,33 @@ def changed(
 _TEXT_OR_HOLDER = frozenset({str, list, dict})
 
 
-def guarded(body: Any) -> Any:
-    """Remove what looks like a key from a body's errors, names, addresses and raw answers.
+def guarded(body: dict[str, Any]) -> dict[str, Any]:
+    """Remove what looks like a key from a valid body's errors, names, addresses and raw answers.
 
     The judged texts and the reasons are content and stay unchanged. The body is changed in place.
     """
-    if not isinstance(body, dict):
-        return body
     for key in ("meta", "generator"):
         if key in body:
             body[key] = changed(body[key], without_likely)
-    jurors = body.get("jurors")
-    if not isinstance(jurors, list):
-        return body
-    for juror in jurors:
-        if isinstance(juror, dict):
-            _guard_juror(juror)
-    if any("://" in _id(juror) for juror in jurors):
-        _rename(jurors)
+    has_address = False
+    for juror in body["jurors"]:
+        for key in ("model", "vendor"):
+            if stated := juror.get(key):
+                juror[key] = _without_likely_name(stated)
+        for key in ("raw", "error"):
+            if key in juror:
+                juror[key] = changed(juror[key], without_likely)
+        has_address = has_address or "://" in juror["id"]
+    if has_address:
+        _rename(body["jurors"])
     return body
-
-
-def _guard_juror(juror: dict[str, Any]) -> None:
-    for key in ("model", "vendor"):
-        if isinstance(juror.get(key), str):
-            juror[key] = _without_likely_name(juror[key])
-    for key in ("raw", "error"):
-        if juror.get(key):
-            juror[key] = changed(juror[key], without_likely)
 
 
 def _rename(jurors: list[dict[str, Any]]) -> None:
     """Remove logins from the ids; ids that differed only in their logins get a counter."""
     taken: dict[str, int] = {}
     for juror in jurors:
-        if isinstance(juror, dict) and (name := _id(juror)):
-            juror["id"] = unused(without_likely(name), taken)
-
-
-def _id(juror: Any) -> str:
-    name = juror.get("id") if isinstance(juror, dict) else None
-    return name if isinstance(name, str) else ""
+        juror["id"] = unused(without_likely(juror["id"]), taken)
 
 
 class SecretRemover:

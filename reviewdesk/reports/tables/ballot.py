@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 from reviewdesk.domain.verdict import Status
@@ -43,12 +43,11 @@ _EMPTY = "a score that is empty or NaN is not measured, and casts no vote"
 
 
 class BallotNotes(Remarks):
-    """Remarks on ballots, with the words, scores and judges that they concern."""
+    """Remarks on ballots, with the words and scores that they concern."""
 
     def __init__(self) -> None:
         """Start with no remarks."""
         super().__init__()
-        self.judges: set[str] = set()
         self.words = UnreadWords(_LABELS)
         """The words that decide nothing."""
         self._raw: list[float] = []
@@ -68,15 +67,15 @@ class BallotNotes(Remarks):
         else:
             self.count(what)
 
-    def ballot_notes(self, models: Iterable[str]) -> list[str]:
-        """Return the notes on words, on scores, and on ``models`` for judges that do not occur."""
+    def ballot_notes(self, models: Iterable[str], judges: Container[str]) -> list[str]:
+        """Return the notes on words, on scores, and on ``models`` for none of the ``judges``."""
         lines = []
         if self._raw:
             span = "from {:g} to {:g}".format(*self._raw)
             lines.append(f"{_RAW} ({self._raw_count}x, {span})")
         if self._unreadable:
             lines.append(f"{_UNREADABLE} ({self._unreadable}x); {self.first_unreadable}")
-        return [*lines, *self.words.notes(), *unmet_models(models, self.judges)]
+        return [*lines, *self.words.notes(), *unmet_models(models, judges)]
 
 
 class BallotMaker:

@@ -152,6 +152,7 @@ def _plain(column: str) -> str:
 
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\Z", re.ASCII | re.IGNORECASE)
+_NUMBERS = frozenset({int, float})
 _DIGITS = re.compile(r"[-+]?\d{1,15}\Z", re.ASCII)
 _NO_VALUE = frozenset({
     "nan", "-nan", "n/a", "#n/a", "na", "#na", "<na>", "null", "none", "-", "--", "–", "—",
@@ -195,7 +196,7 @@ def number(value: Any, column: str) -> float | int | None:
     NaN, N/A and the like mean that there is no number, as an empty cell does. A text of up to 15
     digits becomes an ``int``. Booleans do not count as numbers.
     """
-    if value is None or type(value) in {int, float}:
+    if value is None or type(value) in _NUMBERS:
         return value  # type: ignore[no-any-return]
     text = value.strip() if isinstance(value, str) else ""
     if not _NUMBER.match(text):
@@ -255,6 +256,8 @@ def likely_number(value: Any) -> float | int | None:
 
 def name(value: Any) -> str:
     """Return the name of an item or a judge: a text, a number or a list; else an empty text."""
+    if type(value) is str:
+        return value.strip()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, list):

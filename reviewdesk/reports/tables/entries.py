@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from operator import itemgetter
@@ -19,6 +20,7 @@ from reviewdesk.reports.tables.cells import (
     CellError,
     blank,
     is_criterion,
+    likely_number,
     name,
     parsed,
     with_decimal_point,
@@ -37,7 +39,6 @@ _FACTS = (
     "case_name", "attempt", "rubric", "human", "row_error",
 )  # fmt: skip
 """The paths of the facts of a row."""
-_NO_BALLOTS = frozenset({"nothing", "none"})
 _ANSWERS = frozenset({"pass", "label", "error"})
 _CELLS = {
     "model": "model", "vendor": "vendor", "pass": "pass", "label": "label", "error": "error",
@@ -53,7 +54,7 @@ _REST = (
 _PATHS = ("judge", "score", "failed", "dimension", "by", *_CELLS, *_REST)
 _MOST_KNOWN = 10_000
 """How many ballots of one place are remembered by their cells."""
-_UNSEEN: Any = object()
+_BALLOT = "ballot"
 
 
 class Vote(Struct, eq=False):
@@ -66,6 +67,10 @@ class Vote(Struct, eq=False):
     cells: Mapping[str, Any]
     """Other cells by role, such as ``label``. An empty ``pass`` means no vote."""
     dimension: str
+    seat: tuple[str, str]
+    """The judge and the number of its repeat, which one item has once."""
+    order: float
+    """The number of the repeat, by which ballots of one judge are sorted."""
     words: bool
     """Whether the score may be any word, because no other cell can hold a label."""
     unread: Sequence[str]
@@ -190,6 +195,8 @@ class _Place(Struct, frozen=True):
     """The column of the reason, which a ballot without an answer does not have."""
     inputs: Reader
     """Reads all cells that the vote depends on."""
+    kind: str
+    """What the place holds: a ballot (or a check), a person's label, or nothing that is read."""
     known: dict[Any, Vote] = field(default_factory=dict)
     """The votes so far by these cells, where nothing else decides what they are."""
 
@@ -212,6 +219,9 @@ class _Place(Struct, frozen=True):
         read = self.read.get(path)
         value = read(cells) if read else None
         return None if blank(value) else value
+
+
+_NO_PLACE = _Place(BallotRule(), (), {}, dict, (), (), "", {}, "", dict, "none")
 
 
 def _alternatives(path: str | Mapping[str, Any]) -> list[str]:
@@ -265,6 +275,7 @@ class MapReader:
         ]
         self._key_facts = [one for one in self._facts if one[0] in {"rubric", "human"}]
         self._origin = {name: self._reader(path) for name, path in made.origin.items()}
+        self._has_title = bool(self._title or self._origin)
         self._skips: list[_Place] = []
         self._groups: dict[str, list[_Place]] = {}
         self._known: dict[str, set[str]] = {}
@@ -379,6 +390,7 @@ class MapReader:
             asked,
             held.get("reason", ""),
             self._inputs([named[path] for path in wanted], [read[path] for path in wanted], asked),
+            _BALLOT if rule.as_ == "check" else sys.intern(rule.as_),
         )
 
     def _inputs(
@@ -400,7 +412,7 @@ class MapReader:
         return typed
 
     def entries(
-        self, row: TableRow, remarks: Remarks, *, only_ballots: bool = False
+        self, row: TableRow, remarks: Remarks, only_ballots: bool = False
     ) -> list[TableEntry]:
         """Return what a row says: an entry for each rubric; none if the row holds no ballots.
 
@@ -429,13 +441,14 @@ class MapReader:
             by, at = (read(cells) if read else None for read in self._of_human)
             row_human = Human((facts.pop("human"),), by, at)
         humans: dict[str, Human | None] = {}
-        votes = self._votes(cells, remarks, humans, labelled=row_human is not None)
+        labelled = row_human is not None
+        votes = self._votes(cells, remarks, humans, labelled=labelled, alone=only_ballots)
         item = self._item(row, remarks)
         group = item if len(item) <= _TITLE else self._short(item)
         if self._whole:
             group = f"{group}\0{row.number}"
         title = ""
-        if not only_ballots:
+        if self._has_title and not only_ballots:
             title = self._title_and_origin(cells, facts)
         alone = len(votes) < 2
         return [
@@ -466,9 +479,12 @@ class MapReader:
 
     def _item(self, row: TableRow, remarks: Remarks) -> str:
         for parts in self._items:
-            found = [name(read(row.cells)) for read in parts]
-            if joined := "/".join(filter(None, found)):
-                return joined
+            found = name(parts[0](row.cells))
+            if len(parts) > 1:
+                more = [name(read(row.cells)) for read in parts[1:]]
+                found = "/".join(filter(None, (found, *more)))
+            if found:
+                return found
         if not self._items:
             return str(row.number)
         remarks.count("a row without an id is named by its number")
@@ -481,28 +497,34 @@ class MapReader:
         humans: dict[str, Human | None],
         *,
         labelled: bool,
+        alone: bool,
     ) -> dict[str, list[Ballot]]:
-        """Return the ballots in a row by the question that they answer; ``humans`` gets labels."""
+        """Return the ballots in a row by the question that they answer; ``humans`` gets labels.
+
+        ``alone`` leaves out the cells that belong to one ballot alone.
+        """
         votes: dict[str, list[Ballot]] = {}
-        for group, places in self._groups.items():
-            each = places[0].rule.each
-            for scope, column in self._inside(cells, group, remarks) if each else ((cells, ""),):
-                place = next((one for one in places if one.fits(scope)), None)
-                if place is None:
-                    continue
-                kind = place.rule.as_
-                if kind == "refused":
+        for places in self._groups.values():
+            first = places[0]
+            each = first.rule.each
+            for scope, column in self._inside(cells, each, remarks) if each else ((cells, ""),):
+                place = first
+                if first.conditions:
+                    place = next((one for one in places if one.fits(scope)), _NO_PLACE)
+                if place.kind is _BALLOT:
+                    vote = self._vote(place, scope, column, labelled)
+                    if vote is not None:
+                        own = place.own(scope) if place.rest and not alone else _NOTHING
+                        if vote.dimension in votes:
+                            votes[vote.dimension].append((vote, own))
+                        else:
+                            votes[vote.dimension] = [(vote, own)]
+                elif place.kind == "refused":
                     raise RefusedTableError(place.rule.note)
-                if kind == "person":
-                    judge = name(place.get("judge", scope))
-                    dimension = self._dimension(place, scope, judge)
+                elif place.kind == "person":
+                    dimension = self._dimension(place, scope, name(place.get("judge", scope)))
                     humans[dimension] = humans.get(dimension) or _person(place, scope)
                     votes.setdefault(dimension, [])
-                elif kind not in _NO_BALLOTS:
-                    vote = self._vote(place, scope, column, labelled=labelled)
-                    if vote is not None:
-                        ballot = (vote, place.own(scope) if place.rest else _NOTHING)
-                        votes.setdefault(vote.dimension, []).append(ballot)
         return votes
 
     def _inside(
@@ -528,7 +550,7 @@ class MapReader:
             yield {"@key": key, "@value": one, "^": cells, **inner}, f"{each}.{key}"
 
     def _vote(
-        self, place: _Place, scope: Mapping[str, Any], column: str, *, labelled: bool
+        self, place: _Place, scope: Mapping[str, Any], column: str, labelled: bool
     ) -> Vote | None:
         """Return the vote in a row or an element, or None if there is none.
 
@@ -576,12 +598,16 @@ class MapReader:
         shown = place.column if not column else f"{column}.{place.column}"
         if column and place.column == "@value":
             shown = column
+        judge = judge or "unnamed"
+        repeat = held.get("repeat", "")
         vote = Vote(
-            judge or "unnamed",
+            judge,
             score,
             shown,
             held,
-            self._dimension(place, scope, judge or "unnamed"),
+            self._dimension(place, scope, judge),
+            (judge, str(repeat).strip()),
+            likely_number(repeat) or 0,
             bool(self._map.name),
             self._unread(place, scope) if silent and not listed else (),
             place.rule.as_ == "check",

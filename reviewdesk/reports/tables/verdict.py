@@ -39,6 +39,7 @@ from reviewdesk.reports.wording import FieldProblem
 
 _MOST_NAMED = 5
 _MOST_JUDGES = 10_000
+_MOST_PANELS = 1000
 
 Key: TypeAlias = tuple[str, str]
 
@@ -62,7 +63,8 @@ class TableSurvey:
         self._by_judge = scale_by_judge
         self._panel = panel
         self._scales = Scales()
-        self._judges: dict[str, None] = {}
+        self.judges: set[str] = set()
+        self._panel_judges: dict[str, None] = {}
         self._scored: set[str] = set()
 
     def add(self, entries: Sequence[TableEntry]) -> None:
@@ -79,8 +81,9 @@ class TableSurvey:
 
     def _add_vote(self, vote: Vote) -> None:
         vote.surveyed = True
-        if not vote.check and not vote.dimension and len(self._judges) <= _MOST_NAMED:
-            self._judges.setdefault(vote.judge)
+        self.judges.add(vote.judge)
+        if not vote.check and not vote.dimension and len(self._panel_judges) <= _MOST_NAMED:
+            self._panel_judges.setdefault(vote.judge)
         score = likely_number(vote.score)
         self._scales.off(self.scale_of(vote.judge, vote.dimension), score)
         scored = score is not None or part_of_whole(vote.score)
@@ -102,10 +105,10 @@ class TableSurvey:
 
         The scores may answer different questions, which the table does not show.
         """
-        if not self._by_judge or self._panel or len(self._judges) < 2:
+        if not self._by_judge or self._panel or len(self._panel_judges) < 2:
             return ()
-        named = ", ".join(show_line(name, 40) for name in [*self._judges][:_MOST_NAMED])
-        more = ", ..." if len(self._judges) > _MOST_NAMED else ""
+        named = ", ".join(show_line(name, 40) for name in [*self._panel_judges][:_MOST_NAMED])
+        more = ", ..." if len(self._panel_judges) > _MOST_NAMED else ""
         advice = "name those that ask different questions with --criteria-columns"
         return (f"read as one panel: {named}{more}; {advice}",)
 
@@ -122,26 +125,25 @@ class TableSurvey:
         return f"{judge if self._by_judge else ''}\0{dimension}"
 
 
-class Draft:
+class Draft(Struct, eq=False):
     """A verdict that still waits for rows, ``runs`` runs of them."""
 
-    def __init__(self, row: TableRow, entry: TableEntry, runs: int) -> None:
-        """Start at the first row of an item."""
-        self.row = row
-        self.runs = runs
-        self.group = entry.key[0]
-        self.item = entry.item
-        self.dimension = entry.dimension
-        self.rubric = self.title = ""
-        self.stated: dict[str, Any] = {}
-        """The cells of the facts, as the row has them that was read last."""
-        self.facts: dict[str, Any] = {}
-        self.ballots: list[tuple[str, float, dict[str, Any]]] = []
-        self.checks: list[dict[str, Any]] = []
-        self.human: dict[str, Any] | None = None
-        self.problem: tuple[str, str] | None = None
-        self.secrets: set[str] = set()
-        self.places: dict[tuple[str, str], TableRow] = {}
+    row: TableRow
+    runs: int
+    group: str
+    item: str
+    dimension: str
+    rubric: str = ""
+    title: str = ""
+    stated: dict[str, Any] = {}
+    """The cells of the facts, as the row has them that was read last."""
+    facts: dict[str, Any] = {}
+    ballots: list[tuple[str, float, dict[str, Any]]] = []
+    checks: list[dict[str, Any]] = []
+    human: dict[str, Any] | None = None
+    problem: tuple[str, str] | None = None
+    secrets: set[str] = set()
+    places: dict[tuple[str, str], TableRow] = {}
 
 
 class VerdictMaker:
@@ -161,6 +163,8 @@ class VerdictMaker:
         self._repeats = bool(made.name)
         self._ballots = BallotMaker(self._words, options, seen.off_scale, seen.is_scored)
         self._names = VerdictNames()
+        self._panels: dict[tuple[str, ...], list[str]] = {}
+        """The ids of the jurors of each panel, by the names of its judges."""
 
     def add(self, draft: Draft, row: TableRow, entry: TableEntry) -> None:
         """Add one row of an item to its draft. The first reason for no verdict is kept."""
@@ -169,11 +173,11 @@ class VerdictMaker:
         try:
             if entry.problem is not None:
                 raise entry.problem
-            for vote, rest in entry.ballots:
+            for vote, own in entry.ballots:
                 if vote.check:
-                    draft.checks.append(self._check(vote, rest, row))
+                    draft.checks.append(self._check(vote, own, row))
                 else:
-                    self._add_ballot(draft, row, vote, rest)
+                    self._add_ballot(draft, row, vote, own)
         except CellError as error:
             place = row.at(error.column) if error.column else row.place
             draft.problem = (place, error.problem)
@@ -187,90 +191,94 @@ class VerdictMaker:
     def body(self, draft: Draft) -> dict[str, Any]:
         """Return the canonical body of a draft that has all of its rows."""
         facts = draft.facts
-        said = facts.get("conversation")
         name = draft.title or draft.item
         question = draft.dimension or draft.rubric
         if question and self._table.several(draft.group):
             name = f"{name} / {question}"
-        case = {"test": facts.get("test") or draft.title or draft.item}
-        case.update({key: facts[key] for key in ("suite", "tags") if facts.get(key)})
-        case.update(
-            {key: facts[role] for role, key in (("case_name", "name"), ("attempt", "epoch"))
-             if facts.get(role)}
-        )  # fmt: skip
-        if draft.dimension:
-            case["dimension"] = draft.dimension
-        seated = _in_seat_order(draft.ballots)
-        ids = VerdictNames.jurors([judge for judge, _, _ in seated])
-        jurors = [
-            {"id": juror_id, **ballot} for juror_id, (_, _, ballot) in zip(ids, seated, strict=True)
-        ]
-        body = {
-            "id": self._names.verdict(name),
-            "case": case,
-            "input": facts.get("input") or (said and said.input),
-            "output": facts.get("output") or (said and said.output),
-            **{key: facts.get(key) for key in ("alternative", "reference")},
-            "rubric": draft.rubric or draft.dimension or None,
-            **_generator(facts, jurors),
-            "threshold": facts.get("threshold"),
-            "strategy": facts.get("strategy"),
-            "decision": facts.get("decision") or _failure(facts, jurors),
-            "label": facts.get("label"),
-            **self._panel(facts, jurors),
-            "checks": draft.checks or None,
-            "jurors": jurors,
+        jurors = self._jurors(draft.ballots)
+        body: dict[str, Any] = {"id": self._names.verdict(name), "case": _case(draft)}
+        said = facts.get("conversation")
+        for role in ("input", "output"):
+            text = facts.get(role) or (said and getattr(said, role))
+            if text is not None:
+                body[role] = text
+        for role in _OF_BODY:
+            if facts.get(role) is not None:
+                body[role] = facts[role]
+        if question:
+            body["rubric"] = draft.rubric or draft.dimension
+        if "generator" in facts:
+            body |= _generator(facts, jurors)
+        self._add_claims(body, facts, jurors)
+        body["jurors"] = jurors
+        rest = {
+            "checks": draft.checks,
             "human": draft.human,
             "provenance": {"pointer": draft.row.place},
             "meta": {"origin": facts["origin"]} if facts.get("origin") else None,
         }
-        return values.without_nulls(body)
+        body |= {key: value for key, value in rest.items() if value}
+        return body
 
-    def _panel(self, facts: dict[str, Any], jurors: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the agreement and the reasons for a review that a file states."""
-        found: dict[str, Any] = {}
-        share = facts.get("agreement")
-        if share is not None and jurors and not _failure(facts, jurors):
-            found["agreement"] = {"value": share, "metric": "consensus_share"}
+    def _add_claims(
+        self, body: dict[str, Any], facts: dict[str, Any], jurors: list[dict[str, Any]]
+    ) -> None:
+        """Add the agreement and the reasons for a review that a file states, and a failure."""
+        if all("error" in one or one.get("status") in _FAILED for one in jurors):
+            # The response or the whole panel failed.
+            if not body.get("decision") and (jurors or facts.get("row_error")):
+                body["decision"] = "error"
+        elif facts.get("agreement") is not None:
+            body["agreement"] = {"value": facts["agreement"], "metric": "consensus_share"}
         if reasons := facts.get("escalation"):
-            found["escalate_for_review"] = not self._quiet.issuperset(reasons)
-            found["escalation_reasons"] = reasons
-        return found
+            body["escalate_for_review"] = not self._quiet.issuperset(reasons)
+            body["escalation_reasons"] = reasons
 
-    def _add_ballot(self, draft: Draft, row: TableRow, vote: Vote, rest: Mapping[str, Any]) -> None:
-        repeat = vote.cells.get("repeat")
+    def _jurors(self, ballots: list[tuple[str, float, dict[str, Any]]]) -> list[dict[str, Any]]:
+        """Return ballots in the order of each judge's first row, then of the judge's repeats."""
+        judges = tuple([judge for judge, _, _ in ballots])
+        seats = {judge: seat for seat, judge in enumerate(dict.fromkeys(judges))}
+        if judges not in self._panels:
+            if len(self._panels) > _MOST_PANELS:
+                self._panels.clear()
+            self._panels[judges] = VerdictNames.jurors(sorted(judges, key=seats.__getitem__))
+        if len(seats) < len(judges):
+            ballots = sorted(ballots, key=lambda one: (seats[one[0]], one[1]))
+        ids = self._panels[judges]
+        return [
+            {"id": juror_id, **ballot}
+            for juror_id, (_, _, ballot) in zip(ids, ballots, strict=True)
+        ]
+
+    def _add_ballot(self, draft: Draft, row: TableRow, vote: Vote, own: Mapping[str, Any]) -> None:
         if not self._repeats:
-            seat = (vote.judge, "" if blank(repeat) else str(repeat).strip())
-            before = draft.places.setdefault(seat, row)
-            if before is not row:
+            if before := draft.places.get(vote.seat):
                 again = f"{_quoted(vote.judge)} rates {_quoted(draft.item)} a second time"
                 text = (
                     f"{again}, first at {before.place}; number such rows in a column named repeat,"
                     " or name the question in a column named dimension"
                 )
                 raise CellError("", text)
-        order = likely_number(repeat)
-        ballot = self._ballot(vote, rest, row)
-        draft.ballots.append((vote.judge, 0 if order is None else order, ballot))
+            draft.places[vote.seat] = row
+        draft.ballots.append((vote.judge, vote.order, self._ballot(vote, own, row)))
 
-    def _ballot(self, vote: Vote, rest: Mapping[str, Any], row: TableRow) -> dict[str, Any]:
+    def _ballot(self, vote: Vote, own: Mapping[str, Any], row: TableRow) -> dict[str, Any]:
         """Return the canonical ballot of a vote, with the cells that belong to it alone."""
         made = self._ballots.make(vote) if vote.made is None else vote.made
-        self._notes.judges.add(vote.judge)
         for kind, what in vote.remarks:
             self._notes.remark(kind, what, row.at)
-        if not rest:
+        if not own:
             return made
         ballot = dict(made)
-        for cell, value in rest.items():
+        for cell, value in own.items():
             key, read = REST[cell]
             if key not in ballot and (found := read(value)) is not None:
                 ballot[key] = found
         return ballot
 
-    def _check(self, vote: Vote, rest: Mapping[str, Any], row: TableRow) -> dict[str, Any]:
+    def _check(self, vote: Vote, own: Mapping[str, Any], row: TableRow) -> dict[str, Any]:
         """Return a program's check. Its score decides only if it is 0 or 1."""
-        answer = self._ballot(vote, rest, row)
+        answer = self._ballot(vote, own, row)
         passed = answer.get("pass")
         if passed is None and answer.get("score") in (0, 1):
             passed = answer["score"] == 1
@@ -384,12 +392,19 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 _FAILED = frozenset({"error", "timeout", "parse_fail", "empty", "missing_key"})
+_OF_CASE = {"suite": "suite", "tags": "tags", "case_name": "name", "attempt": "epoch"}
+_OF_BODY = ("alternative", "reference", "threshold", "strategy", "decision", "label")
+"""The facts that a body has as they are."""
 
 
-def _failure(facts: dict[str, Any], jurors: list[dict[str, Any]]) -> str | None:
-    """Return the decision ``error`` of a row whose response or whose whole panel failed."""
-    failed = all("error" in one or one.get("status") in _FAILED for one in jurors)
-    return "error" if failed and (jurors or facts.get("row_error")) else None
+def _case(draft: Draft) -> dict[str, Any]:
+    case = {"test": draft.facts.get("test") or draft.title or draft.item}
+    for role, key in _OF_CASE.items():
+        if draft.facts.get(role):
+            case[key] = draft.facts[role]
+    if draft.dimension:
+        case["dimension"] = draft.dimension
+    return case
 
 
 def _generator(facts: dict[str, Any], jurors: list[dict[str, Any]]) -> dict[str, Any]:
@@ -398,28 +413,15 @@ def _generator(facts: dict[str, Any], jurors: list[dict[str, Any]]) -> dict[str,
     If only the writer of the alternative shares a family with a judge, ``same_family`` says so. If
     that family is unknown, and the first writer's is known and not shared, the question is open.
     """
-    generator = facts.get("generator")
-    rival = facts.get("rival")
-    if rival is None or generator is None:
+    generator = facts["generator"]
+    if facts.get("rival") is None:
         return {"generator": generator}
     judges = {found.name for juror in jurors if (found := family(juror.get("model")))}
     first, second = (found.name if (found := family(one)) else None
-                     for one in (generator["model"], rival))  # fmt: skip
+                     for one in (generator["model"], facts["rival"]))  # fmt: skip
     if first not in judges and second in judges:
         return {"same_family": True}
     return {} if first and first not in judges and not second else {"generator": generator}
-
-
-def _in_seat_order(
-    ballots: list[tuple[str, float, dict[str, Any]]],
-) -> list[tuple[str, float, dict[str, Any]]]:
-    """Return ballots in the order of each judge's first row, then of the judge's repeats."""
-    seats: dict[str, int] = {}
-    for judge, _, _ in ballots:
-        seats.setdefault(judge, len(seats))
-    if len(seats) == len(ballots):
-        return ballots
-    return sorted(ballots, key=lambda one: (seats[one[0]], one[1]))
 
 
 def _quoted(name: str) -> str:
@@ -451,7 +453,9 @@ def verdicts(
     for draft in _drafts(rows, survey, shape, maker, remarks):
         yield _item(draft, maker)
     tally.unreadable = remarks.first_unreadable
-    tally.notes.extend([*remarks.ballot_notes(options.models), *remarks.notes(LEFT_OUT)])
+    tally.notes.extend(
+        [*remarks.ballot_notes(options.models, survey.judges), *remarks.notes(LEFT_OUT)]
+    )
     if survey.apart:
         tally.notes.append(
             f"rows of one item that stand apart were brought together ({survey.apart}x)"
@@ -486,7 +490,8 @@ def _drafts(
         for entry in entries:
             draft = drafts.get(entry.key)
             if draft is None:
-                draft = Draft(row, entry, survey.runs.get(hash(entry.key), 1))
+                runs = survey.runs.get(hash(entry.key), 1)
+                draft = Draft(row, runs, entry.key[0], entry.item, entry.dimension)
                 drafts[entry.key] = draft
                 waiting.append(draft)
             draft.secrets |= secrets
