@@ -19,7 +19,9 @@ from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import Event, Run, Truth
 from reviewdesk.reports import Source
+from reviewdesk.reports.canonical.rules import checked_verdict
 from reviewdesk.reports.labels.reader import LabelRow
+from reviewdesk.reports.wording import FieldProblem
 from reviewdesk.store import connect, runs, schema
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -286,3 +288,9 @@ def controls(text: str) -> set[str]:
         or char in "\u200e\u200f\u061c\u2028\u2029\u200b\ufeff"
         or "\ud800" <= char <= "\udfff"
     }
+
+
+def verdict_problem(verdict: Any) -> FieldProblem | None:
+    """The first problem of a verdict, or None."""
+    made = checked_verdict(verdict)
+    return made if isinstance(made, FieldProblem) else None

@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, BinaryIO
 
 from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import ImportTally, failing
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.ballots import failure, measured, understood, unread_keys
 from reviewdesk.reports.mapping.conversation import conversation
 from reviewdesk.reports.mapping.foreign import Remarks, Scales, fitted, without_score
-from reviewdesk.reports.mapping.records import Record, mapped
+from reviewdesk.reports.mapping.records import Record, records
+from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.wording import FieldProblem, must_be
@@ -46,18 +48,16 @@ _RUN_KEYS = frozenset(
     | {"metricsScores", "traceMetricsScores", "official", "testPassed", "testFailed"}
     | {"runDuration", "evaluationCost"}
 )
-_CAMEL = re.compile(r"(?<=[a-z])[A-Z]")
-
-
-@lru_cache(maxsize=1024)
-def _snake(key: str) -> str:
-    made = _CAMEL.sub(lambda found: "_" + found[0].lower(), key)
-    return made if made in _CASE_KEYS | _METRIC_KEYS else key
+_CAMEL = {
+    re.sub("_([a-z])", lambda found: found[1].upper(), key): key
+    for key in _CASE_KEYS | _METRIC_KEYS
+}
+"""The keys that we read, by their names in camelCase."""
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record with the keys that we read in snake case, which some versions write."""
-    return {_snake(key): value for key, value in record.items() if value is not None}
+    return {_CAMEL.get(key, key): value for key, value in record.items() if value is not None}
 
 
 def _cases(record: Record) -> Iterator[Record]:
@@ -97,7 +97,7 @@ _KEPT_OF_SPAN = (
 
 def _span(case: dict[str, Any], span: dict[str, Any]) -> dict[str, Any]:
     names = [values.label(one.get("name")) for one in (case, span)]
-    kept = {name: value for name, value in span.items() if _snake(name) in _KEPT_OF_SPAN}
+    kept = {name: value for name, value in span.items() if _CAMEL.get(name, name) in _KEPT_OF_SPAN}
     name = "/".join(name[:200] for name in names if name) or None
     return {**kept, "name": name, "actual_output": span.get("output")}
 
@@ -160,16 +160,27 @@ Juries = dict[str, list[tuple[str, dict[str, Any]]]]
 """The metrics of a test case by their base name, each with its juror's name."""
 
 
+def _metrics(case: dict[str, Any]) -> Any:
+    found = values.first(case, ("metricsData", "metrics_data"))
+    return [] if found is None else found
+
+
+def _names(metric: dict[str, Any]) -> tuple[str, str]:
+    """Return the base name and the juror of a metric."""
+    return metric_name(metric["name"], values.filled(metric.get("evaluation_model")))
+
+
 def _juries(case: dict[str, Any]) -> Juries:
     found: Juries = {}
     for metric in map(_plain, case.get("metrics_data") or ()):
-        model = values.filled(metric.get("evaluation_model"))
-        base, juror = metric_name(metric["name"], model)
+        base, juror = _names(metric)
         found.setdefault(base, []).append((juror, metric))
     return found
 
 
 class _Mapper:
+    """Maps the test cases of one file to verdicts."""
+
     def __init__(self, options: ReadOptions, run: dict[str, Any], scales: Scales) -> None:
         self.remarks = Remarks()
         self.remarks.unmapped(values.beyond(run, _RUN_KEYS))
@@ -239,7 +250,8 @@ class _Mapper:
 
     def _juror(self, base: str, juror_id: str, name: str, metric: dict[str, Any]) -> dict[str, Any]:
         get = metric.get
-        self.remarks.unmapped(values.beyond(metric, _METRIC_KEYS), "metric.")
+        if not _METRIC_KEYS.issuperset(metric):
+            self.remarks.unmapped(values.beyond(metric, _METRIC_KEYS), "metric.")
         stated = get("score")
         off = self._scales.off(base, stated)
         body: dict[str, Any] = {
@@ -298,11 +310,11 @@ def _decision(
 def _problem(case: Any) -> FieldProblem | None:
     if not isinstance(case, dict):
         return FieldProblem((), must_be("an object", case))
-    metrics = values.first(case, ("metricsData", "metrics_data"))
+    metrics = _metrics(case)
     place = "metricsData" if "metricsData" in case else "metrics_data"
-    if metrics is not None and not isinstance(metrics, list):
+    if not isinstance(metrics, list):
         return FieldProblem((place,), must_be("a list of metrics", metrics))
-    for index, metric in enumerate(metrics or ()):
+    for index, metric in enumerate(metrics):
         if not isinstance(metric, dict):
             return FieldProblem((place, index), must_be("an object", metric))
         if values.filled(metric.get("name")) is None:
@@ -339,32 +351,48 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     }
     scales = Scales()
     run = keys if any(name in keys for name in _CASES) else {}
+    fail = failing(source)
+    looked = ImportTally(lenient=True)
+    some = False
+    with source.open() as stream:
+        for record in records(stream, look.outline, fail, looked, _CASES):
+            for case in _cases(record):
+                problem = _problem(case.value)
+                metrics = () if problem else _metrics(case.value)
+                some = some or problem is not None or bool(metrics)
+                for metric in metrics:
+                    if not _is_unit(metric.get("score")):
+                        base, _ = _names(_plain(metric))
+                        scales.off(base, metric["score"])
+    if not some:
+        raise fail("", "holds no test case with a metric", "")
+    known = named_secrets(keys)
 
-    def count(record: Record) -> int:
-        """Count the verdicts of a record, and note its scores."""
-        found = 0
-        for case in _cases(record):
-            if _problem(case.value):
-                found += 1
+    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
+        mapper = _Mapper(options, run, scales)
+        for record in records(stream, look.outline, fail, tally, _CASES):
+            secrets = known | named_secrets(record.value)
+            if len(secrets) > MOST_SECRETS:
+                yield record.refused(FieldProblem((), f"shows over {MOST_SECRETS} keys in clear"))
                 continue
-            juries = _juries(_plain(case.value))
-            found += len(juries)
-            for base, metrics in juries.items():
-                for _, metric in metrics:
-                    scales.off(base, metric.get("score"))
-        return found
+            remover = SecretRemover(secrets)
+            for item in mapper.items(record):
+                yield item._replace(value=remover.clean(item.value)) if secrets else item
+        tally.notes.extend(mapper.notes())
 
-    return mapped(
+    return Report(
         source,
-        look,
-        options,
+        "deepeval",
         values.without_nulls(header),
-        lambda: _Mapper(options, run, scales),
-        name="deepeval",
-        lists=_CASES,
-        nothing="holds no test case with a metric",
-        count=count,
+        items,
+        skip_bad=options.skip_bad,
+        looked=looked,
     )
+
+
+def _is_unit(score: Any) -> bool:
+    """Return True for anything but a number outside 0..1."""
+    return type(score) not in {int, float} or 0 <= score <= 1
 
 
 DIALECT = Dialect("deepeval", "a deepeval test run", _fits, _open, frozenset({"models", "scale"}))

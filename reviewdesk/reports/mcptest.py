@@ -556,18 +556,19 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     outline = look.outline
     skip_bad = options.skip_bad
     fail = failing(source)
-    total = 0
+    some = False
     scales = Scales()
+    looked = ImportTally(lenient=True)
     header: dict[str, Any] = {"schema": FORMAT_NAME}
     producer = {"name": "mcptest", "format": "mcptest"}
     with source.open() as stream:
-        for _, document in documents(stream, outline, fail, ImportTally(lenient=True)):
+        for _, document in documents(stream, outline, fail, looked):
             for jury in find_juries(document):
                 weigh(jury.panel, scales)
-                total += 1
+                some = True
             if isinstance(document, dict):
                 _learn(header, producer, document)
-    if not total:
+    if not some:
         raise of_json(source, look, unclear)
     header["producer"] = producer
 
@@ -583,7 +584,9 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
                 yield ReportVerdict(where, scrubber.clean(mapper.verdict(jury, line)))
         tally.notes.extend(mapper.remarks.notes())
 
-    return Report(source, "mcptest", header, items, total=total, skip_bad=skip_bad, notes=(_NOTE,))
+    return Report(
+        source, "mcptest", header, items, skip_bad=skip_bad, notes=(_NOTE,), looked=looked
+    )
 
 
 def _learn(header: dict[str, Any], producer: dict[str, str], document: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from msgspec.json import decode
@@ -14,7 +14,7 @@ from reviewdesk.domain.run.ids import IdSet
 from reviewdesk.errors import ReportError, ReviewDeskError
 from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import ImportTally
-from reviewdesk.reports.canonical.rules import verdict_body, verdict_problem, verdict_rules
+from reviewdesk.reports.canonical.rules import checked_verdict, verdict_body, verdict_rules
 from reviewdesk.reports.mapping.ballots import UnreadBallots
 from reviewdesk.reports.mapping.secrets import changed, guarded, without_likely
 from reviewdesk.reports.wording import FieldProblem, found, spell_path
@@ -27,7 +27,7 @@ _ANSWER_HINT = (
 _TOGETHER = 64
 """How many verdicts are looked up together."""
 _COUNT_AT_MOST = 20_000
-"""The most verdicts of a report for which an error counts all the bad ones."""
+"""In how many verdicts behind a bad one an error counts the others that are bad."""
 
 
 class ReportVerdict(NamedTuple):
@@ -67,15 +67,15 @@ class Report:
         header: dict[str, Any],
         items: Items,
         *,
-        total: int,
         skip_bad: bool,
         notes: tuple[str, ...] = (),
-        lenient: bool = False,
+        looked: ImportTally | None = None,
         raw: bool = False,
     ) -> None:
-        """Store what a reader found in its first pass; for ``lenient`` see ``ImportTally``.
+        """Store what a reader found in its first pass.
 
-        ``raw`` gives the reader a seekable stream of the bytes as stored.
+        ``looked`` is the tally of that pass, if it read every value. ``raw`` gives the reader a
+        seekable stream of the bytes as stored.
         """
         self.format = format_name
         self.header = header
@@ -84,12 +84,14 @@ class Report:
         self.skipped = 0
         self.responses = 0
         """How many of the verdicts so far have a response."""
+        self._given = 0
         self.position = 0
-        self.total = total
         self._items = items
         self._source = source
         self._open = source.open_raw if raw else source.open
-        self._tally = ImportTally(lenient=lenient)
+        self._lenient = looked is not None
+        self._proved = looked is not None and not looked.odd
+        self._tally = ImportTally()
         self._skip_bad = skip_bad
         self._foreign = False
         self._ids = IdSet()
@@ -121,9 +123,11 @@ class Report:
         """
         self._ids = IdSet()
         self._left_out.clear()
-        self.skipped = self._made_unique = self.responses = 0
+        self.skipped = self._made_unique = self.responses = self._given = 0
         self._unread = UnreadBallots()
-        self._tally = ImportTally(notes=list(self._first_notes), lenient=self._tally.lenient)
+        self._tally = ImportTally(
+            notes=list(self._first_notes), lenient=self._lenient, proved=self._proved
+        )
         with self._open() as stream:
             some = _some(iter(self._items(stream, self._tally)))
             for items in some:
@@ -132,6 +136,7 @@ class Report:
                     if not isinstance(made, FieldProblem):
                         self._unread.add(made[0].jurors)
                         self.responses += bool(made[0].output)
+                        self._given += 1
                         yield made
                     elif self._skip_bad:
                         self._skip(item, made)
@@ -171,9 +176,17 @@ class Report:
                 return verdict, item.text if _is_compact(item.text) else json_of(decode(item.text))
             except OverflowError:
                 return FieldProblem((), "holds a whole number that is too large")
-        if problem := item.problem or verdict_problem(verdict):
-            return problem
-        text = json_of(verdict_body(guarded(verdict) if self._foreign else verdict))
+        if item.problem:
+            return item.problem
+        if self._foreign:
+            # The readers make every part of a body, and some leave nulls in it.
+            verdict = verdict_body(guarded(verdict))
+        made = checked_verdict(verdict)
+        if isinstance(made, FieldProblem):
+            return made
+        if self._foreign:
+            return made, json_of(verdict)
+        text = json_of(verdict_body(verdict))
         return verdict_model(text), text
 
     def _unique(self, made: Written | FieldProblem) -> Written | FieldProblem:
@@ -199,11 +212,13 @@ class Report:
     def _error(
         self, item: ReportVerdict, problem: FieldProblem, later: Iterator[Checked]
     ) -> ReportError:
-        bad = 1
-        counted = 0 < self.total <= _COUNT_AT_MOST  # 0 where the whole was not looked at first
-        if counted:
-            bad += sum(isinstance(made, FieldProblem) for _, made in later)
-        leaves = f"leaves out {'' if counted else 'at least '}{bad} of {self.total}"
+        bad = rest = 0
+        for _, made in islice(later, _COUNT_AT_MOST + 1):
+            rest += 1
+            bad += isinstance(made, FieldProblem)
+        leaves = f"leaves out {bad + 1} of {self._given + 1 + rest}"
+        if rest > _COUNT_AT_MOST:
+            leaves = f"leaves out at least {bad + 1}"
         return ReportError(
             self._source.shown_name,
             _place(item, problem),
@@ -221,7 +236,7 @@ class Report:
 
     def _close_notes(self) -> None:
         self.notes[:] = self._tally.notes
-        if not self.total and not self._ids:
+        if not self._ids:
             self.notes.append("holds no verdicts")
         if self._texts is not None:
             self.notes.append(self._texts.note())
@@ -231,8 +246,9 @@ class Report:
             self.notes.append(f"{unknown}, and count as unknown{keys}")
         if self.skipped:
             more = self.skipped - len(self._left_out)
+            total = self.skipped + self._given
             named = "; ".join(self._left_out) + (f"; and {more} more" if more else "")
-            self.notes.append(f"left out {self.skipped} of {self.total} verdicts: {named}")
+            self.notes.append(f"left out {self.skipped} of {total} verdicts: {named}")
         if count := self._made_unique:
             self.notes.append(f"made {count} id{'s' * (count > 1)} unique with #2 and so on")
         if count := self._tally.blank_lines:

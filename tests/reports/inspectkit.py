@@ -11,7 +11,8 @@ from typing import Any
 import zstandard
 
 from reviewdesk.reports import ReadOptions, Report, Source, read
-from reviewdesk.reports.canonical.rules import header_problem, verdict_problem
+from reviewdesk.reports.canonical.rules import header_problem
+from tests.helpers import verdict_problem
 
 NAN = float("nan")
 STORED, DEFLATE, ZSTD = 0, 8, 93

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.reports.canonical.rules import header_problem, is_time, verdict_problem
+from reviewdesk.reports.canonical.rules import header_problem, is_time
 from reviewdesk.reports.wording import found, spell_path
+from tests.helpers import verdict_problem
 
 BASE: dict[str, Any] = {
     "id": "v",

@@ -54,11 +54,16 @@ class ImportTally:
     """What a reader counts and notes during an import.
 
     ``lenient`` is for tools that write bare NaN and Infinity: these become null, and are counted.
+    ``proved`` says that an earlier pass over the same bytes, with this tally's rules, met nothing
+    ``odd``, so that their syntax needs no second proof.
     """
 
     surrogates: int = 0
     notes: list[str] = field(default_factory=list)
     lenient: bool = False
+    proved: bool = False
+    odd: bool = False
+    """Whether a value was met that only the slow decoder reads."""
     nonfinite: int = 0
     blank_lines: int = 0
     unreadable: str = ""

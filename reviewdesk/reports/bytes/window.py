@@ -93,9 +93,18 @@ def text_lines(
         offset += len(raw)
 
 
+def _clean(data: bytes, tally: ImportTally) -> Any:
+    """Return the value of standard JSON, or ``UNCLEAN``, which the tally notes as odd."""
+    if tally.proved:
+        return msgspec.json.decode(data)
+    value = decode_clean(data)
+    tally.odd = tally.odd or value is UNCLEAN
+    return value
+
+
 def line_value(line: TextLine, fail: Fail, tally: ImportTally, hint: str = _BAD_LINE) -> Any:
     """Decode one line of JSON Lines."""
-    value = decode_clean(line.data)
+    value = _clean(line.data, tally)
     if value is not UNCLEAN:
         return value
     where = f"line {line.number}"
@@ -300,7 +309,7 @@ class Window(Scroll):
                 return
 
     def values(
-        self, path: Path, clean: Callable[[bytes], Any] = decode_clean
+        self, path: Path, clean: Callable[[bytes], Any] | None = None
     ) -> Iterator[tuple[int, Any, bytes | None]]:
         """Yield the elements of the list here: index, value, and its JSON if that is standard.
 
@@ -312,7 +321,8 @@ class Window(Scroll):
             index += 1
             with closing(self._whole_elements()) as following:
                 for data in following:
-                    if (value := clean(data)) is not UNCLEAN:
+                    value = clean(data) if clean else _clean(data, self._tally)
+                    if value is not UNCLEAN:
                         yield index, value, data
                     elif (value := self._odd_value(data)) is not UNCLEAN:
                         yield index, value, None
@@ -331,7 +341,7 @@ class Window(Scroll):
         """Step over the elements after this one, up to one that is not standard JSON."""
         with closing(self._whole_elements()) as following:
             for data in following:
-                if (value := decode_clean(data)) is UNCLEAN:
+                if (value := _clean(data, self._tally)) is UNCLEAN:
                     return
                 yield value
 

@@ -44,8 +44,7 @@ def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Rep
         if outline.stopped and window.peek():
             raise behind
 
-    total = outline.lengths["verdicts"]
-    return Report(source, "canonical", header, items, total=total, skip_bad=options.skip_bad)
+    return Report(source, "canonical", header, items, skip_bad=options.skip_bad)
 
 
 def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report:
@@ -55,13 +54,12 @@ def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report
     fail = failing(source)
     if not look.outline.goes_on:
         header = _header(look.outline.keys, "", fail)
-        return Report(source, name, header, lambda *_: (), total=0, skip_bad=skip_bad)
+        return Report(source, name, header, lambda *_: (), skip_bad=skip_bad)
     with source.open() as stream:
         lines = text_lines(stream, fail, ImportTally())
         first = next(lines)
         value = line_value(first, fail, ImportTally())
         header = _header(value, f"line {first.number}: ", fail)
-        total = sum(1 for _ in lines)
 
     def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict]:
         for line in islice(text_lines(stream, fail, counted), 1, None):
@@ -71,7 +69,7 @@ def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report
             else:
                 yield ReportVerdict(f"line {line.number}", line_value(line, fail, counted))
 
-    return Report(source, name, header, items, total=total, skip_bad=skip_bad)
+    return Report(source, name, header, items, skip_bad=skip_bad)
 
 
 def _header(value: Any, line: str, fail: Fail) -> dict[str, Any]:

@@ -60,25 +60,27 @@ def is_time(text: str) -> bool:
 
 def header_problem(header: Any) -> FieldProblem | None:
     """Return the first problem of a report's header, or None."""
-    return _problem(HeaderModel, header, _header_rules)
+    made = _checked(HeaderModel, header, _header_rules)
+    return made if isinstance(made, FieldProblem) else None
 
 
-def verdict_problem(verdict: Any) -> FieldProblem | None:
-    """Return the first problem of a verdict, or None."""
-    return _problem(VerdictModel, verdict, verdict_rules)
+def checked_verdict(verdict: Any) -> VerdictModel | FieldProblem:
+    """Return a verdict as the rules read it, or its first problem."""
+    return _checked(VerdictModel, verdict, verdict_rules)
 
 
 def run_facts_problem(value: dict[str, Any]) -> str:
     """Return what is wrong with the facts of a run, in words; empty if nothing is."""
-    problem = _problem(RunFactsModel, value, _run_rules)
-    return "" if problem is None else f"{spell_path(problem.path)} {problem.text}"
+    made = _checked(RunFactsModel, value, _run_rules)
+    return f"{spell_path(made.path)} {made.text}" if isinstance(made, FieldProblem) else ""
 
 
-def _problem(
+def _checked(
     kind: type[_Model], value: Any, rules: Callable[[_Model], Iterator[FieldProblem]]
-) -> FieldProblem | None:
+) -> _Model | FieldProblem:
     try:
-        return next(rules(msgspec.convert(value, kind)), None)
+        made = msgspec.convert(value, kind)
+        return next(rules(made), made)
     except msgspec.ValidationError as error:
         return _misfit(str(error), value, kind)
     except RecursionError:

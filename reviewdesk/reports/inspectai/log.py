@@ -22,8 +22,11 @@ from reviewdesk.reports.inspectai.scores import numeral, scores_of
 from reviewdesk.reports.inspectai.transcript import (
     ANY,
     KEEP,
+    SAMPLE,
+    SCORES,
     LogHeader,
     Sample,
+    Shape,
     pick,
     read_events,
     read_sample,
@@ -130,7 +133,6 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         return _open_archive(source, options)
     fail = failing(source)
     keys = look.outline.keys
-    total = look.outline.lengths.get("samples", 0)
     if not _fits(look):
         raise fail(
             "$.eval", "is missing, or says nothing of a run", "An Inspect log begins with it."
@@ -140,17 +142,19 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     run = LogHeader.of(keys)
     scales = Scales()
 
-    def samples(stream: BinaryIO, tally: ImportTally) -> Iterator[Sample | None]:
+    def samples(
+        stream: BinaryIO, tally: ImportTally, shape: dict[str, Shape] = SAMPLE
+    ) -> Iterator[Sample | None]:
         window = Window(stream, fail, tally)
         for key in window.members():
             if key == "samples" and window.peek() == "[":
-                yield from read_samples(window, fail)
+                yield from read_samples(window, fail, shape)
             else:
                 window.skip(spell_path((key,)))
 
-    if total:
-        with source.open() as stream:
-            total = _survey(samples(stream, ImportTally(lenient=True)), run, options, scales)
+    looked = ImportTally(lenient=True)
+    with source.open() as stream:
+        total = _survey(samples(stream, looked, SCORES), scales)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = SampleMapper(run, options, scales)
@@ -158,7 +162,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
             yield from _items("", f"$.samples[{index}]", sample, mapper, f"/samples/{index}")
         tally.notes.extend((*mapper.models.notes(), *mapper.remarks.notes()))
 
-    return _report(source, run, keys.get("status"), items, total, options, raw=False)
+    return _report(source, run, keys.get("status"), items, total, options, looked)
 
 
 def _open_archive(source: Source, options: ReadOptions) -> Report:
@@ -169,7 +173,7 @@ def _open_archive(source: Source, options: ReadOptions) -> Report:
         header = log.header()
         scales = Scales()
         run = LogHeader.of(header)
-        total = _survey(_samples_or_none(log), run, options, scales)
+        total = _survey(_samples_or_none(log), scales)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = SampleMapper(run, options, scales)
@@ -186,7 +190,7 @@ def _open_archive(source: Source, options: ReadOptions) -> Report:
             yield from _items(shown, "$", sample, mapper, name)
         tally.notes.extend((*log.notes, *mapper.models.notes(), *mapper.remarks.notes()))
 
-    return _report(source, run, header.get("status"), items, total, options, raw=True)
+    return _report(source, run, header.get("status"), items, total, options)
 
 
 def _samples_or_none(log: LogArchive) -> Iterator[Sample | None]:
@@ -201,27 +205,22 @@ def _samples_or_none(log: LogArchive) -> Iterator[Sample | None]:
             yield None
 
 
-def _survey(
-    samples: Iterable[Sample | None], run: LogHeader, options: ReadOptions, scales: Scales
-) -> int:
-    """Record all scores in ``scales``, and count the verdicts; a bad sample counts as one."""
-    mapper = SampleMapper(run, options, Scales())
+def _survey(samples: Iterable[Sample | None], scales: Scales) -> int:
+    """Record all scores in ``scales``, and count the samples, bad ones included."""
     total = 0
     for sample in samples:
-        if sample is not None:
-            _weigh_sample(sample, scales)
-        total += 1 if sample is None else mapper.count(sample)
+        total += 1
+        for name, score in scores_of(sample.keys).items() if sample is not None else ():
+            _weigh(name, score, scales)
+            for given in listed(score.get("history")):
+                _weigh(name, record(given), scales)
     return total
-
-
-def _weigh_sample(sample: Sample, scales: Scales) -> None:
-    for name, score in scores_of(sample.keys).items():
-        for given in (score, *map(record, listed(score.get("history")))):
-            _weigh(name, given, scales)
 
 
 def _weigh(name: str, given: dict[str, Any], scales: Scales) -> None:
     value = given.get("value")
+    if "metadata" not in given and type(value) is float and 0 <= value <= 1:
+        return
     panel = record(record(given.get("metadata")).get("panel"))
     parts: list[tuple[str, Any]] = [(name, vote) for vote in listed(panel.get("votes"))]
     if isinstance(value, dict):
@@ -251,9 +250,9 @@ def _report(
     items: Any,
     total: int,
     options: ReadOptions,
-    *,
-    raw: bool,
+    looked: ImportTally | None = None,
 ) -> Report:
+    """Open a report; ``looked`` is the tally of a log that is no archive."""
     if not total:
         raise failing(source)(
             "",
@@ -265,11 +264,10 @@ def _report(
         DIALECT.name,
         _header(run),
         items,
-        total=total,
         skip_bad=options.skip_bad,
         notes=_notes(run, status, total),
-        lenient=True,
-        raw=raw,
+        looked=looked or ImportTally(lenient=True, odd=True),
+        raw=looked is None,
     )
 
 

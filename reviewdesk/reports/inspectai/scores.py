@@ -240,7 +240,8 @@ class BallotContext(Struct, frozen=True):
 
     def seats(self, name: str) -> int:
         """Return how many models the scorer is configured to ask; 0 if the log does not say."""
-        return len(self.run.scorers.get(name, Scorer(name)).seats)
+        scorer = self.run.scorers.get(name)
+        return 0 if scorer is None else len(scorer.seats)
 
     def is_panel(self, name: str, score: dict[str, Any]) -> bool:
         """Return True if the scorer has recorded votes or is configured with several models."""
@@ -252,7 +253,7 @@ class BallotContext(Struct, frozen=True):
         A panel gives one ballot per vote, a value with several parts one per part, and any other
         score a single ballot.
         """
-        scorer = self.run.scorers.get(name, Scorer(name))
+        scorer = self.run.scorers.get(name) or Scorer(name)
         calls = self.transcript.calls(name)
         value = score.get("value")
         if _votes(score):
@@ -328,13 +329,15 @@ class BallotContext(Struct, frozen=True):
 
     def _juror_fields(self, name: str, seat: PanelSeat, call: ModelCall | None) -> Ballot:
         model = self.models.of(name, seat.model or (call.model if call else None))
-        usage = record(call.output.get("usage")) if call else {}
-        seconds = values.number(call.seconds) if call else None
+        if call is None:
+            return {"id": name, "model": model} if model else {"id": name}
+        usage = record(call.output.get("usage"))
+        seconds = values.number(call.seconds)
         return values.without_nulls(
             {
                 "id": name,
                 "model": model or None,
-                "role": call.role if call else None,
+                "role": call.role,
                 "latency_ms": seconds * 1000 if seconds is not None and seconds >= 0 else None,
                 "tokens_in": values.count(usage.get("input_tokens")),
                 "tokens_out": values.count(usage.get("output_tokens")),
@@ -343,11 +346,14 @@ class BallotContext(Struct, frozen=True):
 
 
 def _votes(score: dict[str, Any]) -> list[Any]:
-    return listed(record(record(score.get("metadata")).get("panel")).get("votes"))
+    metadata = score.get("metadata")
+    return listed(record(record(metadata).get("panel")).get("votes")) if metadata else []
 
 
 def _seat(scorer: Scorer, calls: list[ModelCall]) -> PanelSeat:
     """Return the seat of a scorer with one ballot; it has a model only if there is exactly one."""
+    if not calls and not scorer.seats:
+        return PanelSeat(scorer.name, None)
     call_models = {call.model for call in calls} - {""}
     models = call_models or {seat.model for seat in scorer.seats if seat.model}
     return PanelSeat(scorer.name, models.pop() if len(models) == 1 else None)

@@ -365,7 +365,7 @@ def _text(value: Any) -> str:
 _PANEL = {"panel": KEEP}
 _VALUE = {"value": KEEP, "explanation": KEEP, "reason": KEEP, "metadata": _PANEL}
 _SOURCE = {"author": KEEP, "timestamp": KEEP, "reason": KEEP}
-_SAMPLE = {
+SAMPLE: dict[str, Shape] = {
     **dict.fromkeys(("id", "epoch", "input", "choices", "target"), KEEP),
     "output": {"completion": KEEP, "choices": [{"message": {"content": KEEP}}]},
     "scores": {ANY: {**_VALUE, OTHERS: KEEP, "history": [{**_VALUE, "provenance": _SOURCE}]}},
@@ -373,6 +373,9 @@ _SAMPLE = {
     "invalidation": _SOURCE,
 }
 """The fields of a sample that are kept. Metadata, stores and model settings never are."""
+
+SCORES: dict[str, Shape] = {"scores": SAMPLE["scores"]}
+"""Those that hold scores."""
 
 _MOST_TEXT = 64 << 20
 """The most characters of a sample's attachments that are held."""
@@ -394,7 +397,9 @@ class Sample:
             self.attachments[name] = value
 
 
-def read_sample(window: Window, where: str, fail: Fail) -> Sample | None:
+def read_sample(
+    window: Window, where: str, fail: Fail, shape: dict[str, Shape] = SAMPLE
+) -> Sample | None:
     """Read the sample at the window. Return None if the value there is not an object."""
     if window.peek() != "{":
         window.skip(where)
@@ -406,30 +411,35 @@ def read_sample(window: Window, where: str, fail: Fail) -> Sample | None:
         if key in seen:
             raise fail(where, f'has the key "{show_line(key, 60)}" twice', "Keep one of them.")
         seen.add(key)
-        if key == "events" and window.peek() == "[":
+        if shape is not SAMPLE and key not in shape:
+            window.skip(path)
+        elif key == "events" and window.peek() == "[":
             read_events(window, path, sample)
         elif key == "attachments" and window.peek() == "{":
             for name in window.members():
                 sample.attach(name, window.skim(path))
-        elif key in _SAMPLE:
-            sample.keys[key] = pick(window, _SAMPLE[key], path)
+        elif key in shape:
+            sample.keys[key] = pick(window, shape[key], path)
         else:
             window.skip(path)
     return sample
 
 
-def read_samples(window: Window, fail: Fail) -> Iterator[Sample | None]:
+def read_samples(window: Window, fail: Fail, shape: dict[str, Shape]) -> Iterator[Sample | None]:
     """Yield the samples of the list at the window; most are decoded whole, and then picked from."""
     index = 0
     for _ in window.elements():
-        yield read_sample(window, f"$.samples[{index}]", fail)
+        yield read_sample(window, f"$.samples[{index}]", fail, shape)
         index += 1
         for value in window.clean_run():
             index += 1
             if not isinstance(value, dict):
                 yield None
                 continue
-            sample = Sample(_kept({key: value[key] for key in _SAMPLE if key in value}, _SAMPLE))
+            sample = Sample(_kept({key: value[key] for key in shape if key in value}, shape))
+            if shape is not SAMPLE:
+                yield sample
+                continue
             for name, text in record(value.get("attachments")).items():
                 sample.attach(name, text)
             for event in listed(value.get("events")):

@@ -187,12 +187,6 @@ class SampleMapper:
         self._grader = GradeReader(options, self.remarks, scales)
         self._ids: dict[str, int] = {}
 
-    def count(self, sample: Sample) -> int:
-        """Count the verdicts that a sample gives."""
-        texts = Texts(sample.attachments)
-        edits = {name: split_edits(score) for name, score in scores_of(sample.keys).items()}
-        return len(self._juries(sample, edits, texts))
-
     def verdicts(self, sample: Sample, pointer: str) -> Iterator[dict[str, Any]]:
         """Yield the canonical verdicts of a sample; ``pointer`` is its place in the log."""
         keys = sample.keys

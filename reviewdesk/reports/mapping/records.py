@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, Protocol
+from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 from msgspec import Struct
 
 from reviewdesk.reports.bytes.outline import Outline
-from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
-from reviewdesk.reports.bytes.window import Window, read_lines, text_lines
-from reviewdesk.reports.dialect import FirstLook
-from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
-from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.bytes.strict_json import Fail, ImportTally
+from reviewdesk.reports.bytes.window import Window, read_lines
+from reviewdesk.reports.report import ReportVerdict
 from reviewdesk.reports.wording import FieldProblem, Path, spell_path
 
 
@@ -46,16 +42,6 @@ class Record(Struct, frozen=True):
     @property
     def _where(self) -> str:
         return f"line {self.line}" if self.line else ""
-
-
-class Mapper(Protocol):
-    """Maps the records of one file to verdicts."""
-
-    def items(self, record: Record) -> Iterator[ReportVerdict]:
-        """Yield the verdicts of a record; none if it has no jury."""
-
-    def notes(self) -> list[str]:
-        """Return the import notes, once all records are mapped."""
 
 
 def records(
@@ -94,52 +80,3 @@ def elements(window: Window, path: Path) -> Iterator[Record]:
     """Yield the elements of the list at the window, whose path is given."""
     for index, value, _ in window.values(path):
         yield Record(value, (*path, index))
-
-
-def mapped(
-    source: Source,
-    look: FirstLook,
-    options: ReadOptions,
-    header: dict[str, Any],
-    mapper: Callable[[], Mapper],
-    *,
-    name: str,
-    lists: tuple[str, ...] = (),
-    nothing: str,
-    count: Callable[[Record], int] | None = None,
-) -> Report:
-    """Open a report through a mapper; ``nothing`` is the error of a file without any verdict.
-
-    ``count`` counts the verdicts of a record in a first pass over the file; without it, each record
-    is one verdict.
-    """
-    fail = failing(source)
-    known = named_secrets(look.outline.keys)
-
-    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
-        one = mapper()
-        for record in records(stream, look.outline, fail, tally, lists):
-            secrets = known | named_secrets(record.value)
-            if len(secrets) > MOST_SECRETS:
-                yield record.refused(FieldProblem((), f"shows over {MOST_SECRETS} keys in clear"))
-                continue
-            scrubber = SecretRemover(secrets)
-            for item in one.items(record):
-                yield item._replace(value=scrubber.clean(item.value))
-        tally.notes.extend(one.notes())
-
-    outline = look.outline
-    tally = ImportTally(lenient=True)
-    with source.open() as stream:
-        if count is not None:
-            total = sum(map(count, records(stream, outline, fail, tally, lists)))
-        elif outline.kind == "object" and outline.goes_on:
-            total = sum(1 for _ in text_lines(stream, fail, tally))
-        elif outline.kind == "array" and not outline.keys:
-            # The first look ends at a first element that is no object.
-            total = sum(1 for _ in records(stream, outline, fail, tally, lists))
-        else:
-            total = outline.length if outline.kind == "array" else 1
-    if not total:
-        raise fail("", nothing, "")
-    return Report(source, name, header, items, total=total, skip_bad=options.skip_bad, lenient=True)

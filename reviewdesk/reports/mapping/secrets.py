@@ -108,7 +108,7 @@ _TEXT_OR_HOLDER = frozenset({str, list, dict})
 
 
 def guarded(body: dict[str, Any]) -> dict[str, Any]:
-    """Remove what looks like a key from a valid body's errors, names, addresses and raw answers.
+    """Remove what looks like a key from a body's errors, names, addresses and raw answers.
 
     The judged texts and the reasons are content and stay unchanged. The body is changed in place.
     """
@@ -118,7 +118,7 @@ def guarded(body: dict[str, Any]) -> dict[str, Any]:
     has_address = False
     for juror in body["jurors"]:
         for key in ("model", "vendor"):
-            if stated := juror.get(key):
+            if type(stated := juror.get(key)) is str:
                 juror[key] = _without_likely_name(stated)
         for key in ("raw", "error"):
             if key in juror:

@@ -179,11 +179,9 @@ def ballots(
             made = measured(made, remarks.count)
         if _contradicts(part, line, negated=panel.negated):
             remarks.count("a grader's pass contradicts its own score; both stand, and are flagged")
-        bodies.append(
-            made
-            if made.get("pass", True) is None
-            else understood(made, unread_keys(part.result, ANSWERS, ABOUT))
-        )
+        if "pass" not in made and "score" not in made:
+            made = understood(made, unread_keys(part.result, ANSWERS, ABOUT))
+        bodies.append(made)
     return bodies
 
 

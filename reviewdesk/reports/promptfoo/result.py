@@ -66,11 +66,12 @@ def _is_envelope(outline: Outline) -> bool:
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     fail = failing(source)
     envelope, rows = _envelope_and_rows(source, look, fail)
+    looked = ImportTally(lenient=True)
     with source.open() as stream:
-        seen = survey(found.value for found in rows(stream, ImportTally(lenient=True)))
+        seen = survey(found.value for found in rows(stream, looked))
     if not seen.rows:
         raise fail("", "is a promptfoo result without rows", "Run the evaluation again.")
-    if not seen.total:
+    if not seen.some:
         problem = "is a promptfoo result in which no model graded anything: it has no jury"
         raise fail("", problem, "Add assertions such as llm-rubric, and run it again.")
     secrets = named_secrets(envelope.get("config"), frozenset({"vars"}))
@@ -84,8 +85,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
 
     header = SecretRemover(secrets).clean(_header(envelope, look))
     skip_bad = options.skip_bad
-    total = seen.total
-    return Report(source, "promptfoo", header, items, total=total, skip_bad=skip_bad, lenient=True)
+    return Report(source, "promptfoo", header, items, skip_bad=skip_bad, looked=looked)
 
 
 def _items(found: Record, mapper: RowMapper) -> Iterator[ReportVerdict]:

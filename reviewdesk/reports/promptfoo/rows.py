@@ -51,36 +51,36 @@ class GradedAssertion(Struct, frozen=True):
 
     assertion: dict[str, Any]
     result: dict[str, Any]
+    kind: str
+    """The assertion's type; empty if the file does not give it."""
+    metadata: dict[str, Any]
+    """The metadata of the grader's result."""
+    value: Any
+    """The assertion's value, with the test's variables filled in if promptfoo stored it so."""
+    failed: bool
+    """Whether the grader failed to give a grade. Promptfoo then writes a score of 0.
 
-    @property
-    def kind(self) -> str:
-        """The assertion's type; empty if the file does not give it."""
-        stated = self.assertion.get("type")
-        return stated if isinstance(stated, str) else ""
+    Some assertions do not mark the failure, but give the provider's error as the reason.
+    """
 
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """The metadata of the grader's result."""
-        return record(self.result, "metadata")
-
-    @property
-    def value(self) -> Any:
-        """The assertion's value, with the test's variables filled in if promptfoo stored it so."""
-        return values.first(self.metadata, ("renderedAssertionValue",)) or self.assertion.get(
-            "value"
+    @staticmethod
+    def of(assertion: dict[str, Any], result: dict[str, Any]) -> GradedAssertion:
+        """Read an assertion and its result."""
+        kind = assertion.get("type")
+        metadata = record(result, "metadata")
+        value = metadata.get("renderedAssertionValue") if metadata else None
+        failed = metadata.get("graderError") is True
+        if not failed and not result.get("score"):
+            reason = result.get("reason")
+            failed = isinstance(reason, str) and _PROVIDER_ERROR.match(reason) is not None
+        return GradedAssertion(
+            assertion,
+            result,
+            kind if isinstance(kind, str) else "",
+            metadata,
+            assertion.get("value") if value is None else value,
+            failed,
         )
-
-    @property
-    def failed(self) -> bool:
-        """Whether the grader failed to give a grade. Promptfoo then writes a score of 0.
-
-        Some assertions do not mark the failure, but give the provider's error as the reason.
-        """
-        if self.metadata.get("graderError") is True:
-            return True
-        reason = self.result.get("reason")
-        broken = isinstance(reason, str) and _PROVIDER_ERROR.match(reason) is not None
-        return broken and not self.result.get("score")
 
 
 class AssertScope(Struct, frozen=True):
@@ -166,7 +166,7 @@ def take_apart(row: dict[str, Any]) -> ResultRow:
         if _is_assert_set(component):
             scopes.append(_assert_set(component, stated))
             continue
-        graded = GradedAssertion(record(component, "assertion") or stated, component)
+        graded = GradedAssertion.of(record(component, "assertion") or stated, component)
         parts = component.get("componentResults")
         left_out += len(parts) if isinstance(parts, list) else 0
         if graded.kind == "human":
@@ -227,7 +227,7 @@ def _assert_set(component: dict[str, Any], declared: dict[str, Any]) -> AssertSc
         declared = {}
     stated = _declared_assertions(declared.get("assert"))
     children = [
-        GradedAssertion(
+        GradedAssertion.of(
             record(child, "assertion") or (stated[at] if at < len(stated) else {}), child
         )
         for at, child in enumerate(_components(component, ("gradingResult", "componentResults")))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+import msgspec
 
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import Models, Remarks, Scales, VerdictNames
@@ -45,7 +46,8 @@ class ResultSurvey:
     prompts: dict[str, int] = field(default_factory=dict)
     repeats: bool = False
     scales: Scales = field(default_factory=Scales)
-    total: int = 0
+    some: bool = False
+    """Whether any row may give a verdict."""
     rows: int = 0
 
     @cached_property
@@ -70,7 +72,7 @@ class TestNames:
         """
         case = record(row, "testCase")
         identity = [case.get(key) for key in ("description", "vars", "assert")]
-        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).digest()
+        digest = hashlib.sha256(msgspec.json.encode(identity, order="deterministic")).digest()
         described = case.get("description")
         if not (isinstance(described, str) and described.strip()):
             index = row.get("testIdx")
@@ -89,13 +91,16 @@ def prompt_of(row: dict[str, Any]) -> str:
 
 
 def survey(rows: Iterable[Any]) -> ResultSurvey:
-    """Survey all rows. A row that cannot be read counts as one verdict."""
+    """Survey all rows. A row that cannot be read may give a verdict."""
     found = ResultSurvey()
     tests = TestNames()
     for row in rows:
         found.rows += 1
-        found.total += _count(row, found.scales)
-        if isinstance(row, dict):
+        if not isinstance(row, dict):
+            found.some = True
+        else:
+            if not found.some or _is_raw(record(row, "gradingResult")):
+                found.some = _weigh_row(row, found.scales) or found.some
             found.providers.add(Provider.of(row.get("provider")).name)
             prompt = prompt_of(row)
             index = row.get("promptIdx")
@@ -110,16 +115,24 @@ def default_grader(row: dict[str, Any]) -> Any:
     return record(record(row, "testCase"), "options").get("provider")
 
 
-def _count(row: Any, scales: Scales) -> int:
-    if not isinstance(row, dict):
-        return 1
+def _is_raw(result: dict[str, Any]) -> bool:
+    """Return True if a result or one of its parts has a score outside 0..1."""
+    score = values.number(result.get("score"))
+    parts = result.get("componentResults")
+    return (score is not None and not 0 <= score <= 1) or (
+        isinstance(parts, list) and any(_is_raw(part) for part in parts if isinstance(part, dict))
+    )
+
+
+def _weigh_row(row: dict[str, Any], scales: Scales) -> bool:
+    """Record the scores of a row; return True if it gives a verdict or cannot be read."""
     try:
         parts = take_apart(row)
     except RowError:
-        return 1
+        return True
     for panel in parts.panels:
         weigh(panel, default_grader(row), scales)
-    return len(parts.panels) or int(parts.stands_alone)
+    return bool(parts.panels) or parts.stands_alone
 
 
 _REFERENCES = ("factuality", "model-graded-factuality", "context-recall")
@@ -234,11 +247,12 @@ class RowMapper:
         self.remarks.unmapped(key for key in row if key not in _ROW_KEYS)
         graded = [*(part for panel in parts.panels for part in panel.ballots), *parts.checks]
         for part in graded:
-            self.remarks.unmapped(
-                (key for key in part.result if key not in _RESULT_KEYS), "result."
-            )
-            own = (key for key in part.assertion if key not in _ASSERTION_KEYS)
-            self.remarks.unmapped(own, "assertion.")
+            for stated, known, prefix in (
+                (part.result, _RESULT_KEYS, "result."),
+                (part.assertion, _ASSERTION_KEYS, "assertion."),
+            ):
+                if not known.issuperset(stated):
+                    self.remarks.unmapped((key for key in stated if key not in known), prefix)
         for _ in range(parts.parts_left_out):
             self.remarks.count("a part of a script's own result is left out, its whole is kept")
         if parts.human and len(parts.panels) > 1:

@@ -54,9 +54,10 @@ def open_table(source: Source, layout: Layout, options: ReadOptions, made: Table
         raise fail("", f'has the column "{show_line(twice, 60)}" twice', "Keep one of them.")
     survey = TableSurvey(scale_by_judge=bool(made.name), panel=made.panel)
     remarks = Remarks()
+    looked = ImportTally(lenient=True)
     with source.open_raw() if layout.is_binary else source.open() as stream:
         try:
-            for row in layout.rows(stream, fail, ImportTally(lenient=True)):
+            for row in layout.rows(stream, fail, looked):
                 if entries := reading.entries(row, remarks, only_ballots=True):
                     survey.add(entries)
         except RefusedTableError as error:
@@ -79,10 +80,9 @@ def open_table(source: Source, layout: Layout, options: ReadOptions, made: Table
         made.name or "table",
         header,
         items,
-        total=survey.total,
         skip_bad=options.skip_bad,
         notes=(*made.notes, *unread, *survey.panel_note()),
-        lenient=True,
+        looked=looked,
         raw=layout.is_binary,
     )
 

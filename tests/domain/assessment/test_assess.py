@@ -12,8 +12,8 @@ from reviewdesk.domain.assessment.history import Trail, trail
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.assessment.seats import State
 from reviewdesk.domain.verdict import Band, Decision, Status, Strategy
-from reviewdesk.reports.canonical.rules import verdict_problem
 from tests.domain.bodies import MODELS, bodies, body, juror, maybe, panel, read
+from tests.helpers import verdict_problem
 
 ANY = {"value": bodies(), "generator": maybe(st.sampled_from(MODELS)), "stated": st.booleans()}
 YES = {"pass": True}

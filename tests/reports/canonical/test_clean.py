@@ -95,7 +95,7 @@ def test_every_layout_of_a_report_gives_the_same_verdicts(name: str, layout: Any
     whole["meta"] = {"after": True}
     report = read(Source.from_bytes("r.json", json.dumps(whole, **layout).encode(errors="replace")))
     found = list(report.written())
-    assert report.total == len(found) == len(whole["verdicts"])
+    assert len(found) == len(whole["verdicts"])
     assert [one.id for one, _ in found] == [one["id"] for one in whole["verdicts"]]
     assert all(verdict_model(text) == one for one, text in found)
     assert report.header["meta"] == {"after": True}

@@ -13,7 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from reviewdesk.domain.report_model import HeaderModel
-from reviewdesk.reports.canonical.rules import header_problem, verdict_problem
+from reviewdesk.reports.canonical.rules import header_problem
+from tests.helpers import verdict_problem
 from tests.reports.canonical.schema import ReportModel, report_schema
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "spec" / "report-1.schema.json"

@@ -75,7 +75,7 @@ def test_an_archive_on_disk_tells_how_far_it_was_read(tmp_path: Path) -> None:
     path.write_bytes(archive(members(LOG)))
     report = read(Source.from_path(path))
     found = list(report.verdicts())
-    assert len(found) == report.total == 2
+    assert len(found) == 2
     assert 0 < report.position <= path.stat().st_size
     assert list(report.verdicts()) == found
     path.write_bytes(archive(members(LOG), STORED))

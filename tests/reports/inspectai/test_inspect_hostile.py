@@ -14,8 +14,7 @@ import pytest
 from reviewdesk.desk import LoadOptions
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import ReadOptions, Source, read
-from reviewdesk.reports.canonical.rules import verdict_problem
-from tests.helpers import open_desk
+from tests.helpers import open_desk, verdict_problem
 from tests.reports.inspectkit import (
     archive,
     call,

@@ -14,8 +14,7 @@ import zstandard
 
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source, read
-from reviewdesk.reports.canonical.rules import verdict_problem
-from tests.helpers import SHARED
+from tests.helpers import SHARED, verdict_problem
 
 FILES = SHARED / "formats" / "inspect"
 BROKEN = SHARED / "formats" / "broken"

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not FORMATS.is_dir(), reason="the shared files a
 def _bodies(path: Path, name: str) -> list[Any]:
     report = read(Source.from_path(path))
     bodies = list(report.verdicts())
-    assert (report.format, report.skipped, report.total) == (name, 0, len(bodies))
+    assert (report.format, report.skipped) == (name, 0)
     return bodies
 
 

@@ -9,7 +9,7 @@ import pytest
 from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source, read
-from reviewdesk.reports.canonical.rules import verdict_problem
+from tests.helpers import verdict_problem
 
 SAMPLE = Path(__file__).parents[2] / "sample_runs" / "release-notes.json"
 

@@ -310,7 +310,7 @@ def test_a_row_whose_provider_failed_is_an_error_without_ballots() -> None:
 def test_a_row_without_judges_is_left_out_and_counted() -> None:
     checked = row(graded("contains", "x", 0, False), success=False, error="no x", failureReason=1)
     report, bodies = opened(result(checked, row(rubric(1, True))))
-    assert len(bodies) == report.total == 1
+    assert len(bodies) == 1
     assert report.notes[0] == "a row without judged assertions is left out (1x)"
     with pytest.raises(ReportError, match="no model graded anything: it has no jury"):
         opened(result(checked))

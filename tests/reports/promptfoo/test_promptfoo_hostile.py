@@ -63,12 +63,11 @@ def _settles(document: Any) -> bool:
     options = ReadOptions(format="promptfoo")
     try:
         report = read(Source.from_bytes("r", json.dumps(document).encode()), options)
-        read_in_full = len(list(report.verdicts())) == report.total
+        list(report.verdicts())
     except ReportError as error:
         if "\n" in str(error):
             raise
         return False
-    assert read_in_full
     return True
 
 

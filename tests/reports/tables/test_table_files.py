@@ -19,7 +19,7 @@ VOTES = {"True": True, "False": False, "": None}
 def opened(name: str, **options: Any) -> list[Any]:
     report = read(Source.from_path(TABLES / name), ReadOptions(**options))
     bodies = list(report.verdicts())
-    assert (report.format, report.total) == ("table", len(bodies))
+    assert report.format == "table"
     return bodies
 
 
