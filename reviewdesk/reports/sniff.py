@@ -39,7 +39,7 @@ def recognise(
     """
     fail = failing(source)
     head = _head(source, fail)
-    if look := _binary_table(head, source, fail):
+    if look := binary_table(head, source, fail):
         return _fitting(look, forced) or _refuse(refusals.refused(source, _NO_TABLE, _AS_IT_IS))
     if head.startswith(b"PK") and (found := _fitting(FirstLook("zip"), forced)):
         return found
@@ -75,7 +75,7 @@ def _head(source: Source, fail: Fail) -> bytes:
         return head + stream.read(_HEAD) if skipped else head
 
 
-def _binary_table(head: bytes, source: Source, fail: Fail) -> FirstLook | None:
+def binary_table(head: bytes, source: Source, fail: Fail) -> FirstLook | None:
     """Return the first look at a Parquet or Feather file or a workbook; None for other files."""
     if not head.startswith(_TABLES):
         return None

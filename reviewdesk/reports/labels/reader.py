@@ -15,6 +15,7 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window, decode_utf8, read_lines
 from reviewdesk.reports.canonical.rules import is_time
+from reviewdesk.reports.dialect import FirstLook
 from reviewdesk.reports.labels.table import named, table_rows
 from reviewdesk.reports.validation import Amount, Strict, Wanted, validated
 from reviewdesk.reports.wording import FieldError, must_be
@@ -31,6 +32,7 @@ MAX_YAML = 1 << 19
 
 _BAD_LINE = "Mend the line or remove it."
 _HEAD = 1 << 16
+_TABLES = (b"PK", b"PAR1", b"ARROW1")
 _COMMENTS = re.compile(rb"(?:\s|#[^\n]*(?:\n|\Z))*")
 _BLOCK = re.compile(rb"-(?:\s|\Z|--)|%")
 _FLOW = re.compile(rb"\[\s*(?:#|\{\s*[^\s\"}])")
@@ -178,6 +180,12 @@ def label_file_rows(source: Source, fail: Fail) -> Iterator[tuple[int, Row]]:
 def _values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
     with source.open() as stream:
         head = stream.read(_HEAD)
+    if head.startswith(_TABLES):
+        from reviewdesk.reports.sniff import binary_table
+
+        if look := binary_table(head, source, fail):
+            yield from table_rows(source, look, fail)
+            return
     if _is_yaml(head):
         yield from _yaml_values(source, fail)
         return
@@ -185,7 +193,7 @@ def _values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
         text = head.decode("utf-8", "replace")
         if len(head) < _HEAD:
             text = decode_utf8(head, 0, fail, "line 1")
-        yield from table_rows(source, text, fail)
+        yield from table_rows(source, FirstLook("text", text), fail)
         return
     with source.open() as stream:
         if head.lstrip()[:1] != b"[":

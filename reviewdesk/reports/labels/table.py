@@ -61,15 +61,15 @@ def named(row: Mapping[str, Any]) -> Row:
     return made
 
 
-def table_rows(source: Source, text: str, fail: Fail) -> Iterator[tuple[int, Row]]:
-    """Yield the labels of a table, whose start is ``text``, with their lines.
+def table_rows(source: Source, look: FirstLook, fail: Fail) -> Iterator[tuple[int, Row]]:
+    """Yield the labels of a table, by the first look at it, with their lines.
 
     A row without an answer has no label.
 
     Raises:
         InputFileError: no column holds the ids or the answers, or the syntax is wrong.
     """
-    layout = layout_of(FirstLook("text", text))
+    layout = layout_of(look)
     if layout is None:
         hint = "Labels are read from CSV, TSV, JSON Lines, JSON and YAML."
         raise fail("", "is no table of labels: its first line names no columns", hint)
@@ -80,10 +80,10 @@ def table_rows(source: Source, text: str, fail: Fail) -> Iterator[tuple[int, Row
         hint = "Name the columns id and truth, or give each person a column such as ann.correct."
         raise fail("", f"has no column of labels; it has {shown}", hint)
     for row in _rows(layout, source, fail):
-        line = int(row.place.removeprefix("line "))
+        line = int(row.place.split()[-1])
         if row.problem:
             raise fail(row.place, row.problem, "")
-        told = {key: row.cells[column] for key, column in keys.items()}
+        told = {key: _written(row.cells[column]) for key, column in keys.items()}
         told = {key: value for key, value in told.items() if not blank(value)}
         if not people:
             if "truth" in told or "correct" in told:
@@ -98,8 +98,15 @@ def table_rows(source: Source, text: str, fail: Fail) -> Iterator[tuple[int, Row
 
 
 def _rows(layout: Layout, source: Source, fail: Fail) -> Iterator[TableRow]:
-    with source.open() as stream:
+    with source.open_raw() if layout.is_binary else source.open() as stream:
         yield from layout.rows(stream, fail, ImportTally())
+
+
+def _written(cell: Any) -> Any:
+    """Return a cell of a workbook as CSV has it."""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return cell if cell is None else str(cell)
 
 
 def _keys(columns: Sequence[str]) -> dict[str, str]:

@@ -125,6 +125,9 @@ class _Guesser:
             named = show_line(missing[0], 60)
             problem = f'has no column "{named}" (its columns: {listed(self.columns)})'
             return _unsure(TableMap(), problem, "Name its columns as the file does.")
+        if not self.given and {"truth", "reviewer", "item_hash"} <= {*self.columns}:
+            problem = "is a labels file, not a report"
+            return Guess(TableMap(), (), False, problem, self.read_labels(), elsewhere=True)
         if self.given and "judge" not in self.roles:
             options = self.options
             return Guess(self.wide(options.judge_columns, options.criteria_columns), self.given)
@@ -147,6 +150,10 @@ class _Guesser:
     def see(self) -> str:
         """Return the command that shows the map."""
         return f"See how it would be read: reviewdesk map {self.command}"
+
+    def read_labels(self) -> str:
+        """Return the command that takes labels."""
+        return f"Read it with: reviewdesk labels import {self.command}"
 
     def long(self) -> Guess:
         """Return the map of a table with a judge or a question in each row."""
@@ -247,10 +254,9 @@ class _Guesser:
         criteria = [one for one in judges if is_criterion(_stem(one))]
         asked = bool(judges) and criteria == judges
         made = self.wide(() if asked else judges, judges if asked else ())
-        read_labels = f"Read it with: reviewdesk labels import {self.command}"
         if people := _people(self.columns):
             problem = f"is a table of the labels of people ({show_line(', '.join(people), 60)})"
-            return Guess(made, (), False, problem, read_labels, elsewhere=True)
+            return Guess(made, (), False, problem, self.read_labels(), elsewhere=True)
         if judges and (asked or all(map(_SURE.search, judges))):
             return Guess(made, tuple(judges))
         worded = [] if judges else [one for one in free if self.has_words(one)]
@@ -260,7 +266,7 @@ class _Guesser:
             return self.ask_words(self.wide(worded, ()), worded, options)
         if not judges and "human" in self.roles:
             problem = "is a labels file, not a report"
-            return Guess(made, (), False, problem, read_labels, elsewhere=True)
+            return Guess(made, (), False, problem, self.read_labels(), elsewhere=True)
         problem = f"has no column that names the judge (its columns: {listed(self.columns)})"
         if not judges:
             hint = f"Say in a map what its columns hold: reviewdesk map {self.command}"

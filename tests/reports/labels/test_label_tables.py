@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -83,3 +84,17 @@ def test_the_list_of_labels_in_json_is_read_too() -> None:
     text = '[{"id": "a", "label": "pass", "at": "2026-11-27T13:05:24+00:00", "reviewer": "ann"}]'
     (row,) = read(text)
     assert (row.truth, row.time, row.reviewer) == ("pass", "2026-11-27T13:05:24+00:00", "ann")
+
+
+def test_a_workbook_in_which_labels_were_edited() -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for cells in (["id", "truth", "reviewer", "pi"], [7.0, True, "ann", 0.5], ["b", "fail", "", 1]):
+        book.active.append(cells)
+    stream = io.BytesIO()
+    book.save(stream)
+    rows = read_labels(Source.from_bytes("labels.xlsx", stream.getvalue()))
+    assert [(row.line, row.id, row.truth, row.reviewer) for row in rows] == [
+        (2, "7", "pass", "ann"),
+        (3, "b", "fail", None),
+    ]
