@@ -96,7 +96,8 @@ class Layout(Struct, frozen=True):
             yield from self._rows_by_name(Window(stream, fail, tally))
         else:
             first, *inner = self.key.split(".")
-            listed = isinstance(self.outline.keys.get(first), list)
+            one = self.outline.kind == "object" and not self.outline.goes_on
+            listed = one and isinstance(self.outline.keys.get(first), list)
             steps = inner if listed or not first else [first, *inner]
             lists = (first,) if listed else ()
             for record in records(stream, self.outline, fail, tally, lists, "table"):

@@ -173,7 +173,7 @@ def _read_by(
     made = named
     if fits:
         made = read_map(fits[0]) if own else packaged_map(fits[0])
-    if made is not None and made.rows and (own or "." in made.rows):
+    if made is not None and made.rows not in ("", layout.key):
         layout = _at_rows(layout, made.rows)
     if made is None:
         layout = inside(layout)

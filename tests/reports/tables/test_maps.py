@@ -70,6 +70,20 @@ ANSWERS: dict[str, Any] = {
             ],
         ),
     ),
+    # evaluatorq 1.82, evaluatorq(): one.model_dump(mode="json", by_alias=True) of each result
+    "evaluatorq.json": (
+        "evaluatorq",
+        [
+            {"ann": True, "ben": 0.75, "cat": "error"},
+            {"ann": False, "ben": 0.75, "cat": 0.2},
+        ],
+    ),
+    # trulens-core 2.16, get_records_and_feedback of a TruVirtual: each metric is a verdict, and
+    # the first record was written before its metrics were there
+    "trulens.csv": (
+        "trulens",
+        [{"Conciseness": None}, {"Politeness": None}, {"Conciseness": 0.9}, {"Politeness": 0.5}],
+    ),
     # argilla 2.8, Record.to_dict
     "argilla.json": ("argilla", [{"gpt-4o": True}, {"gpt-4o": False}]),
 }
