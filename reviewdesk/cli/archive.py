@@ -12,13 +12,12 @@ from reviewdesk.cli import completion, invocation
 from reviewdesk.cli.common import (
     ProgressLine,
     force_option,
-    json_option,
     open_desk,
+    options,
     output_option,
     put,
     put_json,
     say,
-    shared_options,
 )
 from reviewdesk.cli.review import load_options, loading_options
 from reviewdesk.errors import ExitCode
@@ -40,8 +39,7 @@ if TYPE_CHECKING:
 @output_option("New desk for the archive; your desk if omitted.")
 @force_option
 @loading_options
-@json_option
-@shared_options
+@options("json")
 def archive(
     *, patterns: tuple[str, ...], scheduler: str | None, workers: int | None, output: Path | None,
     force: bool, as_json: bool, **given: Any,

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import (
-    chosen_run,
-    json_option,
-    open_desk,
-    put,
-    put_document,
-    put_json,
-    run_option,
-    say,
-    shared_options,
-)
+from reviewdesk.cli.common import chosen_run, open_desk, options, put, put_document, put_json, say
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,9 +23,7 @@ if TYPE_CHECKING:
 )
 @click.option("--full", is_flag=True, help="All figures, by question.")
 @click.option("--jurors", is_flag=True, help="Compare each juror with the labels, and over time.")
-@run_option
-@json_option
-@shared_options
+@options("run", "json")
 def calibrate(
     *,
     labels: str | None,

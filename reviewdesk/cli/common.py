@@ -30,32 +30,39 @@ def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         ctx.meta[f"reviewdesk.{param.name}"] = value
 
 
-def shared_options(command: F) -> F:
-    """Add ``--desk`` and ``--reviewer``, which work before or after the command's name."""
-    for name, text in (
-        ("--reviewer", "Who labels (REVIEWDESK_REVIEWER)."),
-        ("--desk", "The desk file (REVIEWDESK_DESK)."),
-    ):
-        option = click.option(
-            name, metavar="NAME" if name == "--reviewer" else "PATH",
-            expose_value=False, callback=_remember, help=text,
-            shell_complete=completion.files if name == "--desk" else None,
-        )  # fmt: skip
-        command = option(command)
-    return command
-
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 run_option = click.option(
-    "--run",
-    "run_name",
-    metavar="RUN",
+    "--run", "run_name", metavar="RUN", shell_complete=completion.runs,
     help="A run's name, or the start of its hash.",
-    shell_complete=completion.runs,
-)
-
-
+)  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace an existing file.")
+_OPTIONS = {
+    "run": run_option,
+    "json": json_option,
+    "force": force_option,
+    "desk": click.option(
+        "--desk", metavar="PATH", expose_value=False, callback=_remember,
+        shell_complete=completion.files, help="The desk file (REVIEWDESK_DESK).",
+    ),
+    "reviewer": click.option(
+        "--reviewer", metavar="NAME", expose_value=False, callback=_remember,
+        help="Who labels (REVIEWDESK_REVIEWER).",
+    ),
+}  # fmt: skip
+
+
+def options(*names: str) -> Callable[[F], F]:
+    """Return a decorator that adds options that commands share, always ``--desk``, ``--reviewer``.
+
+    These two work before or after the command's name.
+    """
+
+    def add(command: F) -> F:
+        for name in reversed((*names, "desk", "reviewer")):
+            command = _OPTIONS[name](command)
+        return command
+
+    return add
 
 
 def output_option(text: str, *, folders: bool = False) -> Callable[[F], F]:

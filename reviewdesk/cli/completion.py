@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Items = list[CompletionItem[str]]
+Completer = Callable[[click.Context, click.Parameter, str], Items]
 
 VARIABLE = "_REVIEWDESK_COMPLETE"
 """The variable that a shell's script sets; click derives it from the program's name."""
@@ -42,31 +43,33 @@ def files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Item
     return [CompletionItem(incomplete, type="file")]
 
 
-def runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
-    """Offer the loaded runs."""
-    return _names(_from_desk(ctx, lambda desk: [run.name for run in desk.runs()]), incomplete)
+def _offers(find: Callable[[click.Context, str], Iterable[str]]) -> Completer:
+    """Return a completer that offers the names found, as far as they begin with what is typed."""
+    return lambda ctx, _param, incomplete: _names(find(ctx, incomplete), incomplete)
 
 
-def verdicts(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
-    """Offer the ids of the run that ``--run`` names, else of all runs."""
-
+def _ids(ctx: click.Context, incomplete: str) -> list[str]:
     def ids(desk: Desk) -> list[str]:
         from reviewdesk.desk.review.items import ids_from
 
         name = ctx.params.get("run_name")
         return ids_from(desk, desk.run(name) if name else None, incomplete)
 
-    return _names(_from_desk(ctx, ids), incomplete)
+    return _from_desk(ctx, ids)
 
 
-def jurors(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
-    """Offer the jurors of the run that ``--run`` names, else of the run opened last."""
-    return _names(_vocabulary(ctx).jurors, incomplete)
+def _formats(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
+    from reviewdesk.desk.files import formats as known
+
+    return known()
 
 
-def tags(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
-    """Offer the tags of the run that ``--run`` names or that was opened last, and of the desk."""
-    return _names(_vocabulary(ctx).tags, incomplete)
+runs = _offers(lambda ctx, _: _from_desk(ctx, lambda desk: [run.name for run in desk.runs()]))
+verdicts = _offers(_ids)
+jurors = _offers(lambda ctx, _: _vocabulary(ctx).jurors)
+tags = _offers(lambda ctx, _: _vocabulary(ctx).tags)
+formats = _offers(_formats)
+"""Names of the run that ``--run`` names, else of the run opened last; verdicts, of all runs."""
 
 
 def saved_filters(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
@@ -95,13 +98,6 @@ def orders(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Ite
     from reviewdesk.domain.query.completion import complete_order
 
     return _items(complete_order(incomplete, len(incomplete)).options)
-
-
-def formats(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
-    """Offer the formats that a report can be read as."""
-    from reviewdesk.desk.files import formats as known
-
-    return _names(known(), incomplete)
 
 
 def _items(options: Iterable[Option], head: str = "", tail: str = "") -> Items:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewdesk.cli.common import json_option, put, put_json, shared_options
+from reviewdesk.cli.common import options, put, put_json
 from reviewdesk.cli.filters import filters
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.errors import UsageError
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     invoke_without_command=True, epilog="Example: reviewdesk config --example > config.toml"
 )
 @click.option("--example", "as_example", is_flag=True, help="Print a file with every setting.")
-@json_option
-@shared_options
+@options("json")
 @click.pass_context
 def config(ctx: click.Context, *, as_example: bool, as_json: bool) -> None:
     """Show the settings in force, and your saved filters.

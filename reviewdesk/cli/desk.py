@@ -10,14 +10,12 @@ from reviewdesk.cli import team
 from reviewdesk.cli.archive import archive
 from reviewdesk.cli.common import (
     ProgressLine,
-    force_option,
-    json_option,
     open_desk,
+    options,
     output_option,
     put,
     put_json,
     say,
-    shared_options,
 )
 from reviewdesk.cli.invocation import desk_path
 from reviewdesk.errors import ExitCode, UsageError
@@ -29,8 +27,7 @@ def desk() -> None:
 
 
 @desk.command(epilog="Example: reviewdesk desk info")
-@json_option
-@shared_options
+@options("json")
 def info(*, as_json: bool) -> None:
     """Show where the desk is and what it holds."""
     from reviewdesk.desk.access import info as facts_of
@@ -56,7 +53,7 @@ def info(*, as_json: bool) -> None:
 
 @desk.command(epilog="Example: reviewdesk desk backup desk-copy.db")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@shared_options
+@options()
 def backup(*, file: Path) -> None:
     """Copy the desk to FILE, even while it is open elsewhere."""
     with open_desk() as opened:
@@ -67,7 +64,7 @@ def backup(*, file: Path) -> None:
 @desk.command(epilog="Example: reviewdesk desk restore backups/desk-2026-03-02.db")
 @click.argument("backup", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Restore a backup that is not whole.")
-@shared_options
+@options()
 def restore(*, backup: Path, force: bool) -> None:
     """Replace the desk by BACKUP.
 
@@ -88,9 +85,7 @@ def restore(*, backup: Path, force: bool) -> None:
 
 @desk.command(epilog="Example: reviewdesk desk repair -o saved.db")
 @output_option("New desk; DESK-repaired if omitted.")
-@force_option
-@json_option
-@shared_options
+@options("force", "json")
 def repair(*, output: Path | None, force: bool, as_json: bool) -> None:
     """Recover what can be read of a damaged desk into a new one.
 
@@ -119,7 +114,7 @@ def repair(*, output: Path | None, force: bool, as_json: bool) -> None:
 @desk.command(epilog="Example: reviewdesk desk share --group evals")
 @click.option("--group", metavar="GROUP", help="Let this group read and write the desk.")
 @click.option("--private", is_flag=True, help="Let only the owner read and write the desk.")
-@shared_options
+@options()
 def share(*, group: str | None, private: bool) -> None:
     """Choose who else on this machine may open the desk.
 
@@ -142,8 +137,7 @@ def share(*, group: str | None, private: bool) -> None:
     is_flag=True,
     help="Also recompute every verdict from its report, and rebuild the text index.",
 )
-@json_option
-@shared_options
+@options("json")
 def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
     """Verify the label log and runs.
 

@@ -15,10 +15,9 @@ from reviewdesk.cli.common import (
     chosen_run,
     force_option,
     open_desk,
+    options,
     output_option,
-    run_option,
     say,
-    shared_options,
 )
 
 if TYPE_CHECKING:
@@ -40,8 +39,7 @@ def _output_option(command: F) -> F:
 
 @export.command(epilog="Example: reviewdesk export report -o run.jsonl")
 @_output_option
-@run_option
-@shared_options
+@options("run")
 def report(*, output: Path | None, force: bool, run_name: str | None) -> None:
     """Write a run as a canonical report.
 
@@ -83,8 +81,7 @@ def _put(
 @export.command(epilog="Example: reviewdesk export html -o run.html")
 @click.option("--all", "every", is_flag=True, help="List every verdict, not only the first 200.")
 @_output_option
-@run_option
-@shared_options
+@options("run")
 def html(*, every: bool, output: Path | None, force: bool, run_name: str | None) -> None:
     """Write a run as one HTML page.
 
@@ -102,8 +99,7 @@ def html(*, every: bool, output: Path | None, force: bool, run_name: str | None)
 
 @export.command(epilog="Example: reviewdesk export markdown > summary.md")
 @_output_option
-@run_option
-@shared_options
+@options("run")
 def markdown(*, output: Path | None, force: bool, run_name: str | None) -> None:
     """Write a short summary of a run in Markdown, for a pull request."""
     from reviewdesk.desk.export.report import summary

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import (
-    ProgressLine,
-    json_option,
-    open_desk,
-    put,
-    put_json,
-    say,
-    shared_options,
-)
+from reviewdesk.cli.common import ProgressLine, open_desk, options, put, put_json, say
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -44,8 +36,7 @@ def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
 
 
 @click.group(invoke_without_command=True)
-@json_option
-@shared_options
+@options("json")
 @click.pass_context
 def filters(ctx: click.Context, *, as_json: bool) -> None:
     """List your saved filters; use one as --filter @NAME."""
@@ -66,7 +57,7 @@ def filters(ctx: click.Context, *, as_json: bool) -> None:
 @filters.command(epilog="Example: reviewdesk config filters save todo 'esc label:none'")
 @click.argument("name", shell_complete=completion.saved_filters)
 @click.argument("filter_", metavar="FILTER", shell_complete=completion.filter_words)
-@shared_options
+@options()
 def save(*, name: str, filter_: str) -> None:
     """Save FILTER as NAME, replacing an older one of that name."""
     from reviewdesk.desk.review.filters import save as keep
@@ -78,7 +69,7 @@ def save(*, name: str, filter_: str) -> None:
 
 @filters.command(epilog="Example: reviewdesk config filters remove todo")
 @click.argument("name", shell_complete=completion.saved_filters)
-@shared_options
+@options()
 def remove(*, name: str) -> None:
     """Remove the saved filter NAME."""
     from reviewdesk.desk.review.filters import forget

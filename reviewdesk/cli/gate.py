@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import json_option, open_desk, put, put_json, say, shared_options
+from reviewdesk.cli.common import json_option, open_desk, options, put, put_json, say
 from reviewdesk.cli.invocation import current_settings
 from reviewdesk.cli.review import load_options, reading_options, size_limit
 from reviewdesk.errors import NotFoundError
@@ -49,7 +49,7 @@ _MOST_KEPT = 100
 )
 @json_option
 @reading_options
-@shared_options
+@options()
 def gate(
     *,
     suite: str,

@@ -11,17 +11,14 @@ from click.core import ParameterSource
 from reviewdesk.cli import completion, team
 from reviewdesk.cli.common import (
     chosen_run,
-    force_option,
-    json_option,
     open_desk,
+    options,
     output_option,
     put,
     put_json,
     put_json_list,
     report_event,
-    run_option,
     say,
-    shared_options,
 )
 from reviewdesk.desk.review.runs import named_verdict
 from reviewdesk.errors import UsageError
@@ -78,9 +75,7 @@ class _Label(click.Group):
     help="Tag to add to the item; repeatable.",
 )
 @click.option("--force", is_flag=True, help="Label an item without a response.")
-@run_option
-@json_option
-@shared_options
+@options("run", "json")
 def label(
     *, verdict: str, truth: str, note: str | None, tags: tuple[str, ...], force: bool,
     run_name: str | None, as_json: bool,
@@ -105,9 +100,7 @@ def label(
 @label.command(epilog="Example: reviewdesk label defer refund-after-30-days")
 @click.argument("verdict", shell_complete=completion.verdicts)
 @click.option("--close", is_flag=True, help="Close an item that you deferred twice.")
-@run_option
-@json_option
-@shared_options
+@options("run", "json")
 def defer(*, verdict: str, close: bool, run_name: str | None, as_json: bool) -> None:
     """Move VERDICT to the end of your queue.
 
@@ -120,8 +113,7 @@ def defer(*, verdict: str, close: bool, run_name: str | None, as_json: bool) -> 
 
 
 @label.command(epilog="Example: reviewdesk label undo")
-@json_option
-@shared_options
+@options("json")
 def undo(*, as_json: bool) -> None:
     """Take back your newest label, note, tags, mark or deferral."""
     with open_desk() as desk:
@@ -129,8 +121,7 @@ def undo(*, as_json: bool) -> None:
 
 
 @label.command(epilog="Example: reviewdesk label redo")
-@json_option
-@shared_options
+@options("json")
 def redo(*, as_json: bool) -> None:
     """Bring back what undo took; a new label clears it."""
     with open_desk() as desk:
@@ -154,9 +145,7 @@ labels.add_command(team.adjudicate)
 @click.option("--for", "tool", type=click.Choice(_TOOLS), help="Write what this tool's API takes.")
 @click.option("--confidence", type=click.Choice(_SOURCES), help="What to write as confidence.")
 @output_option("File to write; with suite, a folder.", folders=True)
-@force_option
-@run_option
-@shared_options
+@options("force", "run")
 def export(
     *, kind: str, tool: str | None, confidence: str | None, output: Path | None, force: bool,
     run_name: str | None,
@@ -197,9 +186,7 @@ def _put(
 @labels.command("import", epilog="Example: reviewdesk labels import labels.jsonl --run support-bot")
 @click.argument("file", shell_complete=completion.files)
 @click.option("--dry-run", is_flag=True, help="Show what would be recorded; record nothing.")
-@run_option
-@json_option
-@shared_options
+@options("run", "json")
 def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) -> None:
     """Record the labels of FILE: rows with an id and a truth.
 
@@ -249,9 +236,7 @@ def _import_remarks(done: ImportResult, file: str, run: str, *, every: bool) -> 
 
 
 @labels.command("list", epilog="Example: reviewdesk labels list --run support-bot")
-@run_option
-@json_option
-@shared_options
+@options("run", "json")
 def list_(*, run_name: str | None, as_json: bool) -> None:
     """List every label of a run."""
     from reviewdesk.desk.labels import transfer

@@ -16,7 +16,7 @@ from types import FrameType
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import say, say_error, shared_options
+from reviewdesk.cli.common import options, say, say_error
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
 from reviewdesk.system.signals import on_end
 from reviewdesk.version import __version__
@@ -84,7 +84,7 @@ class _Program(click.Group):
 )
 @click.version_option(__version__, prog_name="reviewdesk")
 @click.option("--debug", is_flag=True, help="Show a traceback if a command fails.")
-@shared_options
+@options()
 def cli(*, debug: bool) -> None:
     """Review what juries of LLM judges decided, and measure how far to trust them.
 

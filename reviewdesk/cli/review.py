@@ -16,8 +16,8 @@ from reviewdesk.cli.common import (
     ProgressLine,
     chosen_run,
     force_option,
-    json_option,
     open_desk,
+    options,
     output_option,
     put,
     put_document,
@@ -26,7 +26,6 @@ from reviewdesk.cli.common import (
     run_option,
     say,
     say_error,
-    shared_options,
 )
 from reviewdesk.cli.invocation import current_settings
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UnclearTableError, UsageError
@@ -45,64 +44,50 @@ STRATEGIES = (
 )  # fmt: skip
 
 
+_READING = (
+    click.option(
+        "--format", "format_", metavar="NAME", shell_complete=completion.formats,
+        help="Format of the file; detected if omitted.",
+    ),
+    click.option("--skip-bad", is_flag=True, help="Skip verdicts that are invalid."),
+    click.option(
+        "--threshold", type=click.FloatRange(0, 1), help="Pass threshold, if the file states none."
+    ),
+    click.option("--quorum", metavar="Q", help="Quorum, if the file states none: 0.67 or 2/3."),
+    click.option(
+        "--strategy", type=click.Choice(STRATEGIES), metavar="NAME",
+        help=f"Rule, if the file states none: {', '.join(STRATEGIES)}.",
+    ),
+    click.option(
+        "--models", multiple=True, metavar="JUROR=MODEL", help="Map a juror's name to its model."
+    ),
+    click.option(
+        "--pass-label", "pass_labels", multiple=True,
+        help="Text in the file that means pass; repeatable.",
+    ),
+    click.option(
+        "--fail-label", "fail_labels", multiple=True,
+        help="Text in the file that means fail; repeatable.",
+    ),
+    click.option("--scale", metavar="LOW..HIGH", help="Range of raw scores, e.g. 1..5."),
+    click.option("--judge-columns", metavar="A,B,C", help="Columns that hold judges' scores."),
+    click.option(
+        "--criteria-columns", metavar="A,B,C", help="Columns that ask different questions."
+    ),
+    click.option("--item-column", metavar="NAME", help="The column of a table that names items."),
+    click.option("--output-column", metavar="NAME", help="The column that holds responses."),
+    click.option(
+        "--reason-suffix", metavar="TEXT", help="What a judge's column of reasons ends in."
+    ),
+    click.option("--map", metavar="NAME|FILE", help="Read a table by this map; see `map -h`."),
+    click.option("--texts", metavar="FILE", help="A table with the responses, by id."),
+    click.option("--max-size", metavar="BYTES", help="Largest file to read, e.g. 500M or 4G."),
+)  # fmt: skip
+
+
 def reading_options(command: F) -> F:
     """Add the options that control how a report is read."""
-    options = (
-        click.option(
-            "--format",
-            "format_",
-            metavar="NAME",
-            shell_complete=completion.formats,
-            help="Format of the file; detected if omitted.",
-        ),
-        click.option("--skip-bad", is_flag=True, help="Skip verdicts that are invalid."),
-        click.option(
-            "--threshold",
-            type=click.FloatRange(0, 1),
-            help="Pass threshold, if the file states none.",
-        ),
-        click.option("--quorum", metavar="Q", help="Quorum, if the file states none: 0.67 or 2/3."),
-        click.option(
-            "--strategy",
-            type=click.Choice(STRATEGIES),
-            metavar="NAME",
-            help=f"Rule, if the file states none: {', '.join(STRATEGIES)}.",
-        ),
-        click.option(
-            "--models",
-            multiple=True,
-            metavar="JUROR=MODEL",
-            help="Map a juror's name to its model.",
-        ),
-        click.option(
-            "--pass-label",
-            "pass_labels",
-            multiple=True,
-            help="Text in the file that means pass; repeatable.",
-        ),
-        click.option(
-            "--fail-label",
-            "fail_labels",
-            multiple=True,
-            help="Text in the file that means fail; repeatable.",
-        ),
-        click.option("--scale", metavar="LOW..HIGH", help="Range of raw scores, e.g. 1..5."),
-        click.option("--judge-columns", metavar="A,B,C", help="Columns that hold judges' scores."),
-        click.option(
-            "--criteria-columns", metavar="A,B,C", help="Columns that ask different questions."
-        ),
-        click.option(
-            "--item-column", metavar="NAME", help="The column of a table that names items."
-        ),
-        click.option("--output-column", metavar="NAME", help="The column that holds responses."),
-        click.option(
-            "--reason-suffix", metavar="TEXT", help="What a judge's column of reasons ends in."
-        ),
-        click.option("--map", metavar="NAME|FILE", help="Read a table by this map; see `map -h`."),
-        click.option("--texts", metavar="FILE", help="A table with the responses, by id."),
-        click.option("--max-size", metavar="BYTES", help="Largest file to read, e.g. 500M or 4G."),
-    )
-    for option in reversed(options):
+    for option in reversed(_READING):
         command = option(command)
     return command
 
@@ -261,7 +246,7 @@ def _load_asking(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
 @click.option("--double", metavar="SHARE", help="Share of items that two people label, e.g. 20%.")
 @run_option
 @loading_options
-@shared_options
+@options()
 def open_(
     *, files: tuple[str, ...], filter_: str | None, order: str | None, blind: bool | None,
     repeat: str | None, double: str | None, run_name: str | None, **given: Any,
@@ -336,47 +321,38 @@ def _say_loaded(made: Loaded, *, labels: bool) -> None:
 
 
 def _view(
-    desk: Desk, run: Run, view: View, filter_: str | None, order: str | None, *, blind: bool | None
+    desk: Desk, run: Run, left: View, filter_: str | None, order: str | None, *, blind: bool | None
 ) -> View:
-    """Return the view that the reviewer starts with: the last view, changed by the options."""
-    from msgspec.structs import replace
+    """Return the view to start with: the last one, changed by the options.
 
+    A filter or order of the last session that no longer works is dropped with a message.
+    """
     from reviewdesk.cli.filters import ready
     from reviewdesk.domain.query.filter import parse_order
-
-    text = _last_filter(desk, run, view.filter) if filter_ is None else ready(desk, run, filter_)
-    view = replace(view, filter=text)
-    view = replace(view, order=_last_order(view.order) if order is None else order)
-    parse_order(view.order)
-    if blind is not None:
-        view = replace(view, blind=blind)
-    return view
-
-
-def _last_order(order: str) -> str:
-    """Return the last session's order; print a message and return the draw if it is retired."""
-    from reviewdesk.domain.query.filter import parse_order
+    from reviewdesk.domain.records import View
 
     try:
-        parse_order(order)
-    except UsageError as error:
-        say(f"the order you left is dropped: {error}")
-        return "draw"
-    return order
-
-
-def _last_filter(desk: Desk, run: Run, text: str) -> str:
-    """Return the last session's filter; print a message and return "" if it no longer works."""
-    from reviewdesk.cli.filters import ready
-
-    try:
-        text = ready(desk, run, text)
-        if text and not is_on_screen():
+        text = ready(desk, run, left.filter if filter_ is None else filter_)
+        if text and filter_ is None and not is_on_screen():
             desk.queue(run, text)
     except UsageError as error:
+        if filter_ is not None:
+            raise
         say(f"the filter you left is dropped: {error}")
-        return ""
-    return text
+        text = ""
+    try:
+        parse_order(left.order if order is None else order)
+    except UsageError as error:
+        if order is not None:
+            raise
+        say(f"the order you left is dropped: {error}")
+        order = "draw"
+    return View(
+        filter=text,
+        order=left.order if order is None else order,
+        blind=left.blind if blind is None else blind,
+        item=left.item,
+    )
 
 
 def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | None) -> None:
@@ -404,8 +380,7 @@ def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | 
     "files", nargs=-1, required=True, metavar="FILE...", shell_complete=completion.files
 )
 @loading_options
-@json_option
-@shared_options
+@options("json")
 def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Load reports without opening them.
 
@@ -442,7 +417,7 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
 @output_option("Write the map to this file.")
 @force_option
 @reading_options
-@shared_options
+@options()
 def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
     """Propose a map that says how to read a table.
 
@@ -478,9 +453,7 @@ def map_(*, file: str, output: Path | None, force: bool, **given: Any) -> None:
     show_default=True,
     help="Order: draw, file, score, agreement, margin or id; -score descends.",
 )
-@run_option
-@json_option
-@shared_options
+@options("run", "json")
 def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> None:
     """List a run's verdicts in queue order.
 
@@ -523,9 +496,7 @@ def _rows(desk: Desk, keys: Sequence[int]) -> Iterator[QueueRow]:
 
 @click.command(epilog="Example: reviewdesk show refund-after-30-days --json")
 @click.argument("verdict", shell_complete=completion.verdicts)
-@run_option
-@json_option
-@shared_options
+@options("run", "json")
 def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     """Show everything about VERDICT, an id or RUN:ID."""
     from reviewdesk.desk.live.rerun_history import of_item

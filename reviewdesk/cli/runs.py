@@ -5,20 +5,11 @@ from __future__ import annotations
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import (
-    chosen_run,
-    json_option,
-    open_desk,
-    put_document,
-    put_json,
-    say,
-    shared_options,
-)
+from reviewdesk.cli.common import chosen_run, open_desk, options, put_document, put_json, say
 
 
 @click.group(invoke_without_command=True, epilog="Example: reviewdesk runs --json")
-@json_option
-@shared_options
+@options("json")
 @click.pass_context
 def runs(ctx: click.Context, *, as_json: bool) -> None:
     """List the loaded runs; --json has everything about them."""
@@ -43,7 +34,7 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
 
 @runs.command(epilog="Example: reviewdesk runs remove support-bot")
 @click.argument("run", shell_complete=completion.runs)
-@shared_options
+@options()
 def remove(*, run: str) -> None:
     """Hide RUN; its labels stay, and opening its file brings it back."""
     with open_desk() as desk:
@@ -55,8 +46,7 @@ def remove(*, run: str) -> None:
 @click.command(epilog="Example: reviewdesk compare support-bot support-bot-second-panel")
 @click.argument("run", shell_complete=completion.runs)
 @click.argument("other", required=False, metavar="[RUN]", shell_complete=completion.runs)
-@json_option
-@shared_options
+@options("json")
 def compare(*, run: str, other: str | None, as_json: bool) -> None:
     """Show which of two panels is right more often.
 

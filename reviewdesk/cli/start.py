@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from reviewdesk.cli.common import json_option, open_desk, put, put_json, say, shared_options
+from reviewdesk.cli.common import open_desk, options, put, put_json, say
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.cli.review import is_on_screen, review_run
 
@@ -33,7 +33,7 @@ fish, in ~/.config/fish/config.fish:  reviewdesk completion fish | source
 
 
 @click.command(epilog="Example: reviewdesk demo")
-@shared_options
+@options()
 def demo() -> None:
     """Review invented sample runs, on a desk of their own."""
     from reviewdesk.desk import samples
@@ -107,7 +107,7 @@ def _reports(folder: Path) -> Iterator[str]:
 
 @click.command("completion", epilog=_SETUP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@shared_options
+@options()
 def completion(*, shell: str) -> None:
     """Print the shell's completion script.
 
@@ -129,8 +129,7 @@ def _words(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> lis
 
 @click.command(epilog="Example: reviewdesk explain corrected rate")
 @click.argument("words", nargs=-1, metavar="[WORD]...", shell_complete=_words)
-@json_option
-@shared_options
+@options("json")
 def explain(*, words: tuple[str, ...], as_json: bool) -> None:
     """Explain a word or sign of the screens.
 

@@ -11,15 +11,13 @@ from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     ProgressLine,
     chosen_run,
-    json_option,
     open_desk,
+    options,
     put,
     put_document,
     put_json,
     report_event,
-    run_option,
     say,
-    shared_options,
 )
 from reviewdesk.desk.review.runs import named_verdict
 from reviewdesk.errors import ExitCode
@@ -35,9 +33,7 @@ _SHOWN = 20
 
 
 @click.command(epilog="Example: reviewdesk labels agreement --run support-bot")
-@run_option
-@json_option
-@shared_options
+@options("run", "json")
 def agreement(*, run_name: str | None, as_json: bool) -> None:
     """Show how far reviewers agree, and where they differ."""
     from reviewdesk.desk.team.agreement import disagreements, team_page
@@ -58,9 +54,7 @@ def agreement(*, run_name: str | None, as_json: bool) -> None:
 @click.argument("verdict", shell_complete=completion.verdicts)
 @click.argument("truth", type=click.Choice(["pass", "fail", "unsure"]))
 @click.option("--note", help="Reason to keep with it.")
-@run_option
-@json_option
-@shared_options
+@options("run", "json")
 def adjudicate(
     *, verdict: str, truth: str, note: str | None, run_name: str | None, as_json: bool
 ) -> None:
@@ -78,8 +72,7 @@ def adjudicate(
 
 @click.command(epilog="Example: reviewdesk desk merge ben.db")
 @click.argument("other", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@json_option
-@shared_options
+@options("json")
 def merge(*, other: Path, as_json: bool) -> None:
     """Merge what people did on the desk OTHER into this one.
 
@@ -110,8 +103,7 @@ def _tell(chains: Sequence[MergedChain]) -> None:
 @click.argument("where", shell_complete=completion.files)
 @click.option("--no-runs", is_flag=True, help="Exchange labels only.")
 @click.option("--dry-run", is_flag=True, help="Show what would be exchanged; write nothing.")
-@json_option
-@shared_options
+@options("json")
 def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
     """Exchange labels and runs through the folder WHERE.
 

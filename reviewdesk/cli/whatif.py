@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import (
-    chosen_run,
-    json_option,
-    open_desk,
-    put_document,
-    put_json,
-    run_option,
-    shared_options,
-)
+from reviewdesk.cli.common import chosen_run, open_desk, options, put_document, put_json, run_option
 from reviewdesk.cli.review import STRATEGIES, quorum_of
 from reviewdesk.desk.review.runs import named_verdict
 from reviewdesk.errors import UsageError
@@ -63,8 +55,7 @@ Examples:
     shell_complete=completion.jurors,
     help="Juror to leave out.",
 )
-@json_option
-@shared_options
+@options("json")
 def whatif(
     *, verdict: str | None, run_name: str | None, as_json: bool, **given: tuple[str, ...]
 ) -> None:

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import (
-    dump,
-    force_option,
-    json_option,
-    put,
-    put_json,
-    say,
-    say_section,
-    shared_options,
-)
+from reviewdesk.cli.common import dump, force_option, options, put, put_json, say, say_section
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options, limits
 from reviewdesk.errors import ExitCode, UsageError
@@ -62,8 +53,7 @@ Examples:
 @click.option("--cache", metavar="DIR", help="Keep and reuse replies in DIR.")
 @click.option("--yes", is_flag=True, help="Send without asking.")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent; send nothing.")
-@json_option
-@shared_options
+@options("json")
 def judge(
     *, cases: str, panel: str, report: str | None, resume: bool, force: bool,
     stop_when_decided: bool, batch: bool, cache: str | None, yes: bool, dry_run: bool,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import json_option, put, put_document, put_json, say, shared_options
+from reviewdesk.cli.common import options, put, put_document, put_json, say
 from reviewdesk.cli.invocation import current_settings
 from reviewdesk.cli.live.options import check_terminal, consented
 from reviewdesk.errors import ExitCode, UsageError
@@ -31,8 +31,7 @@ def panel() -> None:
     metavar="MODEL",
     help="Model whose responses are judged.",
 )
-@json_option
-@shared_options
+@options("json")
 def check(*, path: str, generator: str | None, as_json: bool) -> None:
     """Check a panel file.
 
@@ -74,8 +73,7 @@ Examples:
 @click.option("--probe", is_flag=True, help="Try each juror with one call.")
 @click.option("--yes", is_flag=True, help="Send without asking.")
 @click.option("--force", is_flag=True, help="Replace FILE.")
-@json_option
-@shared_options
+@options("json")
 def new(
     *, path: str, report: str | None, jurors: tuple[str, ...], rubric: str | None, probe: bool,
     yes: bool, force: bool, as_json: bool,

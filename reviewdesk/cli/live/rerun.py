@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import (
-    dump,
-    json_option,
-    open_desk,
-    put,
-    put_json,
-    run_option,
-    say,
-    say_section,
-    shared_options,
-)
+from reviewdesk.cli.common import dump, open_desk, options, put, put_json, say, say_section
 from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options, limits
 from reviewdesk.desk.review.runs import named_verdict
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
@@ -65,9 +55,7 @@ Examples:
 @limit_options
 @click.option("--yes", is_flag=True, help="Send without asking.")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent; send nothing.")
-@run_option
-@json_option
-@shared_options
+@options("run", "json")
 def rerun(
     *, verdicts: tuple[str, ...], filter_: str | None, panel: str | None, jurors: tuple[str, ...],
     missing: bool, resume: bool, give_up: bool, yes: bool, dry_run: bool, run_name: str | None,

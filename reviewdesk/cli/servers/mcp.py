@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from reviewdesk.cli.common import say, shared_options
+from reviewdesk.cli.common import options, say
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.errors import UsageError
 
@@ -21,7 +21,7 @@ from reviewdesk.errors import UsageError
     show_default=True,
     help="Name shown for suggestions.",
 )
-@shared_options
+@options()
 def mcp(*, allow_labels: bool, agent: str) -> None:
     """Serve the desk to an agent (MCP, over stdin and stdout).
 

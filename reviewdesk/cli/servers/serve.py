@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import open_desk, put, say, shared_options
+from reviewdesk.cli.common import open_desk, options, put, say
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.errors import UsageError
 
@@ -66,7 +66,7 @@ _EXTRA = "Install it: pip install 'reviewdesk[web]'."
     shell_complete=completion.runs,
     help="Share only this run, read-only.",
 )
-@shared_options
+@options()
 def serve(
     *, host: str, port: int, public: tuple[str, ...], trust_header: str | None,
     proxies: tuple[str, ...], most: int, run_name: str | None, shared: str | None,
@@ -124,7 +124,7 @@ def _command(desk: Desk, run: Run | None, *, shared: bool) -> list[str]:
 @click.option("--run", "run_name", metavar="HASH")
 @click.option("--read-only", "shared", is_flag=True)
 @click.option("--signed-on", "named", is_flag=True)
-@shared_options
+@options()
 def console(*, run_name: str | None, shared: bool, named: bool) -> None:
     """Run the app behind a page that `serve` has sent to a browser."""
     os.environ.setdefault("TEXTUAL_FPS", "120")
