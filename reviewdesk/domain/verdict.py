@@ -273,14 +273,17 @@ def verdict_reader(
 
 
 def _stated_policy(body: CanonicalVerdict, defaults: Policy) -> Policy:
-    stated = own_facts(body)
-    own = Policy(
-        failed_jurors=Strategy.MEDIAN if stated.get("failed_jurors") == Strategy.MEDIAN else None,
-        supermajority=_valid(arguments.supermajority, stated.get("supermajority")),
-        counting=stated_rules(stated),
-        min_answered=_valid(arguments.min_answered, stated.get("min_answered")),
-    )
-    policy = Policy.from_body(body).over(own).over(defaults)
+    policy = Policy.from_body(body)
+    if stated := own_facts(body):
+        median = stated.get("failed_jurors") == Strategy.MEDIAN
+        own = Policy(
+            failed_jurors=Strategy.MEDIAN if median else None,
+            supermajority=_valid(arguments.supermajority, stated.get("supermajority")),
+            counting=stated_rules(stated),
+            min_answered=_valid(arguments.min_answered, stated.get("min_answered")),
+        )
+        policy = policy.over(own)
+    policy = policy.over(defaults)
     by_regime = BY_REGIME.get(body.get("regime") or "")
     if by_regime is None or body.get("strategy") or policy.strategy in {None, by_regime}:
         return policy

@@ -29,7 +29,7 @@ from reviewdesk.domain.jury.agreement import (
     r_wg,
     share_of_pairs,
 )
-from reviewdesk.domain.jury.band import LOW, band, bands
+from reviewdesk.domain.jury.band import BANDS, LOW, band, bands
 from reviewdesk.domain.jury.label_words import LABEL_RULES
 from reviewdesk.domain.jury.panels import FAIL, PASS
 from reviewdesk.domain.jury.records import ALPHA, R_WG
@@ -138,7 +138,8 @@ def _ballot_bands(row: AuditedVerdict) -> tuple[Band, ...]:
         return ()
     found = [1 - variance / null for null in (UNIFORM_NULL, *_NULLS)]
     near = [raw for raw in found[1:] if _equal_when_rounded(raw, stated.value)]
-    return tuple(dict.fromkeys(filter(None, map(band, [found[0], *near]))))
+    codes = bands(np.array([found[0], *near])).tolist()
+    return tuple(dict.fromkeys([BANDS[code] for code in codes]))
 
 
 def _equal_when_rounded(ours: float, stated: float | None) -> bool:
