@@ -136,7 +136,7 @@ class CallSession:
         transport: Transport,
         keep: Keep,
         *,
-        environment: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] = PROCESS,
         clock: Clock | None = None,
         concurrency: int = CONCURRENCY,
         per_host: int | None = None,
@@ -147,7 +147,7 @@ class CallSession:
         """Store the parts without opening anything; ``environment`` defaults to the process's."""
         self.transport = transport
         self.keep = keep
-        self.environment = PROCESS if environment is None else environment
+        self.environment = environment
         self.clock = clock or SystemClock()
         self.concurrency = concurrency
         self.per_host = per_host or concurrency

@@ -193,7 +193,7 @@ class Panel(PanelSpec):
         transport: Transport | None = None,
         clock: Clock | None = None,
         keep: Keep | None = None,
-        environment: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] = PROCESS,
         deadline: float | None = None,
         max_wait: float | None = None,
     ) -> tuple[LiveVerdict, ...]:
@@ -215,7 +215,6 @@ class Panel(PanelSpec):
         """
         from reviewdesk.desk.live.batch import BatchListener, BatchRun, Cases, Order
         from reviewdesk.live.batch import Unstored, World
-        from reviewdesk.live.keys import PROCESS
         from reviewdesk.live.session import SystemClock
         from reviewdesk.live.wires.transport import HttpTransport
 
@@ -237,7 +236,7 @@ class Panel(PanelSpec):
             max_wait=max_wait,
         )  # fmt: skip
         world = World(
-            PROCESS if environment is None else environment,
+            environment,
             clock or SystemClock(),
             HttpTransport if transport is None else lambda: transport,
             closes=transport is None,

@@ -64,7 +64,7 @@ class PanelDraft(Struct, frozen=True):
 
 
 def from_environment(
-    environment: Mapping[str, str] | None = None, rubric: str | None = None
+    environment: Mapping[str, str] = PROCESS, rubric: str | None = None
 ) -> PanelDraft:
     """Return a panel with one juror of each vendor whose key is set.
 
@@ -97,7 +97,7 @@ def from_models(names: Iterable[str], rubric: str | None = None) -> PanelDraft:
 
 
 def from_report(
-    path: str, environment: Mapping[str, str] | None = None, rubric: str | None = None
+    path: str, environment: Mapping[str, str] = PROCESS, rubric: str | None = None
 ) -> PanelDraft:
     """Return a panel of the jurors that a report names, under the rule of its first verdict.
 
@@ -134,7 +134,7 @@ def from_report(
 
 
 def report_jurors(
-    ballots: Iterable[Ballot], environment: Mapping[str, str] | None = None
+    ballots: Iterable[Ballot], environment: Mapping[str, str] = PROCESS
 ) -> tuple[tuple[Juror, ...], tuple[str, ...]]:
     """Return those jurors of a report that known addresses serve, and notes about the others.
 
@@ -156,7 +156,7 @@ def report_jurors(
     return _distinct(tuple(jurors)), tuple(notes)
 
 
-def reachable_panel(verdict: Verdict, environment: Mapping[str, str] | None = None) -> PanelDraft:
+def reachable_panel(verdict: Verdict, environment: Mapping[str, str] = PROCESS) -> PanelDraft:
     """Return those jurors of a verdict whose key is set, under the verdict's rule.
 
     If no juror's is, current models of the keys that are set take their seats, with a note.
@@ -189,9 +189,7 @@ def _plain_name(juror: Juror) -> str:
     return name if name.isprintable() and name else show_line(juror.model, 80)
 
 
-def _reported(
-    ballot: Ballot, environment: Mapping[str, str] | None
-) -> tuple[Juror | None, str | None]:
+def _reported(ballot: Ballot, environment: Mapping[str, str]) -> tuple[Juror | None, str | None]:
     if not ballot.model:
         return None, f"{ballot.id} is left out: the report does not say which model it is"
     kind = family(ballot.model, ballot.vendor)
@@ -248,8 +246,8 @@ def _distinct(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
     return tuple(made.values())
 
 
-def _problem(juror: Juror, environment: Mapping[str, str] | None) -> str | None:
-    return key_problem(endpoint(juror), PROCESS if environment is None else environment)
+def _problem(juror: Juror, environment: Mapping[str, str]) -> str | None:
+    return key_problem(endpoint(juror), environment)
 
 
 def write_panel(draft: PanelDraft, path: Path, *, force: bool = False) -> None:
@@ -280,18 +278,18 @@ def write_panel(draft: PanelDraft, path: Path, *, force: bool = False) -> None:
         raise UsageError(f"{path}: {reason}", "Name another file.") from error
 
 
-def probe_plan(spec: PanelSpec, environment: Mapping[str, str] | None = None) -> ConsentPlan:
+def probe_plan(spec: PanelSpec, environment: Mapping[str, str] = PROCESS) -> ConsentPlan:
     """Return what a probe would send: one call to each juror."""
     from reviewdesk.live.plan import plan
     from reviewdesk.live.records import calls_for
 
-    return plan(calls_for(PROBE, _quick(spec)), PROCESS if environment is None else environment)
+    return plan(calls_for(PROBE, _quick(spec)), environment)
 
 
 async def probe(
     spec: PanelSpec,
     *,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] = PROCESS,
     transport: Transport | None = None,
 ) -> list[CanonicalBallot]:
     """Ask each juror about one small case, and return the ballots in seat order."""

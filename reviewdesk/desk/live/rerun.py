@@ -126,7 +126,7 @@ def panel_for(
     source: str,
     item: Item,
     wish: RerunRequest | None = None,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] = PROCESS,
 ) -> PanelSpec:
     """Return the panel that ``source`` names: a file, ``JURORS``, or if empty the report's own.
 
@@ -261,7 +261,7 @@ def survey_rest(
     desk: Desk,
     found: UnfinishedRerun,
     order: RerunOrder,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] = PROCESS,
     told: Callable[[float], bool] = lambda _share: True,
 ) -> ReadyRerun:
     """Prepare what is left of a re-run that did not end; ``order`` gives its limits.
@@ -284,7 +284,7 @@ def survey_rest(
 def survey(
     desk: Desk,
     order: RerunOrder,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] = PROCESS,
     told: Callable[[float], bool] = lambda _share: True,
     resumes: UnfinishedRerun | None = None,
     plans: Mapping[int, reruns.PlannedRerun] | None = None,
@@ -301,10 +301,9 @@ def survey(
     """
     if order.source and not order.source.startswith("@") and not order.panel:
         order = replace(order, panel=panel_from(order.source))
-    known = PROCESS if environment is None else environment
     plans = plans or {}
     journal = DeskJournal(desk, "", 0)
-    calls = Survey(known, journal)
+    calls = Survey(environment, journal)
     made: dict[int, PreparedRerun] = {}
     keys: list[int] = []
     panels: dict[str, None] = {}
@@ -316,7 +315,7 @@ def survey(
             raise Cancelled("cancelled: nothing was sent")
         plan = plans.get(key)
         try:
-            one = prepared(desk, key, order, known)
+            one = prepared(desk, key, order, environment)
         except UsageError as error:
             if resumes is not None or order.shown is None:
                 raise
@@ -344,7 +343,7 @@ def survey(
         raise UsageError("a ceiling needs prices, and a juror has none", hint)
     return ReadyRerun(
         order, tuple(keys), calls.plan(), made, left_out, " or ".join(panels),
-        tuple(sorted(contracts)), resumes, plans, known,
+        tuple(sorted(contracts)), resumes, plans, environment,
     )  # fmt: skip
 
 

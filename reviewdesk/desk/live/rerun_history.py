@@ -62,38 +62,17 @@ class UnfinishedRerun(Struct, frozen=True):
     newest: Event
     left: int
     stopped: bool
-
-    @property
-    def batch(self) -> str:
-        return str(self.event.detail["batch"])
-
-    @property
-    def of(self) -> int:
-        """The number of its verdicts."""
-        return int(self.event.detail["of"])
-
-    @property
-    def source(self) -> str:
-        return str(self.event.detail["source"])
-
-    @property
-    def shown(self) -> str | None:
-        """The filter that chose its verdicts, if one did."""
-        found = self.event.detail["filter"]
-        return None if found is None else str(found)
-
-    @property
-    def wish(self) -> RerunRequest:
-        """Who was to be asked."""
-        detail = self.event.detail
-        scope = RerunScope(detail["scope"])
-        return RerunRequest(scope, detail["juror"])
-
-    @property
-    def max_cost(self) -> float | None:
-        """The ceiling of its latest consent, in US dollars."""
-        found: float | None = self.newest.detail["max_cost_usd"]
-        return found
+    batch: str
+    """What its events share."""
+    of: int
+    """The number of its verdicts."""
+    source: str
+    shown: str | None
+    """The filter that chose its verdicts, if one did."""
+    wish: RerunRequest
+    """Who was to be asked."""
+    max_cost: float | None
+    """The ceiling of its latest consent, in US dollars."""
 
     def refuse_held(self) -> None:
         """Raise DeskError if a living process is at work on it."""
@@ -135,7 +114,14 @@ def unfinished(desk: Desk) -> list[UnfinishedRerun]:
             left = sum(not one.done for one in reruns.planned(desk.conn, first))
             stopped = end is not None and end.seq > newest.seq
             if left and not is_held(newest, is_ended=stopped):
-                found.append(UnfinishedRerun(first, newest, left, stopped))
+                said = first.detail
+                wish = RerunRequest(RerunScope(said["scope"]), said["juror"])
+                found.append(
+                    UnfinishedRerun(
+                        first, newest, left, stopped, batch, said["of"], said["source"],
+                        said["filter"], wish, newest.detail["max_cost_usd"],
+                    )
+                )  # fmt: skip
     return found
 
 
