@@ -152,21 +152,19 @@ class _Sent:
 class _Rates:
     """The requests of one juror in the last minute."""
 
-    rpm: int | None
-    tpm: int | None
     sent: deque[_Sent] = field(default_factory=deque)
 
-    def wait(self, now: float, tokens: int) -> float:
-        """Return the seconds until one more request of so many tokens keeps the rates."""
+    def wait(self, juror: Juror, now: float, tokens: int) -> float:
+        """Return the seconds until one more request of so many tokens keeps the juror's rates."""
         while self.sent and self.sent[0].at <= now - MINUTE:
             self.sent.popleft()
         free = now
-        if self.rpm is not None and len(self.sent) >= self.rpm:
-            free = self.sent[-self.rpm].at + MINUTE
-        if self.tpm is not None:
+        if juror.rpm is not None and len(self.sent) >= juror.rpm:
+            free = self.sent[-juror.rpm].at + MINUTE
+        if juror.tpm is not None:
             counted = tokens + sum(one.tokens for one in self.sent)
             for one in self.sent:  # a request larger than the rate goes alone
-                if counted <= self.tpm:
+                if counted <= juror.tpm:
                     break
                 counted -= one.tokens
                 free = max(free, one.at + MINUTE)
@@ -241,9 +239,12 @@ class ModelLimit:
         """
         with self._shared.lock:
             now = self._clock.monotonic()
-            rates = self._rates_of(juror)
-            wait = max(self._until - now, rates.wait(now, tokens))
-            if wait < TICK and self._open + 1 <= self._most_open():
+            rates = self._rates.setdefault((juror.name, juror.model), _Rates())
+            wait = max(self._until - now, rates.wait(juror, now, tokens))
+            # While other models show that the host refuses, one call at a time may be open.
+            refused = self._shared.refused
+            is_probe = len(refused) > 1 and self.model not in refused
+            if wait < TICK and self._open + 1 <= (1.0 if is_probe else self._limit):
                 self._open += 1
                 rates.sent.append(sent := _Sent(now, tokens))
                 return CallTurn(self._pauses, sent)
@@ -262,8 +263,15 @@ class ModelLimit:
             now = self._clock.monotonic()
             is_refusal = isinstance(found, Fault) and found.again is Retryable.PAUSED
             if is_refusal:
+                if self.refusing_since is None:
+                    self.refusing_since = now
+                self._shared.refused.add(self.model)
+                if turn.pauses == self._pauses:
+                    self._pauses += 1
+                    self._limit = max(1.0, self._open // 2)
+                    self._row += 1
                 named = asked_wait(exchange, self._clock.now()) or 0.0
-                wait = max(named, self._refused(turn, now))
+                wait = max(named, backoff(self._row, self._clock))
             else:
                 wait = named = self._answered(turn, exchange, found)
             self._shared.changed()
@@ -283,17 +291,6 @@ class ModelLimit:
                 return None
             return ModelPause(self.model, self._reason, left, self._is_named)
 
-    def _refused(self, turn: CallTurn, now: float) -> float:
-        """Count a 429, and return the seconds to wait if it names no time."""
-        if self.refusing_since is None:
-            self.refusing_since = now
-        self._shared.refused.add(self.model)
-        if turn.pauses == self._pauses:
-            self._pauses += 1
-            self._limit = max(1.0, self._open // 2)
-            self._row += 1
-        return backoff(self._row, self._clock)
-
     def _answered(self, turn: CallTurn, exchange: Exchange, found: Envelope | Fault) -> float:
         """Count an answer, and return the seconds until a budget that it spent is filled again."""
         if exchange.status is None:
@@ -306,17 +303,6 @@ class ModelLimit:
         if isinstance(found, Envelope) and found.tokens_in is not None:
             turn.sent.tokens = found.tokens_in + (found.tokens_out or 0)
         return budget_wait(exchange, self._clock.now()) or 0.0
-
-    def _most_open(self) -> float:
-        """Return how many calls may be open: one while other models show that the host refuses."""
-        refused = self._shared.refused
-        return 1.0 if len(refused) > 1 and self.model not in refused else self._limit
-
-    def _rates_of(self, juror: Juror) -> _Rates:
-        rates = self._rates.setdefault((juror.name, juror.model), _Rates(juror.rpm, juror.tpm))
-        rates.rpm = juror.rpm
-        rates.tpm = juror.tpm
-        return rates
 
 
 class ModelLimits:

@@ -69,10 +69,14 @@ def rerun(
     juror, and counts all that the re-run has spent. Where more ballots are lost than --max-failed
     allows, the exit code is 1.
     """
-    from reviewdesk.desk.live.rerun import RerunOrder
+    from reviewdesk.desk.live.rerun import RerunOrder, payloads
 
     wish = _request(jurors, missing=missing)
-    _check_choice(bool(verdicts), filter_ is not None, resume, give_up)
+    if sum((bool(verdicts), filter_ is not None, resume, give_up)) != 1:
+        raise UsageError(
+            "rerun takes verdicts, --filter, --resume or --give-up",
+            "Give one of them; --filter '' is the whole run.",
+        )
     if not (yes or dry_run or give_up):
         check_terminal()
     order = RerunOrder(wish=wish, source=panel or "", yes=yes, **limits(given))
@@ -84,18 +88,13 @@ def rerun(
             _chosen(desk, order, verdicts, filter_, run_name)
         ]  # fmt: skip
         if dry_run:
-            _print_payloads(desk, found)
+            for body in payloads(
+                ready.prepared(desk, key) for ready in found for key in ready.keys
+            ):
+                click.echo(dump(body))
             return
         for one in found:
             _carry_out(desk, one, as_json=as_json)
-
-
-def _check_choice(*given: bool) -> None:
-    if sum(given) != 1:
-        raise UsageError(
-            "rerun takes verdicts, --filter, --resume or --give-up",
-            "Give one of them; --filter '' is the whole run.",
-        )
 
 
 def _request(jurors: tuple[str, ...], *, missing: bool) -> RerunRequest:
@@ -151,14 +150,6 @@ def _give_up(desk: Desk) -> None:
         say(f"given up: {unfinished_text(one.facts)}")
 
 
-def _print_payloads(desk: Desk, found: list[ReadyRerun]) -> None:
-    from reviewdesk.desk.live.rerun import payloads
-
-    for ready in found:
-        for one in payloads(ready.prepared(desk, key) for key in ready.keys):
-            click.echo(dump(one))
-
-
 def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
     from reviewdesk.desk.live.rerun import RerunListener, run_now
     from reviewdesk.views.document import Section
@@ -172,15 +163,17 @@ def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
     many = len(ready.keys) > 1
     line = LiveLine("verdicts")
     ends: list[RerunSummary] = []
-    listener = RerunListener(_say_ballot, ended=ends.append, noted=line.note)
     if many:
         listener = RerunListener(told=line, ended=ends.append, noted=line.note)
+    else:
+        came = lambda _key, ballot: say(plain_ballot(ballot))  # noqa: E731
+        listener = RerunListener(came, ended=ends.append, noted=line.note)
     try:
         found = run_now(desk, ready, listener)
     except KeyboardInterrupt:
-        came = f": {ends[0].text}" if many and ends else ": what came is kept"
+        kept = f": {ends[0].text}" if many and ends else ": what came is kept"
         hint = "Go on with rerun --resume." if many else ""
-        raise Cancelled(f"stopped{came}", hint) from None
+        raise Cancelled(f"stopped{kept}", hint) from None
     finally:
         line.done()
     _report(desk, ready, found, as_json=as_json)
@@ -213,10 +206,6 @@ def _report(desk: Desk, ready: ReadyRerun, found: RerunSummary, *, as_json: bool
     for item, made in records:
         if line := views.turned(item, made):
             put(line)
-
-
-def _say_ballot(_key: int, ballot: CanonicalBallot) -> None:
-    say(plain_ballot(ballot))
 
 
 def plain_ballot(ballot: CanonicalBallot) -> str:

@@ -146,24 +146,20 @@ class DeskJournal:
     # Batches that wait at vendors
 
     @property
-    def _batch_prefix(self) -> str:
-        return f"vendor_batch {self.about['batch']} "
-
-    @property
     def batches(self) -> dict[str, VendorBatch]:
         """The vendors' batches that are not over, by name."""
-        found = reruns.kept_values(self.desk.conn, self._batch_prefix)
+        found = reruns.kept_values(self.desk.conn, f"vendor_batch {self.about['batch']} ")
         return {name: msgspec.json.decode(text, type=VendorBatch) for name, text in found.items()}
 
     def put_batch(self, batch: VendorBatch) -> None:
-        self._keep_batch(batch.name, msgspec.json.encode(batch).decode())
+        self._keep_batch(batch, msgspec.json.encode(batch).decode())
 
     def drop_batch(self, batch: VendorBatch) -> None:
         """Store that a batch holds nothing that is waited for, once its answers are stored."""
-        self._keep_batch(batch.name, None)
+        self._keep_batch(batch, None)
 
-    def _keep_batch(self, name: str, text: str | None) -> None:
-        key = f"{self._batch_prefix}{name}"
+    def _keep_batch(self, batch: VendorBatch, text: str | None) -> None:
+        key = f"vendor_batch {self.about['batch']} {batch.name}"
         self.put(lambda desk: reruns.keep_value(desk.conn, key, text))
         self.flush()
 
@@ -194,11 +190,6 @@ class ReportJournal(DeskJournal):
         return found
 
     @property
-    def is_begun(self) -> bool:
-        """Whether the run was committed."""
-        return self.plan is not None
-
-    @property
     def spent(self) -> float:
         """The booked cost, in US dollars, of the replies on disk."""
         return 0.0 if self.plan is None else reruns.spent(self.desk.conn, [self.plan])
@@ -224,12 +215,13 @@ class ReportJournal(DeskJournal):
         desk = self.desk
         with writing(desk.conn, desk.path):
             self._read()
-            known = [one for one in self._starts if one.detail["sha256"] == sha256]
-            started = self._starts[0].detail["at"] if self._starts else desk.at()
-            committed = known[0].detail["at"] if known else desk.at() if self._starts else started
+            found = [one.detail for one in self._starts]
+            known = [one["at"] for one in found if one["sha256"] == sha256]
+            now = desk.at()
+            started = found[0]["at"] if found else now
+            committed = known[0] if known else now
             run_id = hashlib.sha256(f"{sha256} {started}".encode()).hexdigest()[:16]
-            if self._starts:
-                run_id = self._starts[0].detail["run_id"]
+            run_id = found[0]["run_id"] if found else run_id
             facts = {
                 **_facts(self.report, sha256, committed, run_id),
                 **{key: commitment[key] for key in ("panel_hash", "rule", "cases_sha256")},
@@ -331,7 +323,7 @@ def report_journal(report: Path, named: Path | None, clock: Clock) -> Iterator[R
         closing(Desk.open(path, reviewer=None if named else "judge", clock=clock)) as desk,
         closing(ReportJournal(desk, report)) as journal,
     ):
-        if not journal.is_begun and old.exists() and old.stat().st_size:
+        if journal.plan is None and old.exists() and old.stat().st_size:
             journal.take_over(old)
         journal.refuse_busy()
         with held(journal.about["batch"]):

@@ -150,44 +150,27 @@ class AnswerPlaces(Struct, frozen=True):
 
 PLACES: Final = {
     Wire.CHAT: AnswerPlaces(
-        needs="choices",
-        first="choices.0",
-        text="message.content",
-        stop="finish_reason",
-        usage="usage",
-        read=("prompt_tokens",),
-        said=("completion_tokens",),
+        needs="choices", first="choices.0", text="message.content", stop="finish_reason",
+        usage="usage", read=("prompt_tokens",), said=("completion_tokens",),
         cached=("prompt_tokens_details.cached_tokens", "prompt_cache_hit_tokens"),
         written="prompt_tokens_details.cache_write_tokens",
         thoughts="completion_tokens_details.reasoning_tokens",
     ),
     Wire.MESSAGES: AnswerPlaces(
-        needs="content",
-        first="",
-        text="content",
-        stop="stop_reason",
-        usage="usage",
+        needs="content", first="", text="content", stop="stop_reason", usage="usage",
         read=("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
-        said=("output_tokens",),
-        cached=("cache_read_input_tokens",),
-        written="cache_creation_input_tokens",
-        thoughts="output_tokens_details.thinking_tokens",
+        said=("output_tokens",), cached=("cache_read_input_tokens",),
+        written="cache_creation_input_tokens", thoughts="output_tokens_details.thinking_tokens",
     ),
-}
+}  # fmt: skip
 """The wires that jurors are asked by."""
 
 NATIVE: Final = AnswerPlaces(
-    needs="",
-    first="candidates.0",
-    text="content.parts",
-    stop="finishReason",
-    usage="usageMetadata",
-    read=("promptTokenCount",),
-    said=("candidatesTokenCount", "thoughtsTokenCount"),
-    cached=("cachedContentTokenCount",),
-    written="",
-    thoughts="thoughtsTokenCount",
-)
+    needs="", first="candidates.0", text="content.parts", stop="finishReason",
+    usage="usageMetadata", read=("promptTokenCount",),
+    said=("candidatesTokenCount", "thoughtsTokenCount"), cached=("cachedContentTokenCount",),
+    written="", thoughts="thoughtsTokenCount",
+)  # fmt: skip
 """The answers of Gemini's own interface, which batches use."""
 
 

@@ -189,97 +189,73 @@ def _after(cursor: str) -> Callable[[Mapping[str, Any], Sequence[VendorJob], int
 
 WIRES: Final[Mapping[str, BatchWire]] = {
     "openai": BatchWire(
-        jobs="/batches",
-        place="/batches/{}",
+        jobs="/batches", place="/batches/{}",
         line=lambda name, call: {
             "custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": _body(call),
         },
         create=lambda name, _, file: {
-            "input_file_id": file,
-            "endpoint": "/v1/chat/completions",
-            "completion_window": "24h",
-            "metadata": {NAME_KEY: name},
+            "input_file_id": file, "endpoint": "/v1/chat/completions",
+            "completion_window": "24h", "metadata": {NAME_KEY: name},
         },
         next_page=_after("after"),
         ended=frozenset({"completed", "failed", "expired", "cancelled"}),
-        files=("output_file_id", "error_file_id"),
-        error="errors.data.0.message",
+        files=("output_file_id", "error_file_id"), error="errors.data.0.message",
         status="response.status_code",
     ),
     "mistral": BatchWire(
-        jobs="/batch/jobs",
-        place="/batch/jobs/{}",
+        jobs="/batch/jobs", place="/batch/jobs/{}",
         line=lambda name, call: {
             "custom_id": name, "body": {k: v for k, v in _body(call).items() if k != "model"},
         },
         create=lambda name, calls, file: {
-            "input_files": [file],
-            "endpoint": "/v1/chat/completions",
-            "model": calls[0][1].juror.model,
-            "metadata": {NAME_KEY: name},
+            "input_files": [file], "endpoint": "/v1/chat/completions",
+            "model": calls[0][1].juror.model, "metadata": {NAME_KEY: name},
         },
         first_page="page=0&page_size=100",
         next_page=lambda _, jobs, number: (
             f"page={number + 1}&page_size=100" if len(jobs) == 100 else None
         ),
         ended=frozenset({"SUCCESS", "FAILED", "TIMEOUT_EXCEEDED", "CANCELLED"}),
-        files=("output_file", "error_file"),
-        error="errors.0.message",
+        files=("output_file", "error_file"), error="errors.0.message",
         status="response.status_code",
     ),
     "anthropic": BatchWire(
-        jobs="/messages/batches",
-        place="/messages/batches/{}",
+        jobs="/messages/batches", place="/messages/batches/{}",
         create=lambda _, calls, __: {
             "requests": [{"custom_id": name, "params": _body(call)} for name, call in calls]
         },
         next_page=_after("after_id"),
-        name="",
-        state="processing_status",
-        ended=frozenset({"ended"}),
-        results="/messages/batches/{}/results",
-        files=("id",),
+        name="", state="processing_status", ended=frozenset({"ended"}),
+        results="/messages/batches/{}/results", files=("id",),
         has_answers=lambda found, _: found.get("results_url"),
         body="result.message",
         errors=("result.error.error", "result.error", "result"),
     ),
     "gemini": BatchWire(
-        jobs="/batches",
-        place="/{}",
-        creates="/models/{}:batchGenerateContent",
+        jobs="/batches", place="/{}", creates="/models/{}:batchGenerateContent",
         create=lambda name, calls, _: {
             "batch": {
                 "displayName": name,
-                "inputConfig": {
-                    "requests": {
-                        "requests": [
-                            {"request": _native_body(call), "metadata": {"key": key}}
-                            for key, call in calls
-                        ]
-                    }
-                },
+                "inputConfig": {"requests": {"requests": [
+                    {"request": _native_body(call), "metadata": {"key": key}} for key, call in calls
+                ]}},
             }
         },
         first_page="pageSize=100",
         next_page=lambda found, *_: (
             f"pageSize=100&pageToken={more}" if (more := found.get("nextPageToken")) else None
         ),
-        key_header="x-goog-api-key",
-        is_native=True,
-        id="name",
-        name="metadata.displayName",
-        state="metadata.state",
+        key_header="x-goog-api-key", is_native=True,
+        id="name", name="metadata.displayName", state="metadata.state",
         ended=frozenset({"SUCCEEDED", "PARTIALLY_SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED"}),
-        results="/{}",
-        files=("name",),
+        results="/{}", files=("name",),
         has_answers=lambda _, state: state.endswith("SUCCEEDED"),
         error="error.message",
         rows=(
             "response.inlinedResponses.inlinedResponses",
             "metadata.output.inlinedResponses.inlinedResponses",
         ),
-        call_id="metadata.key",
-        body="response",
+        call_id="metadata.key", body="response",
     ),
 }  # fmt: skip
 

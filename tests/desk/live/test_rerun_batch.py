@@ -357,16 +357,3 @@ async def test_two_reruns_at_once_share_a_desk(desk: Desk, server: Server, tmp_p
     assert (len(first.done), len(second.done)) == (6, 6)
     assert set(paid(server).values()) == {1}
     assert desk.verify().ok
-
-
-async def test_a_reply_is_on_disk_before_it_counts(
-    desk: Desk, server: Server, tmp_path: Path
-) -> None:
-    _, keys = many(desk)
-
-    def told(state: LiveProgress) -> None:
-        with closing(sqlite3.connect(tmp_path / "desk.db")) as other:
-            [stored] = other.execute("SELECT count(*) FROM replies").fetchone()
-        assert stored >= state.calls
-
-    await run(desk, ready(desk, keys, panel_at(tmp_path, server.url), shown=""), told=told)

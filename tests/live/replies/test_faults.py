@@ -98,22 +98,10 @@ async def test_a_closed_port_ends_as_no_connection(wire: str) -> None:
     msgspec.convert(ballot, JurorModel)
 
 
-def test_there_are_enough_faults_and_each_ends_in_its_own_way() -> None:
-    assert len(FAULTS) >= 26
-    # One word for several faults only where they differ by where they are found.
-    kinds = {ending.kind for ending in FAULTS.values()}
-    assert len(kinds) >= 24
-
-
 async def test_the_probe_for_the_key_finds_it() -> None:
     assert tells_the_key(f"a {KEY}")
     assert tells_the_key("".join(f"\\u{ord(char):04x}" for char in KEY))
     assert not tells_the_key("[key]")
-
-
-async def test_a_redirect_is_not_followed() -> None:
-    _, _, server = await asked(FAULTS["redirect"], "custom")
-    assert [seen.path for seen in server.calls] == ["/v1/chat/completions"]
 
 
 async def test_a_refusal_keeps_its_words_and_an_unreadable_reply_its_text() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import shutil
 import socket
@@ -323,7 +322,3 @@ def test_certificates_that_cannot_be_read_are_one_line(
     monkeypatch.setenv("SSL_CERT_FILE", str(wrong))
     with pytest.raises(TransportError, match="SSL_CERT_FILE"):
         HttpTransport()
-
-
-def test_the_answers_of_the_server_are_json() -> None:
-    assert json.loads(answer(200, {"a": 1}).partition(b"\r\n\r\n")[2]) == {"a": 1}
