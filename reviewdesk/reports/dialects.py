@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -95,14 +96,13 @@ def _of_package(entry: EntryPoint) -> Dialect:
     def opened(source: Source, _look: FirstLook, options: ReadOptions) -> Report:
         try:
             with source.open() as stream:
-                total = sum(1 for _ in found.read(stream))
+                deque(found.read(stream), maxlen=0)
         except ValueError as error:
             raise failing(source)(
                 "", f"is no file for the reader {entry.name}: {error}", ""
             ) from error
         producer = {"name": entry.name, "format": entry.name}
         header = {"schema": FORMAT_NAME, "producer": producer}
-        skip_bad = options.skip_bad
-        return Report(source, entry.name, header, items, total=total, skip_bad=skip_bad)
+        return Report(source, entry.name, header, items, skip_bad=options.skip_bad)
 
     return Dialect(entry.name, what, lambda look: found.fits(look.text), opened, reads_tables=True)

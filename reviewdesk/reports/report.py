@@ -16,7 +16,7 @@ from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.canonical.rules import checked_verdict, verdict_body, verdict_rules
 from reviewdesk.reports.mapping.ballots import UnreadBallots
-from reviewdesk.reports.mapping.secrets import changed, guarded, without_likely
+from reviewdesk.reports.mapping.secrets import changed, guard, without_likely
 from reviewdesk.reports.wording import FieldProblem, found, spell_path
 
 _MOST_NAMED = 5
@@ -178,16 +178,12 @@ class Report:
                 return FieldProblem((), "holds a whole number that is too large")
         if item.problem:
             return item.problem
-        if self._foreign:
-            # The readers make every part of a body, and some leave nulls in it.
-            verdict = verdict_body(guarded(verdict))
         made = checked_verdict(verdict)
         if isinstance(made, FieldProblem):
             return made
-        if self._foreign:
-            return made, json_of(verdict)
+        same = self._foreign and not guard(verdict)
         text = json_of(verdict_body(verdict))
-        return verdict_model(text), text
+        return made if same else verdict_model(text), text
 
     def _unique(self, made: Written | FieldProblem) -> Written | FieldProblem:
         """Return the problem of a verdict whose id was met before; else remember its id."""

@@ -37,6 +37,10 @@ _SETTINGS = frozenset({"env", "environment", "headers", "config"})
 _SHORTEST = 8
 """The shortest secret; shorter texts are placeholders and occur inside ordinary words."""
 
+_NAMES = frozenset({"model", "vendor"})
+_GUARDED = frozenset({"meta", "generator", "raw", "error"}) | _NAMES
+"""The keys of verdicts and ballots whose texts may repeat a key that a service refused."""
+
 GONE = "[REDACTED]"
 MOST_SECRETS = 1000
 """The most secrets in one record; to search all of its texts for more would take too long."""
@@ -81,7 +85,7 @@ def is_setting(key: str) -> bool:
 def without_settings(value: Any) -> Any:
     """Return a copy without environments, headers, configurations and keys that name a secret.
 
-    What looks like a key in its texts is left to ``guarded``.
+    What looks like a key in its texts is left to ``guard``.
     """
     return changed(value, lambda text: text, leaves_out=is_setting)
 
@@ -107,26 +111,25 @@ def changed(
 _TEXT_OR_HOLDER = frozenset({str, list, dict})
 
 
-def guarded(body: dict[str, Any]) -> dict[str, Any]:
-    """Remove what looks like a key from a body's errors, names, addresses and raw answers.
+def guard(body: dict[str, Any]) -> bool:
+    """Remove what looks like a key from a valid body; return True if anything was removed.
 
-    The judged texts and the reasons are content and stay unchanged. The body is changed in place.
+    Its errors, names, addresses and raw answers are changed in place. The judged texts and the
+    reasons are content and stay unchanged.
     """
-    for key in ("meta", "generator"):
-        if key in body:
-            body[key] = changed(body[key], without_likely)
-    has_address = False
-    for juror in body["jurors"]:
-        for key in ("model", "vendor"):
-            if type(stated := juror.get(key)) is str:
-                juror[key] = _without_likely_name(stated)
-        for key in ("raw", "error"):
-            if key in juror:
-                juror[key] = changed(juror[key], without_likely)
-        has_address = has_address or "://" in juror["id"]
-    if has_address:
+    found = False
+    for record in (body, *body["jurors"]):
+        for key in _GUARDED & record.keys():
+            stated = record[key]
+            is_name = key in _NAMES and type(stated) is str
+            kept = _without_likely_name(stated) if is_name else changed(stated, without_likely)
+            if kept != stated:
+                record[key] = kept
+                found = True
+    if any("://" in juror["id"] for juror in body["jurors"]):
+        found = True
         _rename(body["jurors"])
-    return body
+    return found
 
 
 def _rename(jurors: list[dict[str, Any]]) -> None:
