@@ -24,14 +24,9 @@ if TYPE_CHECKING:
     from reviewdesk.domain.jury.ballot import ballot
     from reviewdesk.domain.jury.band import band
     from reviewdesk.domain.jury.family import family, same_family
-    from reviewdesk.domain.jury.label_rules import label_vote
+    from reviewdesk.domain.jury.label_rules import Supermajority, label_vote, supermajority
     from reviewdesk.domain.jury.label_words import LabelRules, label_decision
-    from reviewdesk.domain.jury.quorum import (
-        Supermajority,
-        quorum_met,
-        quorum_met_strictly,
-        supermajority,
-    )
+    from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
     from reviewdesk.domain.jury.records import LabelVote
     from reviewdesk.domain.jury.scores import mean, median, trim, trimmed_mean, weighted_average
     from reviewdesk.domain.jury.strategies import STRATEGIES, Votes, rule_for
@@ -91,7 +86,7 @@ _WHERE = {
     "domain.stats.correction": "lang_reiczigel rogan_gladen wald",
     "domain.stats.figures": "Fit Part",
     "domain.stats.reliability": "fit",
-    "domain.jury.label_rules": "label_vote",
+    "domain.jury.label_rules": "Supermajority label_vote supermajority",
     "domain.jury.records": "LabelVote",
     "domain.jury.label_words": "LabelRules label_decision",
     "domain.panel.juror": "Juror Price",
@@ -106,7 +101,7 @@ _WHERE = {
         "Ballot Band Decision Generator Policy Regime Rounding Status Strategy Verdict "
         "verdict_from_body"
     ),
-    "domain.jury.quorum": "Supermajority quorum_met quorum_met_strictly supermajority",
+    "domain.jury.quorum": "quorum_met quorum_met_strictly",
     "errors": "NoJurorsError PanelError ReviewDeskError UsageError",
 }
 """The module of each name. The names equal those under ``TYPE_CHECKING`` and in ``__all__``."""

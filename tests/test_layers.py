@@ -17,9 +17,7 @@ from tests.helpers import ROOT
 
 PACKAGE = ROOT / "reviewdesk"
 NUMPY = {
-    "domain/archive/content_draw.py",
-    "domain/archive/joined.py",
-    "domain/archive/repeated_ids.py",
+    "domain/archive.py",
     "domain/assessment/assess.py",
     "domain/audit/mismatches.py",
     "domain/audit/stated_rule.py",

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.enums import AgreementSource

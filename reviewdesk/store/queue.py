@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.enums import AgreementSource
 from reviewdesk.domain.labels.repeats import NOTHING, Withheld
 from reviewdesk.domain.labels.rows import AUDIT, COPY, FLAGGED, TRUTH, TRUTHS, UNSEEN

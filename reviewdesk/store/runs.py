@@ -10,8 +10,7 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.assessment.flag_words import Breach, kinds
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Breach, Flag, kinds
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.run.packing import COLUMNS

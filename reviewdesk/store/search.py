@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, stored_body
 from reviewdesk.domain.labels.repeats import NOTHING, Withheld
 from reviewdesk.domain.query.filter import FilterError, Term

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Decision

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reviewdesk.domain.assessment.flags import in_words
+from reviewdesk.domain.assessment.flag_words import in_words
 from reviewdesk.domain.assessment.seats import Seat
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
 from reviewdesk.domain.records import Item

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from reviewdesk.domain.assessment.flags import WORDS, Flag, FlagNote
+from reviewdesk.domain.assessment.flag_words import WORDS, Flag, FlagNote
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.assessment.seats import Seat, State, silent_words
 from reviewdesk.domain.jury.quorum import DEFAULT_SHARE, own_share

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reviewdesk.domain.assessment.flag_words import Breach
-from reviewdesk.domain.assessment.flags import WORDS, Flag
+from reviewdesk.domain.assessment.flag_words import WORDS, Breach, Flag
 from reviewdesk.domain.panel.rerun import Rerun, flipped
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.details import RunDetails, RunLine

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.search import index
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.query.filter import DEEPEST, MOST, FilterError, parse_filter
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError

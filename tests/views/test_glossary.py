@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.domain.assessment.flags import Flag, FlagNote
+from reviewdesk.domain.assessment.flag_words import Flag, FlagNote
 from reviewdesk.domain.enums import Strategy
 from reviewdesk.errors import NotFoundError
 from reviewdesk.views import glossary

@@ -8,7 +8,7 @@ from enum import StrEnum
 import pytest
 from msgspec import Struct, field
 
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.views.json.shape import plain, shape
 
 

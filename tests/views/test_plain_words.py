@@ -13,7 +13,7 @@ import pytest
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.paint.rows import legend_lines
 from reviewdesk.cli import cli
-from reviewdesk.domain.assessment.flags import SHORT
+from reviewdesk.domain.assessment.flag_words import SHORT
 from reviewdesk.views import glossary
 from reviewdesk.views.document import (
     Column,

@@ -40,10 +40,10 @@ from reviewdesk.desk.archive.parts import (
 )
 from reviewdesk.desk.labels.batches import import_human
 from reviewdesk.desk.loading import LoadOptions, write_new
-from reviewdesk.domain.archive.result import Archived
 from reviewdesk.domain.canonical import canonical_json, stored_body
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.report_model import json_of, verdict_model
+from reviewdesk.domain.run.details import Archived
 from reviewdesk.errors import ReportError, ReviewDeskError, UsageError
 from reviewdesk.scale.addresses import expand, refuse_keys
 from reviewdesk.scale.crew import Crew, Lost, Step, crew
@@ -496,7 +496,7 @@ def write_archive(
 
 def _read(ingest: Ingest, new: NewRun, found: WholeArchive) -> ReadReport:
     """Write the kept verdicts in the order of the parts, and draw them."""
-    from reviewdesk.domain.archive.joined import JoinedWindows
+    from reviewdesk.domain.archive import JoinedWindows
     from reviewdesk.domain.run.tally import final_flags
 
     joined = JoinedWindows()

@@ -303,7 +303,7 @@ def select(
     scratch: Scratch, names: Mapping[int, str], seed: str, share: float, *, stated: bool
 ) -> Selection:
     """Draw the contents of all parts, whose ``names`` are by number, and mark what is kept."""
-    from reviewdesk.domain.archive.content_draw import BUCKETS, DrawnSizes, kept_verdicts
+    from reviewdesk.domain.archive import BUCKETS, DrawnSizes, kept_verdicts
 
     renamed = _repeated(scratch, names)
     counts = _bucket_contents(scratch, names, renamed, seed, stated=stated)
@@ -332,11 +332,11 @@ def bits(places: Sequence[int] | set[int], count: int) -> bytes:
 
 def _repeated(scratch: Scratch, names: Mapping[int, str]) -> dict[int, set[int]]:
     """Return the places, by part, of the verdicts whose ids another part has too."""
-    from reviewdesk.domain.archive.repeated_ids import BUCKETS, bucket_rows, repeated
+    from reviewdesk.domain.archive import BUCKETS, id_rows, repeated
 
     scratch.clear_rows()
     for part in names:
-        for bucket, rows in bucket_rows(part, ids_of(scratch.summary(part))):
+        for bucket, rows in id_rows(part, ids_of(scratch.summary(part))):
             scratch.put_rows(bucket, rows)
     found: dict[int, set[int]] = {}
     for bucket in range(BUCKETS):
@@ -354,7 +354,7 @@ def _bucket_contents(
     stated: bool,
 ) -> dict[int, int]:
     """Write the contents of all parts into buckets; return the number of verdicts by part."""
-    from reviewdesk.domain.archive.content_draw import bucket_rows
+    from reviewdesk.domain.archive import content_rows
 
     scratch.clear_rows()
     counts = {}
@@ -376,7 +376,7 @@ def _bucket_contents(
             for alone in (0, OUTPUTLESS):
                 table[side | alone] = side
                 table[side | alone | ESCALATED] = side if stated else side % FIRST_REST
-        for bucket, rows in bucket_rows(part, drawn, summary.sides.translate(bytes(table)), seed):
+        for bucket, rows in content_rows(part, drawn, summary.sides.translate(bytes(table)), seed):
             scratch.put_rows(bucket, rows)
         counts[part] = len(ids)
     return counts

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.review import items
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
 from reviewdesk.domain.panel.rerun import (
     FlipRate,

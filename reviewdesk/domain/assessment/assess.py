@@ -7,7 +7,7 @@ import math
 import numpy as np
 from msgspec.structs import replace
 
-from reviewdesk.domain.assessment.flags import Flag, FlagNote
+from reviewdesk.domain.assessment.flag_words import Flag, FlagNote
 from reviewdesk.domain.assessment.result import Assessment, Closeness, Decisions, Values
 from reviewdesk.domain.assessment.seats import Seat, State
 from reviewdesk.domain.audit.mismatches import mismatches

@@ -129,3 +129,10 @@ class Mismatch(Struct, frozen=True):
 def kinds(found: Breach) -> tuple[Breach, ...]:
     """Return the kinds that are set in one value, in the order of their bits."""
     return tuple(kind for kind in Breach if kind in found)
+
+
+class FlagNote(Struct, frozen=True):
+    """A flag of one verdict, and the reason for it."""
+
+    flag: Flag
+    reason: str

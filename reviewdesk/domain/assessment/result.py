@@ -8,8 +8,7 @@ from operator import or_
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.flag_words import Breach, Mismatch
-from reviewdesk.domain.assessment.flags import Flag, FlagNote
+from reviewdesk.domain.assessment.flag_words import Breach, Flag, FlagNote, Mismatch
 from reviewdesk.domain.assessment.seats import Seat
 from reviewdesk.domain.jury.records import STOPPED_EARLY, AgreementPair, LabelVote, Spread
 from reviewdesk.domain.jury.strategies import Rule, Votes

@@ -6,13 +6,14 @@ Labels are compared as numbers, one for each folded word. Every rule counts many
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
+from reviewdesk.domain import arguments
 from reviewdesk.domain.jury.label_words import LABEL_RULES, Aggregate, LabelRules
 from reviewdesk.domain.jury.quorum import DEFAULT_SHARE, LEAST_COMMITTED, commits, exact_share
 from reviewdesk.domain.jury.records import LabelVote
@@ -356,6 +357,41 @@ def vote_record(
     )
 
 
+class Supermajority(Struct, frozen=True):
+    """The result of a supermajority over labels; ``label`` is ``None`` if it is inconclusive."""
+
+    label: str | None
+    votes: int
+    """The number of votes for the most frequent label."""
+    committed: int
+    reason: str | None
+    """Why the result is inconclusive, else ``None``."""
+
+
+def supermajority(
+    labels: Iterable[str | None], share: float | str = DEFAULT_SHARE
+) -> Supermajority:
+    """Return the label that at least ``share`` of the committed jurors give, compared exactly.
+
+    ``None``, a blank, UNCLEAR, ERROR and PARSE_FAIL do not commit. With fewer than three committed
+    jurors, or without such a label, the panel is inconclusive. Source: the jury trim rule, for
+    categorical judgments.
+    """
+    arguments.supermajority("supermajority share", share)
+    words = Words()
+    code = np.array([words.counted(label) for label in labels], np.int64).reshape(-1, 1)
+    none = np.full(code.shape, np.nan)
+    rules = LabelRules(share=share)
+    found = count_labels(LabelBallots(words, code, none, none), Strategy.SUPERMAJORITY, rules)
+    won = found.seat[0] != NOTHING
+    return Supermajority(
+        words.spelled[int(found.label[0])] if won else None,
+        int(found.most[0]),
+        int(found.committed[0]),
+        None if won else _missed(found, 0, rules),
+    )
+
+
 def _why_none(
     found: LabelCount, at: int, rule: Strategy | Aggregate, rules: LabelRules
 ) -> str | None:
@@ -364,6 +400,11 @@ def _why_none(
         return "no juror gave a label"
     if rule is not Strategy.SUPERMAJORITY or found.seat[at] != NOTHING:
         return None
+    return _missed(found, at, rules)
+
+
+def _missed(found: LabelCount, at: int, rules: LabelRules) -> str:
+    """Return why a supermajority was missed."""
     committed = int(found.committed[at])
     if committed < LEAST_COMMITTED:
         return f"{committed} committed, {LEAST_COMMITTED} are needed"

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-
-from msgspec import Struct
 
 from reviewdesk.domain import arguments
 from reviewdesk.domain.verdict import FAILED_LABELS, SLACK, UNCLEAR, Decision, folded
@@ -17,45 +14,6 @@ from reviewdesk.errors import UsageError
 LEAST_COMMITTED = 3
 DEFAULT_SHARE = "2/3"
 _UNCOMMITTED = {*FAILED_LABELS, folded(UNCLEAR), ""}
-
-
-class Supermajority(Struct, frozen=True):
-    """The result of a supermajority over labels; ``label`` is ``None`` if it is inconclusive."""
-
-    label: str | None
-    votes: int
-    """The number of votes for the most frequent label."""
-    committed: int
-    reason: str | None
-    """Why the result is inconclusive, else ``None``."""
-
-
-def supermajority(
-    labels: Iterable[str | None], share: float | str = DEFAULT_SHARE
-) -> Supermajority:
-    """Return the label that at least ``share`` of the committed jurors give, compared exactly.
-
-    ``None``, a blank, UNCLEAR, ERROR and PARSE_FAIL do not commit. With fewer than three committed
-    jurors, or without such a label, the panel is inconclusive. Source: the jury trim rule, for
-    categorical judgments.
-    """
-    least = arguments.supermajority("supermajority share", share)
-    counts: dict[str, int] = {}
-    spelled: dict[str, str] = {}
-    for label in labels:
-        if commits(label):
-            word = folded(label)
-            spelled.setdefault(word, (label or "").strip())
-            counts[word] = counts.get(word, 0) + 1
-    committed = sum(counts.values())
-    most = max(counts.values(), default=0)
-    if committed < LEAST_COMMITTED:
-        reason = f"{committed} committed, {LEAST_COMMITTED} are needed"
-        return Supermajority(None, most, committed, reason)
-    if most < least * committed:
-        return Supermajority(None, most, committed, f"{most} of {committed} is under {share}")
-    winner = next(word for word, count in counts.items() if count == most)
-    return Supermajority(spelled[winner], most, committed, None)
 
 
 def commits(label: str | None) -> bool:

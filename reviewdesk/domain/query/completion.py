@@ -7,7 +7,7 @@ from itertools import islice
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.assessment.flags import SHORT
+from reviewdesk.domain.assessment.flag_words import SHORT
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.tokens import Piece, tokens
 

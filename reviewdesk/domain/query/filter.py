@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.assessment.flag_words import SHORT, Flag
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.tokens import Piece, Token, parse_search, tokens, unclosed
 from reviewdesk.errors import UsageError

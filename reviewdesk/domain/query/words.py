@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.assessment.flag_words import SHORT, Flag
 
 FLAGS = {
     Flag.ESCALATED: "escalated for review",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.assessment.flag_words import Breach
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Breach, Flag
 from reviewdesk.domain.records import Progress, Run
 from reviewdesk.domain.run.packing import Bar
 from reviewdesk.domain.verdict import Decision
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.run.stats import Stats
 
 
 class Undefined(StrEnum):
@@ -115,3 +117,14 @@ class RunDetails(Struct, frozen=True):
     unlabelled: int = 0
     progress: Progress | None = None
     """How far the reviewer has come; ``None`` where it was not counted."""
+
+
+class Archived(Struct, frozen=True):
+    """The run of an archive: of how many parts, and why those left out cannot be read."""
+
+    run: Run
+    new: bool
+    parts: int
+    bad: tuple[str, ...]
+    stats: Stats
+    notes: tuple[str, ...] = ()

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from reviewdesk.domain.archive.result import Archived
-from reviewdesk.domain.assessment.flag_words import Breach, kinds
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Breach, Flag, kinds
 from reviewdesk.domain.assessment.history import remarks, trail
 from reviewdesk.domain.assessment.seats import Seat, ballot_counts
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.labels.team import Disagreement, TeamPage
 from reviewdesk.domain.panel.rerun import Rerun, changes, flipped
 from reviewdesk.domain.records import SUGGESTION, Event, Item, Loaded, QueueRow, Run
-from reviewdesk.domain.run.details import DecisionCounts, RunLine
+from reviewdesk.domain.run.details import Archived, DecisionCounts, RunLine
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views.json.shape import plain, shape
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import fields
 
-from reviewdesk.domain.assessment.flags import Flag, names
+from reviewdesk.domain.assessment.flag_words import Flag, names
 
 
 def shape(record: Any, keys: str = "*", /, **more: Any) -> dict[str, Any]:

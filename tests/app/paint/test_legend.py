@@ -19,7 +19,7 @@ from reviewdesk.app.paint.rows import (
     label_mark,
     legend_lines,
 )
-from reviewdesk.domain.assessment.flags import SHORT, WORDS, Flag
+from reviewdesk.domain.assessment.flag_words import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band, Decision
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from reviewdesk.app.paint.document import section_lines
 from reviewdesk.app.paint.rows import queue_line
 from reviewdesk.cli.plain import document_text
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.assessment.history import trail
 from reviewdesk.domain.panel.hash import verdict_panel_hash
 from reviewdesk.domain.records import Item

@@ -11,7 +11,7 @@ from textual.style import Style
 from reviewdesk.app.theme.inks import Ink, variable_defaults
 from reviewdesk.app.widgets.lines import PaintFailed
 from reviewdesk.app.widgets.queue_list import PAGE, QueueList
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import DeskError
 

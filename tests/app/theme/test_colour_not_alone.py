@@ -17,8 +17,7 @@ from reviewdesk.app.paint.frame import Header, header_line, title_line
 from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.paint.rows import queue_line
 from reviewdesk.desk import Desk
-from reviewdesk.domain.assessment.flag_words import Breach, Mismatch
-from reviewdesk.domain.assessment.flags import Flag, FlagNote
+from reviewdesk.domain.assessment.flag_words import Breach, Flag, FlagNote, Mismatch
 from reviewdesk.domain.assessment.seats import Seat, State
 from reviewdesk.domain.records import Event, Item, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision, Status

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.live.batch import BatchListener, judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.panel.case import case_of
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, LiveProgress

@@ -30,7 +30,7 @@ from reviewdesk import (
 )
 from reviewdesk.desk.live.batch import BatchListener, judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.juror import VENDORS, Vendor, key_variable
 from reviewdesk.domain.panel.spec import PanelRule as Rule

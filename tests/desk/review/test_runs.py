@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reviewdesk.desk.review.runs import overview, run_details, tallies
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.details import LabelCounts
 from reviewdesk.domain.verdict import Decision

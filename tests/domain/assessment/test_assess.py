@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.assessment.history import Trail, trail
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.assessment.seats import State

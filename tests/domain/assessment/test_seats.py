@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.assessment.seats import State
 from reviewdesk.domain.verdict import Strategy
 from tests.domain.bodies import bodies, panel, read

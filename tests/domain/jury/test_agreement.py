@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Breach
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Breach, Flag
 from reviewdesk.domain.enums import AgreementSource
 from reviewdesk.domain.jury.agreement import (
     ADR_NULL,

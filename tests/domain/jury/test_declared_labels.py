@@ -8,7 +8,7 @@ import pytest
 
 from reviewdesk import Juror, Panel, UsageError, aggregate, ballot
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.jury.stopping import reachable
 from reviewdesk.domain.jury.verdicts import verdicts_of

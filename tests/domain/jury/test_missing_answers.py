@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reviewdesk import Case, Juror, Panel, ballot
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.panel.verdict_body import verdict_body

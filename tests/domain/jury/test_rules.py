@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.jury.strategies import Rule, rule_for
 from reviewdesk.domain.verdict import Decision, Policy, Strategy

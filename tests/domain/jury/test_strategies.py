@@ -10,11 +10,12 @@ from msgspec.structs import fields
 
 from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.assessment.result import Assessment, Decisions, Values
 from reviewdesk.domain.jury.ballot import ballot
+from reviewdesk.domain.jury.label_rules import supermajority
 from reviewdesk.domain.jury.label_words import LABEL_RULES
-from reviewdesk.domain.jury.quorum import own_share, supermajority, vote_decision
+from reviewdesk.domain.jury.quorum import own_share, vote_decision
 from reviewdesk.domain.jury.strategies import STRATEGIES, Reads, strategy_named
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.composition import strategy_breakdown

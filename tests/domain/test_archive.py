@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from reviewdesk.domain.archive.repeated_ids import bucket_rows, repeated
+from reviewdesk.domain.archive import id_rows, repeated
 
 
 def found(*parts: list[str]) -> set[tuple[int, int]]:
     buckets: dict[int, bytes] = defaultdict(bytes)
     for number, ids in enumerate(parts):
-        for bucket, rows in bucket_rows(number, ids):
+        for bucket, rows in id_rows(number, ids):
             buckets[bucket] += rows
     return {place for rows in buckets.values() for place in repeated(rows)}
 

@@ -1,0 +1,168 @@
+"""What the parts of an archive are put together by: repeated ids, the draw and the windows."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from msgspec.structs import replace
+
+from reviewdesk.domain.labels.draw import draw_keys
+from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
+from reviewdesk.domain.run.ids import id_hashes
+from reviewdesk.domain.run.packing import NOTHING, Bar
+from reviewdesk.domain.run.window import VerdictWindow
+
+BUCKETS = 64
+"""Rows are compared within buckets, so that few are in memory at a time. Those of contents follow
+each other in the order of the draw."""
+_SHIFT = np.uint64(64 - 6)
+_ID = np.dtype([("first", "i8"), ("second", "i8"), ("part", "i4"), ("place", "i4")])
+_CONTENT = np.dtype([("key", "u8", 2), ("part", "i4"), ("place", "i4"), ("side", "u1")])
+
+
+def id_rows(part: int, ids: Sequence[str]) -> Iterator[tuple[int, bytes]]:
+    """Yield the hashes of a part's ids by bucket, each with its part and its place there."""
+    rows: npt.NDArray[np.void] = np.empty(len(ids), _ID)
+    rows["first"], rows["second"] = id_hashes(ids)
+    return _bucketed(part, rows, rows["first"].view(np.uint64) % np.uint64(BUCKETS))
+
+
+def content_rows(
+    part: int, names: Sequence[str], strata: bytes, seed: str
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the verdicts of a part by bucket: what is drawn, where it is, and its own stratum."""
+    rows: npt.NDArray[np.void] = np.empty(len(names), _CONTENT)
+    rows["key"] = draw_keys(names, seed)
+    rows["side"] = np.frombuffer(strata, np.uint8)
+    return _bucketed(part, rows, rows["key"][:, 0] >> _SHIFT)
+
+
+def _bucketed(
+    part: int, rows: npt.NDArray[np.void], bucket: npt.NDArray[np.uint64]
+) -> Iterator[tuple[int, bytes]]:
+    rows["part"] = part
+    rows["place"] = np.arange(len(rows))
+    for number in np.unique(bucket).tolist():
+        yield number, rows[bucket == number].tobytes()
+
+
+def repeated(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield part and place of every id in a bucket that is there more than once."""
+    rows = np.frombuffer(data, _ID)
+    order = np.lexsort((rows["second"], rows["first"]))
+    first = rows["first"][order]
+    second = rows["second"][order]
+    pairs = np.flatnonzero((first[1:] == first[:-1]) & (second[1:] == second[:-1]))
+    found = order[np.union1d(pairs, pairs + 1)]
+    yield from zip(rows["part"][found].tolist(), rows["place"][found].tolist(), strict=True)
+
+
+class _Bucket:
+    """The verdicts of a bucket in the order of the draw, those on one content together.
+
+    The first flagged verdict of a content, or else its first, leads the others.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        rows = np.frombuffer(data, _CONTENT)
+        rest = rows["side"] >= FIRST_REST
+        low = rows["key"][:, 1]
+        high = rows["key"][:, 0]
+        self.rows = rows = rows[np.lexsort((rows["place"], rows["part"], rest, low, high))]
+        changed = (rows["key"][1:] != rows["key"][:-1]).any(axis=1)
+        self.leads = np.flatnonzero(np.concatenate([np.ones(min(len(rows), 1), np.bool_), changed]))
+        self.strata = rows["side"][self.leads]
+        """The stratum of each content."""
+        self.content = np.zeros(len(rows), np.int64)
+        self.content[self.leads[1:]] = 1
+        self.content = np.cumsum(self.content)
+
+
+class DrawnSizes:
+    """The number of contents in each stratum, and of its verdicts decided as a pass or a fail."""
+
+    def __init__(self, buckets: Iterable[bytes]) -> None:
+        """Count the contents of all buckets."""
+        sizes = np.zeros(len(STRATA), np.int64)
+        decided = np.zeros((len(STRATA), 3), np.int64)
+        for data in buckets:
+            found = _Bucket(data)
+            sizes += np.bincount(found.strata, minlength=len(STRATA))
+            np.add.at(decided, (found.strata[found.content], found.rows["side"] % FIRST_REST), 1)
+        self.sizes = {h: int(n) for h, n in enumerate(sizes) if n}
+        self.decided = {h: (int(decided[h, 0]), int(decided[h, 1])) for h in self.sizes}
+
+
+def kept_verdicts(
+    buckets: Iterable[bytes], audited: Mapping[int, int]
+) -> Iterator[tuple[int, int, int]]:
+    """Yield part, place and own stratum of each verdict on a flagged or an audited content.
+
+    The buckets come in ascending order; of each stratum of the rest, the first contents are
+    audited.
+    """
+    seen = Counter[int]()
+    for data in buckets:
+        found = _Bucket(data)
+        kept = found.strata < FIRST_REST
+        for h in range(FIRST_REST, len(STRATA)):
+            mine = np.flatnonzero(found.strata == h)
+            kept[mine[: max(audited.get(h, 0) - seen[h], 0)]] = True
+            seen[h] += len(mine)
+        rows = found.rows[kept[found.content]]
+        yield from zip(*(rows[name].tolist() for name in ("part", "place", "side")), strict=True)
+
+
+Name = TypeVar("Name", str, Bar)
+
+
+class JoinedWindows:
+    """Numbers the jurors, quorums and verdicts of windows anew, in the order in which they come."""
+
+    def __init__(self) -> None:
+        """Start without windows."""
+        self._names: dict[str, int] = {}
+        self._quorums: dict[Bar, int] = {}
+        self.verdicts = 0
+        self.flags = array("i")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The jurors so far."""
+        return tuple(self._names)
+
+    @property
+    def quorums(self) -> tuple[Bar, ...]:
+        return tuple(self._quorums)
+
+    def add(
+        self, window: VerdictWindow, names: Sequence[str], quorums: Sequence[Bar]
+    ) -> VerdictWindow:
+        """Return the window as the next of the run; its columns index ``names`` and ``quorums``."""
+        packed = dict(window.packed)
+        packed["juror"] = _renumbered(packed["juror"], names, self._names)
+        packed["quorum"] = _renumbered(packed["quorum"], quorums, self._quorums)
+        shift = self.verdicts - window.first
+        made = replace(
+            window,
+            first=self.verdicts,
+            tags=[(place + shift, tag) for place, tag in window.tags],
+            packed=packed,
+        )
+        self.verdicts += len(window.flags)
+        self.flags.extend(window.flags)
+        return made
+
+
+def _renumbered(column: bytes, names: Sequence[Name], known: dict[Name, int]) -> bytes:
+    """Return a column of indices into ``names`` as one of indices into what is known."""
+    found = np.frombuffer(column, "<i4")
+    table = np.full(len(names) + 1, NOTHING, "<i4")  # the last is for the index -1
+    for place in np.unique(found[found >= 0]).tolist():
+        table[place] = known.setdefault(names[place], len(known))
+    return bytes(table[found].tobytes())
