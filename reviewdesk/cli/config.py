@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewdesk.cli.common import options, put, put_json
-from reviewdesk.cli.filters import filters
+from reviewdesk.cli import completion
+from reviewdesk.cli.common import open_desk, options, put, put_json, say
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.errors import UsageError
 
@@ -44,7 +44,48 @@ def config(ctx: click.Context, *, as_example: bool, as_json: bool) -> None:
         put(line)
 
 
-config.add_command(filters)
+@config.group(invoke_without_command=True)
+@options("json")
+@click.pass_context
+def filters(ctx: click.Context, *, as_json: bool) -> None:
+    """List your saved filters; use one as --filter @NAME."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from reviewdesk.desk.review.filters import saved
+    from reviewdesk.domain.safetext import show_line
+
+    with open_desk() as desk:
+        found = saved(desk)
+        if as_json:
+            put_json(found)
+            return
+        for name, text in found.items():
+            put(f"@{show_line(name):20} {show_line(text)}")
+
+
+@filters.command(epilog="Example: reviewdesk config filters save todo 'esc label:none'")
+@click.argument("name", shell_complete=completion.saved_filters)
+@click.argument("filter_", metavar="FILTER", shell_complete=completion.filter_words)
+@options()
+def save(*, name: str, filter_: str) -> None:
+    """Save FILTER as NAME, replacing an older one of that name."""
+    from reviewdesk.desk.review.filters import save as keep
+
+    with open_desk() as desk:
+        keep(desk, name, filter_)
+        say(f"@{name.removeprefix('@')}: saved")
+
+
+@filters.command(epilog="Example: reviewdesk config filters remove todo")
+@click.argument("name", shell_complete=completion.saved_filters)
+@options()
+def remove(*, name: str) -> None:
+    """Remove the saved filter NAME."""
+    from reviewdesk.desk.review.filters import forget
+
+    with open_desk() as desk:
+        forget(desk, name)
+        say(f"@{name.removeprefix('@')}: removed")
 
 
 def _kept() -> dict[str, Any]:

@@ -1,15 +1,17 @@
-"""Describe, copy and verify the desk file."""
+"""Describe, copy, verify, merge and share the desk file, and put archives into one."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewdesk.cli import team
-from reviewdesk.cli.archive import archive
+from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     ProgressLine,
+    force_option,
     open_desk,
     options,
     output_option,
@@ -18,7 +20,17 @@ from reviewdesk.cli.common import (
     say,
 )
 from reviewdesk.cli.invocation import desk_path
+from reviewdesk.cli.review import load_options, loading_options, size_limit
 from reviewdesk.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reviewdesk.desk import Desk
+    from reviewdesk.desk.team.sync import Synced
+
+_SHOWN = 20
+"""The most refused files, and notes, of a sync that are printed."""
 
 
 @click.group()
@@ -158,6 +170,137 @@ def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
         click.get_current_context().exit(ExitCode.FAILED)
 
 
-desk.add_command(archive)
-desk.add_command(team.merge)
-desk.add_command(team.sync)
+@desk.command(epilog="Example: reviewdesk desk merge ben.db")
+@click.argument("other", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@options("json")
+def merge(*, other: Path, as_json: bool) -> None:
+    """Merge what people did on the desk OTHER into this one.
+
+    Labels, notes, tags and marks are verified first. Merging twice, or in another order, loses and
+    doubles nothing. OTHER is only read.
+    """
+    from reviewdesk.desk.team.merge import merge as take
+    from reviewdesk.views.json.shape import shape
+    from reviewdesk.views.team import chain_name
+
+    with open_desk(new=True) as desk:
+        found = take(desk, other)
+    if as_json:
+        put_json(shape(found, "new head chains"))
+        return
+    for one in found.chains:
+        if one.new:
+            put(f"{chain_name(one.reviewer, one.desk)}: {one.new} of {one.events} events are new")
+    put(f"{found.new} events are new, head {found.head}")
+
+
+@desk.command(epilog="Example: reviewdesk desk sync /mnt/team/labels")
+@click.argument("where", shell_complete=completion.files)
+@click.option("--no-runs", is_flag=True, help="Exchange labels only.")
+@click.option("--dry-run", is_flag=True, help="Show what would be exchanged; write nothing.")
+@options("json")
+def sync(*, where: str, no_runs: bool, dry_run: bool, as_json: bool) -> None:
+    """Exchange labels and runs through the folder WHERE.
+
+    WHERE may be a mounted share, or a folder that git, rclone or Syncthing copies. Each reviewer
+    and desk has a file of its own there. Files are verified first; one that was changed is refused,
+    and the exit code is 1.
+    """
+    from reviewdesk.desk.team.sync import SharedFolder, SyncOptions
+    from reviewdesk.desk.team.sync import sync as exchange
+    from reviewdesk.views.json import review as shapes
+
+    options = SyncOptions(runs=not no_runs, dry=dry_run)
+    with open_desk(new=True) as desk, ProgressLine(f"syncing with {where}", "files") as bar:
+        found = exchange(desk, SharedFolder(where), options, bar)
+    if as_json:
+        put_json(shapes.synced(found))
+    else:
+        _tell_synced(found, dry=dry_run)
+    if found.refused:
+        click.get_current_context().exit(ExitCode.FAILED)
+
+
+def _tell_synced(found: Synced, *, dry: bool) -> None:
+    from reviewdesk.views.team import chain_name
+    from reviewdesk.views.words import plural
+
+    for chain in found.chains:
+        who = chain_name(chain.reviewer, chain.desk)
+        for new, where in ((chain.taken, "here"), (chain.sent, "there")):
+            if new:
+                put(f"{who}: {new} of {chain.events} events are new {where}")
+    for run in found.runs:
+        put(f"run {run.name}: {'taken' if run.taken else 'sent'}")
+    refused = [f"{one.file}: {one.problem}. {one.hint}" for one in found.refused]
+    for lines, what in ((found.notes, "notes are"), (refused, "files were refused; all are")):
+        for line in lines[:_SHOWN]:
+            say(line)
+        if len(lines) > _SHOWN:
+            say(f"{len(lines) - _SHOWN:,} more {what} in --json")
+    if not (found.taken or found.sent or found.runs or found.refused):
+        put(f"nothing new here or there, head {found.head}")
+        return
+    does = "would be taken and" if dry else "taken,"
+    put(f"{plural(found.taken, 'event')} {does} {found.sent:,} sent, head {found.head}")
+
+
+@desk.command(epilog="Example: reviewdesk desk archive 's3://runs/2026/*.jsonl.gz' -o 2026.db")
+@click.argument(
+    "patterns", nargs=-1, required=True, metavar="PATTERN...", shell_complete=completion.files
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler, tcp://HOST:8786.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Local workers; one per core if omitted."
+)
+@output_option("New desk for the archive; your desk if omitted.")
+@force_option
+@loading_options
+@options("json")
+def archive(
+    *, patterns: tuple[str, ...], scheduler: str | None, workers: int | None, output: Path | None,
+    force: bool, as_json: bool, **given: Any,
+) -> None:  # fmt: skip
+    """Combine many report parts into one run.
+
+    The run has the figures of all parts, but holds only flagged verdicts and the random check.
+    PATTERN is a path or an address (s3://, gs://, az://, https://) with * and **. Parts are
+    reports, also gzipped, or Parquet. Bad parts are named and skipped.
+    """
+    from reviewdesk.cli.plain import section_text
+    from reviewdesk.desk.archive.archive import put_together, workers_at
+    from reviewdesk.views import queue as views
+    from reviewdesk.views.json import review as shapes
+
+    options = load_options(given)
+    size = size_limit(given)
+    # The target first: what cannot be written is refused before any worker starts.
+    with (
+        _target(output, force=force) as desk,
+        workers_at(scheduler, workers) as crew,
+        ProgressLine(f"archiving {', '.join(patterns)}") as bar,
+    ):
+        made = put_together(desk, patterns, options, crew, max_size=size, told=bar)
+    for reason in made.bad:
+        say(reason)
+    if as_json:
+        put_json(shapes.archived(made))
+    else:
+        put(section_text(views.archived(made)))
+    if made.bad:
+        click.get_current_context().exit(ExitCode.BAD_INPUT)
+
+
+@contextmanager
+def _target(output: Path | None, *, force: bool) -> Iterator[Desk]:
+    """Open the desk of the options, or a new one, which has its name only once it is whole."""
+    if output is None:
+        with open_desk(new=True) as desk:
+            yield desk
+        return
+    from reviewdesk.desk.core import default_path
+    from reviewdesk.desk.files import whole_desk
+
+    own = desk_path() or default_path()
+    with whole_desk(output, own, force=force) as part, open_desk(part) as desk:
+        yield desk

@@ -1,4 +1,4 @@
-"""Label from the shell with the same events as the app's keys; export and import labels."""
+"""Label from the shell as the app's keys do; export, import, list, compare and settle labels."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from reviewdesk.cli import completion, team
+from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     chosen_run,
     open_desk,
     options,
     output_option,
     put,
+    put_document,
     put_json,
     put_json_list,
     report_event,
@@ -133,10 +134,6 @@ def labels() -> None:
     """Export, import and list labels."""
 
 
-labels.add_command(team.agreement)
-labels.add_command(team.adjudicate)
-
-
 @labels.command("export", epilog="Example: reviewdesk labels export --format full -o labels.jsonl")
 @click.option(
     "--format", "kind", type=click.Choice(_FORMATS), default="mcptest", show_default=True,
@@ -253,3 +250,41 @@ def list_(*, run_name: str | None, as_json: bool) -> None:
             who = show_line(f"{row['id']}  {by}  {row['at']}")
             tags = f"  [{show_line(', '.join(row['tags']))}]" if row["tags"] else ""
             put(f"{row['label']:8} {row['decision'] or '-':13} {who}{tags}")
+
+
+@labels.command(epilog="Example: reviewdesk labels agreement --run support-bot")
+@options("run", "json")
+def agreement(*, run_name: str | None, as_json: bool) -> None:
+    """Show how far reviewers agree, and where they differ."""
+    from reviewdesk.desk.team.agreement import disagreements, team_page
+    from reviewdesk.views.json import review as shapes
+    from reviewdesk.views.team import team
+
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        page = team_page(desk, run)
+        found = disagreements(desk, run)
+    if as_json:
+        put_json(shapes.team(run, page, found))
+    else:
+        put_document(team(page, found))
+
+
+@labels.command(epilog="Example: reviewdesk labels adjudicate refund-after-30-days fail")
+@click.argument("verdict", shell_complete=completion.verdicts)
+@click.argument("truth", type=click.Choice(["pass", "fail", "unsure"]))
+@click.option("--note", help="Reason to keep with it.")
+@options("run", "json")
+def adjudicate(
+    *, verdict: str, truth: str, note: str | None, run_name: str | None, as_json: bool
+) -> None:
+    """Settle what VERDICT deserved, if people differ.
+
+    Their labels stay; the newest adjudication counts.
+    """
+    from reviewdesk.desk.team.agreement import adjudication
+    from reviewdesk.domain.records import Truth
+
+    with open_desk() as desk:
+        _, key = named_verdict(desk, verdict, run_name)
+        report_event(desk, adjudication(desk, key, Truth(truth), note)(desk), as_json=as_json)

@@ -33,12 +33,12 @@ _GROUPS = {
     "Figures and gates": """calibrate.calibrate runs.compare whatif.whatif gate.gate
         start.explain""",
     "Ask jurors": "live.panel.panel live.judge.judge live.rerun.rerun",
-    "Desk and program": """desk.desk servers.serve.serve servers.mcp.mcp config.config
+    "Desk and program": """desk.desk servers.serve servers.mcp config.config
         start.completion""",
 }
 """The places of the commands in ``cli``, by the groups of ``--help``."""
-_UNLISTED = """labels.undo labels.redo labels.defer filters.filters archive.archive
-    servers.serve.console"""
+_UNLISTED = """labels.undo labels.redo labels.defer config.filters desk.archive
+    servers.console"""
 """Commands that also run by their earlier names, and the one that ``serve`` starts."""
 
 

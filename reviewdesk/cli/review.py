@@ -327,7 +327,6 @@ def _view(
 
     A filter or order of the last session that no longer works is dropped with a message.
     """
-    from reviewdesk.cli.filters import ready
     from reviewdesk.domain.query.filter import parse_order
     from reviewdesk.domain.records import View
 
@@ -463,7 +462,6 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
     against the panel, wrong:pass the passes that are labelled fail, wrong:fail the reverse;
     rerun:flipped keeps what its newest re-run decided the other way.
     """
-    from reviewdesk.cli.filters import ready
     from reviewdesk.domain.records import View
     from reviewdesk.views.json import review as shapes
 
@@ -475,6 +473,27 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
             return
         rows = _rows(desk, desk.queue(run, view.filter, order))
         put_json_list(shapes.queue_row(run, row) for row in rows)
+
+
+def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
+    """Return the filter with its saved filters expanded.
+
+    The run is indexed first, if the filter needs that. Raise UsageError for an unknown order.
+    """
+    from reviewdesk.domain.query.filter import parse_filter, parse_order
+
+    parse_order(order)
+    if not text:
+        return text
+    from reviewdesk.desk.review.filters import expand
+
+    text = expand(desk, text)
+    if parse_filter(text).searches:
+        from reviewdesk.desk.review.search import index
+
+        with ProgressLine(f"indexing {run.name}") as bar:
+            index(desk, run, bar)
+    return text
 
 
 def _print_queue(desk: Desk, run: Run, view: View) -> None:

@@ -116,7 +116,7 @@ def _chosen(
 ) -> ReadyRerun:
     from msgspec.structs import replace
 
-    from reviewdesk.cli.filters import ready
+    from reviewdesk.cli.review import ready
     from reviewdesk.desk.live.rerun import survey
 
     if filter_ is None:

@@ -1,9 +1,10 @@
-"""The console in a browser: the server, and the process that it starts for each page."""
+"""Serve a desk to others: the console to people in browsers, and tools to agents."""
 
 from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -188,3 +189,44 @@ def _opened(typed: str, run_name: str | None, settings: Settings) -> Opening:
     view = kept or View(blind=settings.blind)
     notice = opening_line(kept, view, settings, named_keys(settings), asked=False)
     return Opening(desk, run, view, notice or "")
+
+
+@click.command(epilog="Example: reviewdesk mcp --desk team.db")
+@click.option("--allow-labels", is_flag=True, help="Let agents suggest labels.")
+@click.option(
+    "--agent",
+    metavar="NAME",
+    default="agent",
+    show_default=True,
+    help="Name shown for suggestions.",
+)
+@options()
+def mcp(*, allow_labels: bool, agent: str) -> None:
+    """Serve the desk to an agent (MCP, over stdin and stdout).
+
+    Tools: runs, queue, show, calibrate and gate. Nothing is written, unless --allow-labels adds
+    suggest_label; suggestions are kept beside labels, and no figure counts them.
+    """
+    from reviewdesk.desk.core import Desk, default_path, open_to_read
+    from reviewdesk.desk.review.edits import check_agent
+
+    try:
+        from reviewdesk.mcp.server import make_server
+        from reviewdesk.mcp.tools import DeskTools
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "mcp":
+            raise
+        problem = "mcp: the package of the protocol is not installed"
+        raise UsageError(problem, "Add it with: pip install 'reviewdesk[mcp]'") from error
+    check_agent(agent)
+    path = desk_path() or default_path()
+    reviewer = current_settings().reviewer or None
+
+    def opened(writing: bool) -> Desk:
+        return Desk.open(path, reviewer=reviewer) if writing else open_to_read(path, reviewer)
+
+    # Whoever sets it up reads here that the desk cannot be used, and not in the agent's log.
+    opened(False).close()
+    if sys.stdin.isatty():
+        say("waiting for an agent's client on standard input; ctrl+c ends it")
+    make_server(DeskTools(opened, Path.cwd(), agent), labels=allow_labels).run()

@@ -1,1 +1,0 @@
-"""Commands that serve a desk to others: people in browsers, and agents."""
