@@ -24,18 +24,10 @@ WIDTHS = {"queue_width": "queue", "jury_width": "jury"}
 """The kept shares of the screen's width, and the panes that have them."""
 
 
-def _is_path(value: object) -> bool:
-    return isinstance(value, str) and show_line(value, len(value) + 1) == value
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, float) and 0 < value < 1
-
-
 _USABLE: Mapping[str, Callable[[Any], bool]] = {
     "theme": lambda value: isinstance(value, str) and value in THEMES,
-    **dict.fromkeys(WIDTHS, _is_share),
-    "panel": _is_path,
+    **dict.fromkeys(WIDTHS, lambda value: isinstance(value, float) and 0 < value < 1),
+    "panel": lambda value: isinstance(value, str) and show_line(value, len(value) + 1) == value,
 }
 """Returns True for a value that can be used, by the name under which it is kept."""
 

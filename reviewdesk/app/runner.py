@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from textual.app import App
@@ -19,15 +20,13 @@ _PROGRESS_INTERVAL = 0.1
 """Seconds between two shares of progress of a job."""
 
 
+@dataclass
 class JobNews(Message):
-    """A job reported something or ended; ``tell`` tells the controller."""
+    """A job reported something or ended; ``tell`` tells the controller, in the app's thread."""
 
-    def __init__(self, job: Job, tell: Callable[[], None], *, last: bool = False) -> None:
-        """Carry what the job's thread made; the app calls ``tell`` in its own thread."""
-        super().__init__()
-        self.job = job
-        self.tell = tell
-        self.last = last
+    job: Job
+    tell: Callable[[], None]
+    last: bool = False
 
 
 class WorkerRunner:
@@ -43,21 +42,11 @@ class WorkerRunner:
 
     def start(self, job: Job) -> None:
         self._running[job.name] = job
-        # Two threads share one interpreter, and the answer to the key that starts it comes first.
-        self._begin(job)
-
-    def _begin(self, job: Job) -> None:
-        if self._running.get(job.name) is job:
-            self._app.run_worker(
-                partial(self._work, job),
-                name=job.name,
-                group=job.name,
-                # By default the work is written out, with all keys of the queue.
-                description=job.name,
-                thread=True,
-                exclusive=True,
-                exit_on_error=False,
-            )
+        # By default the description is the work written out, with all keys of the queue.
+        self._app.run_worker(
+            partial(self._work, job), name=job.name, group=job.name, description=job.name,
+            thread=True, exclusive=True, exit_on_error=False,
+        )  # fmt: skip
 
     def cancel(self, name: str) -> None:
         self._running.pop(name, None)

@@ -29,7 +29,6 @@ from reviewdesk.app.controllers.saving import Outbox
 from reviewdesk.app.controllers.session import ReviewSession, resumed
 from reviewdesk.app.controllers.state import (
     Ask,
-    CalibrationState,
     Figures,
     Form,
     Notice,
@@ -38,7 +37,6 @@ from reviewdesk.app.controllers.state import (
     QuestionForm,
     ReasonsLine,
     Request,
-    RunsState,
     Session,
 )
 from reviewdesk.app.keys.keymap import Keymap
@@ -75,10 +73,6 @@ class PageController(Protocol):
     @property
     def shown(self) -> object:
         """A value that identifies what is in view."""
-
-    @property
-    def state(self) -> CalibrationState | RunsState:
-        """What the screen draws."""
 
     def hints(self) -> Mapping[str, object]:
         """Return the actions that the footer offers, as ``keys.actions.hints`` takes them."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core, Verb
-from reviewdesk.app.controllers.jobs import Outcomes
+from reviewdesk.app.controllers.jobs import outcomes
 from reviewdesk.app.controllers.queue import use as use_filter
 from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.controllers.state import (
@@ -295,7 +295,7 @@ def _history(core: Core) -> None:
         mine = [one for one in mine if one.kind not in events.RERUNS]
     if session.hidden:
         shown = [one for one in shown if one.kind not in events.RERUNS]
-    found = Outcomes(core.desk).of
+    found = outcomes(core.desk)
 
     def line(one: Event) -> Choice:
         when, who = events.given(one)

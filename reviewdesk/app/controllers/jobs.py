@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -333,24 +333,14 @@ class RerunReader:
         return take
 
 
-class Outcomes:
-    """Finds the results of ended re-runs by their events; reads each verdict once."""
+def outcomes(desk: Desk) -> Callable[[Event], RerunResult | None]:
+    """Return what finds the result of an ended re-run by its event; it reads each verdict once.
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._known: dict[tuple[str, str], dict[int, RerunResult]] = {}
+    ``None`` stands for an event that has no result, or whose run is gone.
+    """
 
-    def of(self, event: Event) -> RerunResult | None:
-        """Return the result of an event's re-run, ``None`` if it has none or the run is gone."""
-        if event.run is None or event.verdict is None or "answered" not in event.detail:
-            return None
-        place = event.run, event.verdict
-        if place not in self._known:
-            self._known[place] = self._read(*place)
-        return self._known[place].get(event.detail.get("plan", 0))
-
-    def _read(self, run: str, verdict: str) -> dict[int, RerunResult]:
-        desk = self._desk
+    @cache
+    def read(run: str, verdict: str) -> dict[int, RerunResult]:
         try:
             item = desk.item(desk.find(desk.run(run), verdict))
             records = rerun_history.of_item(desk, item)
@@ -358,3 +348,10 @@ class Outcomes:
             # The event can be shown without the verdict.
             return {}
         return {one.plan: outcome(item, one.rerun) for one in records if one.plan}
+
+    def of(event: Event) -> RerunResult | None:
+        if event.run is None or event.verdict is None or "answered" not in event.detail:
+            return None
+        return read(event.run, event.verdict).get(event.detail.get("plan", 0))
+
+    return of

@@ -12,15 +12,7 @@ from reviewdesk.app.controllers.core import CALIBRATION, RUNS, Core
 from reviewdesk.app.controllers.files import load
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.queue import use
-from reviewdesk.app.controllers.state import (
-    CalibrationState,
-    DialogPage,
-    FieldInput,
-    PromptForm,
-    RunsState,
-    choice,
-    one_page,
-)
+from reviewdesk.app.controllers.state import DialogPage, FieldInput, PromptForm, choice, one_page
 from reviewdesk.app.keys.commands import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page, skipped
@@ -106,11 +98,12 @@ class CalibrationController:
     def __init__(self, core: Core) -> None:
         """Start on the first page."""
         self._core = core
-        self._at = 0
-        self._tables = False
-        self._full = False
-        self._target = Target.RUN
-        self._found: dict[str, object] = {}
+        self.at = 0
+        self.tables = self.full = False
+        """Whether it shows a table and no diagram, and the second layer of the figures."""
+        self.target = Target.RUN
+        self.found: Mapping[str, object] = {}
+        """What was read by the name under which pages share it."""
         self._asked: set[str] = set()
         self.verbs: dict[str, Callable[[], None]] = {
             "drill": self._drill,
@@ -122,23 +115,19 @@ class CalibrationController:
 
     @property
     def page(self) -> CalibrationPageKind:
-        return PAGES[self._at]
+        return PAGES[self.at]
 
     @property
     def shown(self) -> object:
-        return self._at, self.page.read_as in self._found
-
-    @property
-    def state(self) -> CalibrationState:
-        return CalibrationState(self._at, self._tables, self._target, dict(self._found), self._full)
+        return self.at, self.page.read_as in self.found
 
     def hints(self) -> Mapping[str, object]:
         """Return the footer's actions: turn the page, drill down, change the view, go back."""
-        following = PAGES[(self._at + 1) % len(PAGES)]
+        following = PAGES[(self.at + 1) % len(PAGES)]
         wanted = ("explain", "leave", "screen.runs", "help", "quit", "command")
         drills = bool(self._drills())
         blind = self._core.session.view.blind
-        table = self.page.table and ("as a diagram" if self._tables else "as a table")
+        table = self.page.table and ("as a diagram" if self.tables else "as a table")
         drill = "all figures" if self._folded else drills
         own = {"section.next": following.name, "drill": drill, "diagram.table": table}
         own |= {"target.switch": self.page.targets and not blind and self._other_target.value}
@@ -149,7 +138,7 @@ class CalibrationController:
 
     def turn(self, by: int) -> None:
         """Turn ``by`` pages, going round at the ends; a page is read when it is first shown."""
-        self._at = (self._at + by) % len(PAGES)
+        self.at = (self.at + by) % len(PAGES)
         if self.page.read_as not in self._asked:
             self._read(self.page)
         self._core.calm()
@@ -166,7 +155,7 @@ class CalibrationController:
             if core.page is self and error is not None:
                 core.complain(error)
             elif core.page is self and found is not None:
-                self._found[page.read_as] = found
+                self.found = {**self.found, page.read_as: found}
 
         work = lambda desk, _report: page.read(desk, run)  # noqa: E731
         core.jobs.runner.start(Job(f"page {page.read_as}", work, ended, fault="no figures"))
@@ -174,22 +163,22 @@ class CalibrationController:
     def _tabulate(self) -> None:
         """Switch between diagram and table; on a page without them, turn to the one with both."""
         if self.page.table:
-            self._tables = not self._tables
+            self.tables = not self.tables
         else:
-            self.turn(next(at for at, page in enumerate(PAGES) if page.table) - self._at)
+            self.turn(next(at for at, page in enumerate(PAGES) if page.table) - self.at)
 
     def _switch_target(self) -> None:
-        self._target = self._other_target
+        self.target = self._other_target
 
     @property
     def _other_target(self) -> Target:
-        return Target.RUN if self._target is Target.ITEMS else Target.ITEMS
+        return Target.RUN if self.target is Target.ITEMS else Target.ITEMS
 
     # from a figure to its verdicts
 
     def _drills(self) -> tuple[DrillDown, ...]:
         """Return the groups of verdicts behind the page in view; none until it has been read."""
-        found = self._found.get(self.page.read_as)
+        found = self.found.get(self.page.read_as)
         session = self._core.session
         if found is None or self.page.drills is None or session.withheld:
             return ()
@@ -198,19 +187,19 @@ class CalibrationController:
     @property
     def _folded(self) -> bool:
         """Whether the page in view shows its first layer alone."""
-        found = self._found.get(self.page.read_as)
-        layered = self.page.layers and not self._full and isinstance(found, CalibrationPage)
+        found = self.found.get(self.page.read_as)
+        layered = self.page.layers and not self.full and isinstance(found, CalibrationPage)
         return layered and not self._core.session.withheld
 
     def _drill(self) -> None:
         """Show the second layer of the figures; there, the verdicts behind a figure."""
         core = self._core
         if self._folded:
-            self._full = True
+            self.full = True
             return
         if not self.page.drills:
             return
-        if self.page.read_as not in self._found or core.session.withheld:
+        if self.page.read_as not in self.found or core.session.withheld:
             core.say_here("there are no figures to look behind yet")
             return
         drills = self._drills()
@@ -241,9 +230,9 @@ class RunsController:
     def __init__(self, core: Core) -> None:
         """Act on the desk of ``core``."""
         self._core = core
-        self._runs: list[RunLine] = []
+        self.runs: Sequence[RunLine] = ()
         self._details: dict[str, RunDetails] = {}
-        self._cursor = 0
+        self.cursor = 0
         self._path = ""
         self.reading = False
         """Whether the details have the keys, and not the list."""
@@ -258,16 +247,16 @@ class RunsController:
 
     @property
     def _chosen(self) -> Run | None:
-        return self._runs[self._cursor].run if self._cursor < len(self._runs) else None
+        return self.runs[self.cursor].run if self.cursor < len(self.runs) else None
 
     @property
     def shown(self) -> object:
         return self._chosen and self._chosen.hash
 
     @property
-    def state(self) -> RunsState:
-        details = self._details.get(self._chosen.hash) if self._chosen else None
-        return RunsState(tuple(self._runs), self._cursor, details, self.reading)
+    def details(self) -> RunDetails | None:
+        """The details of the run under the cursor, once they are read."""
+        return self._details.get(self._chosen.hash) if self._chosen else None
 
     def hints(self) -> Mapping[str, object]:
         """Return the footer's actions for the run under the cursor."""
@@ -276,19 +265,19 @@ class RunsController:
         pane = "list" if self.reading else "details"
         offered = {"run.open": some, "pane.next": pane, "stop": running and "stop"}
         wanted = ("run.load", "leave", "explain", "screen.calibration", "help", "quit", "command")
-        other = some and len(self._runs) > 1
+        other = some and len(self.runs) > 1
         return {**offered, "run.compare": other, "run.remove": some, **dict.fromkeys(wanted, True)}
 
     def arrived(self) -> None:
         """Read the runs anew, and stay on the one under the cursor."""
         stay = (self._chosen or self._core.session.run).hash
         try:
-            self._runs = overview(self._core.desk)[::-1]
+            self.runs = overview(self._core.desk)[::-1]
         except ReviewDeskError as error:
             self._core.complain(error)
-        self._details.clear()
-        hashes = [line.run.hash for line in self._runs]
-        self._cursor = hashes.index(stay) if stay in hashes else 0
+        self._details = {}
+        hashes = [line.run.hash for line in self.runs]
+        self.cursor = hashes.index(stay) if stay in hashes else 0
         self._read()
 
     def _read(self) -> None:
@@ -296,21 +285,22 @@ class RunsController:
         chosen = self._chosen
         if chosen is not None and chosen.hash not in self._details:
             try:
-                self._details[chosen.hash] = run_details(self._core.desk, chosen)
+                found = run_details(self._core.desk, chosen)
+                self._details = {**self._details, chosen.hash: found}
             except ReviewDeskError as error:
                 self._core.complain(error)
 
     def choose(self, index: int) -> None:
-        self._cursor = max(0, min(index, len(self._runs) - 1))
+        self.cursor = max(0, min(index, len(self.runs) - 1))
         self._read()
 
     def _choose_run(self, run: Run) -> None:
-        hashes = [line.run.hash for line in self._runs]
+        hashes = [line.run.hash for line in self.runs]
         if run.hash in hashes:
             self.choose(hashes.index(run.hash))
 
     def step(self, lines: int) -> None:
-        self.choose(self._cursor + lines)
+        self.choose(self.cursor + lines)
 
     def _turn(self) -> None:
         self.reading = not self.reading

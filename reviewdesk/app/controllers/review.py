@@ -6,6 +6,7 @@ It knows no widget. A front end passes it what happens, carries out ``take`` and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -91,7 +92,7 @@ class ReviewController:
             core.rows,
             core.seek,
             core.seen.scroll,
-            None if core.page is None else core.page.state,
+            copy(core.page),
             core.reasons,
         )
 

@@ -16,8 +16,6 @@ from reviewdesk.domain.query.completion import Completion
 from reviewdesk.domain.query.filter import MIXED, hidden_order, parse_filter
 from reviewdesk.domain.query.places import places_of
 from reviewdesk.domain.records import Blocker, Calibration, Item, Metrics, Pace, Progress, Run, View
-from reviewdesk.domain.run.details import RunDetails, RunLine
-from reviewdesk.domain.stats.figures import Target
 from reviewdesk.settings import Feedback
 from reviewdesk.views.document import Document, Tone, Words
 
@@ -316,30 +314,6 @@ SMALLEST = (40, 10)
 """The columns and lines below which nothing is shown but a note that says so."""
 
 
-def pane_columns(
-    width: int, queue: float | None, jury: float | None, *, answer: bool
-) -> dict[str, int]:
-    """Return the columns of each pane where they stand side by side.
-
-    ``queue`` and ``jury`` are the shares of the width that were chosen; without an ``answer`` to
-    show, the jury has no pane.
-    """
-    room = width - 2
-    item = 0.425 * width
-    wide = min(0.295 * width, 60)
-    last = room - wide - item if jury is None else jury * width
-    first = wide if queue is None else queue * width
-    left = _between(LEAST["queue"], first, room - LEAST["item"] - LEAST["jury"])
-    right = _between(LEAST["jury"], last, room - LEAST["item"] - left)
-    if not answer:
-        return {"queue": left, "item": width - 1 - left}
-    return {"queue": left, "item": room - left - right, "jury": right}
-
-
-def _between(least: int, wanted: float, most: int) -> int:
-    return max(least, min(round(wanted), most))
-
-
 PANES = ("queue", "item", "jury")
 
 
@@ -412,19 +386,32 @@ class Panes(Struct, frozen=True):
 
         The queue is as wide with a jury as without one: the item alone gets the jury's place.
         """
-        return pane_columns(self.width, self.queue, self.jury, answer=self.answer)
+
+        def between(least: int, wanted: float, most: int) -> int:
+            return max(least, min(round(wanted), most))
+
+        width = self.width
+        room = width - 2
+        wide = min(0.295 * width, 60)
+        first = wide if self.queue is None else self.queue * width
+        last = room - wide - 0.425 * width if self.jury is None else self.jury * width
+        left = between(LEAST["queue"], first, room - LEAST["item"] - LEAST["jury"])
+        if not self.answer:
+            return {"queue": left, "item": width - 1 - left}
+        right = between(LEAST["jury"], last, room - LEAST["item"] - left)
+        return {"queue": left, "item": room - left - right, "jury": right}
 
     def sized(self, name: str, columns: int) -> Panes:
         """Return the panes with this width for queue or jury, as far as every pane stays usable.
 
         It is kept as a share, so that it follows the terminal's width.
         """
-        fitted = self._sharing(name, columns).columns[name]
-        return self._sharing(name, fitted)
-
-    def _sharing(self, name: str, columns: int) -> Panes:
-        share = round(columns / self.width, 4)
-        return replace(self, queue=share) if name == "queue" else replace(self, jury=share)
+        made = self
+        for _ in range(2):
+            share = round(columns / self.width, 4)
+            made = replace(self, **{name: share})
+            columns = made.columns[name]
+        return made
 
 
 class ReasonsLine(Struct, frozen=True):
@@ -446,36 +433,8 @@ class Figures(Struct, frozen=True, eq=False):
     """What labels wait behind, as far as the session may tell."""
 
 
-class CalibrationState(Struct, frozen=True, eq=False):
-    """The calibration screen: the page in view, as diagram or table, and the pages that are read.
-
-    ``found`` holds what was read by the name under which pages share it.
-    """
-
-    at: int
-    tables: bool
-    target: Target
-    found: Mapping[str, object]
-    full: bool = False
-    """Whether the figures show their second layer."""
-
-
-class RunsState(Struct, frozen=True, eq=False):
-    """The runs screen: its list, the cursor, and the details of the run under it."""
-
-    runs: tuple[RunLine, ...]
-    cursor: int
-    details: RunDetails | None
-    reading: bool
-    """Whether the details have the keys, and not the list."""
-
-    @property
-    def content(self) -> tuple[object, ...]:
-        return self.runs, self.cursor, self.details
-
-
 class ViewState(Struct, frozen=True):
-    """Everything that is drawn. ``page`` is that of the calibration or runs screen, if in view.
+    """Everything that is drawn.
 
     The counters grow with every demand: ``start`` to show other texts, the item from where
     ``scroll`` says, ``rows`` to fetch the queue's rows again, ``seek`` to scroll to the first hit
@@ -498,5 +457,6 @@ class ViewState(Struct, frozen=True):
     rows: int
     seek: int
     scroll: ItemScroll
-    page: CalibrationState | RunsState | None = None
+    page: object = None
+    """The page of the calibration or runs screen, as it was, if one is in view."""
     reasons: ReasonsLine | None = None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from itertools import chain, product
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -211,14 +212,20 @@ class Keymap(Struct, frozen=True):
         Raises:
             SettingsError: a key cannot be used, or two actions would share it.
         """
-        places = _Places(sources or {})
-        defaults = {name: _default_keys(action) for name, action in actions.items()}
+
+        def error(action: str, problem: str, hint: str) -> SettingsError:
+            return SettingsError((sources or {}).get(f"keys.{action}", "keys"), problem, hint)
+
+        defaults = {
+            name: tuple(key.strip() for key in action.keys.split(",") if key.strip())
+            for name, action in actions.items()
+        }
         changed = {
-            name: _checked_keys(name, tuple(written), defaults, places)
+            name: _checked_keys(name, written, defaults, error)
             for name, written in (overrides or {}).items()
         }
         chosen = {**defaults, **changed}
-        _refuse_clashes(actions, chosen, tuple(changed), places)
+        _refuse_clashes(actions, chosen, tuple(changed), error)
         return cls(chosen, defaults)
 
     def without(self, actions: frozenset[str]) -> Keymap:
@@ -265,18 +272,8 @@ def checked(settings: Settings) -> Keymap:
     return Keymap.of(ACTIONS, settings.keys, settings.sources)
 
 
-class _Places(Struct, frozen=True):
-    """Makes errors that name the place where an action's keys were set."""
-
-    sources: Mapping[str, str]
-
-    def error(self, action: str, problem: str, hint: str) -> SettingsError:
-        place = self.sources.get(f"keys.{action}", "keys")
-        return SettingsError(place, problem, hint)
-
-
-def _default_keys(action: Action) -> tuple[str, ...]:
-    return tuple(key.strip() for key in action.keys.split(",") if key.strip())
+_Error: TypeAlias = Callable[[str, str, str], SettingsError]
+"""Makes an error that names the place where an action's keys were set."""
 
 
 def _sent_names(keys: Iterable[str]) -> list[str]:
@@ -284,46 +281,38 @@ def _sent_names(keys: Iterable[str]) -> list[str]:
 
 
 def _checked_keys(
-    action: str, written: tuple[str, ...], defaults: Mapping[str, tuple[str, ...]], places: _Places
+    action: str, written: Iterable[str], defaults: Mapping[str, tuple[str, ...]], error: _Error
 ) -> tuple[str, ...]:
     """Return the keys that the settings give an action, each of them checked by itself."""
     if action.startswith(_RETIRED):
-        raise places.error(action, f"there is no action {action} any more", "Take the line out.")
+        raise error(action, f"there is no action {action} any more", "Take the line out.")
     if action not in defaults:
         hint = near(action, defaults, "reviewdesk config --example lists the actions.")
-        raise places.error(action, f"there is no action {quoted(action)}", hint)
-    keys = tuple(dict.fromkeys(_textual_key(action, text, places) for text in written))
+        raise error(action, f"there is no action {quoted(action)}", hint)
+    keys: dict[str, None] = {}
+    for text in written:
+        if (key := key_of(text)) is None:
+            problem = f"{action} cannot have {quoted(text)}: {why_not(text)}"
+            names = 'Write a character, or a name such as "pgdn", "F4", "ctrl+r" or "alt+1".'
+            raise error(action, problem, names)
+        keys[key] = None
     own = defaults[action]
-    if action in FIXED and keys != own:
+    if action in FIXED and tuple(keys) != own:
         stays = " ".join(map(shown_key, own))
-        raise places.error(
-            action, f"{action} stays on {stays}: {FIXED[action]}", "Take the line out."
-        )
+        raise error(action, f"{action} stays on {stays}: {FIXED[action]}", "Take the line out.")
     if not keys and action in NEEDED:
-        raise places.error(action, f"{action} must have a key", "Give it one.")
-    for key in keys:
-        if key in OF_DIALOGS and key not in own:
-            problem = f"{action} cannot have {shown_key(key)}, which answers dialogs"
-            raise places.error(action, problem, "Choose another key.")
-    return keys
-
-
-def _textual_key(action: str, written: str, places: _Places) -> str:
-    key = key_of(written)
-    if key is None:
-        raise places.error(
-            action,
-            f"{action} cannot have {quoted(written)}: {why_not(written)}",
-            'Write a character, or a name such as "pgdn", "F4", "ctrl+r" or "alt+1".',
-        )
-    return key
+        raise error(action, f"{action} must have a key", "Give it one.")
+    if taken := next((key for key in keys if key in OF_DIALOGS and key not in own), None):
+        problem = f"{action} cannot have {shown_key(taken)}, which answers dialogs"
+        raise error(action, problem, "Choose another key.")
+    return tuple(keys)
 
 
 def _refuse_clashes(
     actions: Mapping[str, Action],
     chosen: Mapping[str, tuple[str, ...]],
     changed: tuple[str, ...],
-    places: _Places,
+    error: _Error,
 ) -> None:
     holders: dict[tuple[str, str], str] = {}
     for other, action in actions.items():
@@ -337,9 +326,8 @@ def _refuse_clashes(
             has = "is given" if holder in changed else "has"
             problem = f"{taker} cannot have {shown_key(key)}: {holder} {has} it on"
             mend = "" if holder in FIXED else f", or give {holder} another one as well"
-            raise places.error(
-                taker, f"{problem} the {screen} screen", f"Choose another key{mend}."
-            )
+            problem += f" the {screen} screen"
+            raise error(taker, problem, f"Choose another key{mend}.")
 
 
 def offered(keys: Keymap, hints: Mapping[str, object]) -> Mapping[str, object]:

@@ -17,7 +17,6 @@ from reviewdesk.app.paint.styled import (
     cut_apart,
     cut_below,
     flow,
-    fold,
     heading,
     inline,
     line,
@@ -306,7 +305,7 @@ def _flow(one: Flow, width: int) -> Lines:
     between = line((" · ", Ink.MUTED))
     for every in (groups, [*groups[:-1], short] if short else groups):
         kept = list(every)
-        while len(rows := fold(between.join(kept), width)) > one.lines and len(kept) > 3:
+        while len(rows := paragraph(between.join(kept), width)) > one.lines and len(kept) > 3:
             del kept[-2]
         if len(rows) <= one.lines:
             return rows
@@ -406,7 +405,7 @@ def _folded(row: Content, width: int) -> Lines:
     while row.cell_length > width and (at := row.plain.rfind(" · ")) > 0:
         below.insert(0, line("    ") + row[at + 1 :])
         row = row[:at]
-    return [part.rstrip() for whole in (row, *below) for part in fold(whole, width)]
+    return [part.rstrip() for whole in (row, *below) for part in paragraph(whole, width)]
 
 
 def _row(

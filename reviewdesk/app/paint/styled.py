@@ -31,7 +31,6 @@ def cells(text: str) -> int:
     """Return the columns that a text takes."""
     if text.isascii() or text.translate(_OWN).isascii():
         return len(text)
-    from rich.cells import cell_len
 
     return cell_len(text)
 
@@ -194,20 +193,6 @@ def cut_apart(names: Sequence[Content], width: int) -> list[Content]:
     return [cut(Content(places[name.plain]) + name, width) for name in names]
 
 
-def wrap(text: str, width: int, first: int | None = None) -> list[str]:
-    """Fold text to ``width`` cells. The first line has ``first`` cells if that is given."""
-    width = max(1, width)
-    room = width if first is None else max(1, first)
-    lines: list[str] = []
-    for paragraph_text in text.split("\n"):
-        for start, end in cuts(paragraph_text, room, width):
-            piece = paragraph_text[start:end]
-            # A double-width character cannot stand in a single column.
-            lines.append(piece if room > 1 or cell_len(piece) <= room else ELLIPSIS)
-            room = width
-    return lines
-
-
 def paragraph(
     text: str | Content,
     width: int,
@@ -223,12 +208,15 @@ def paragraph(
         return [cut(lead, width), *paragraph(text, width, ink, indent=indent)]
     rest = max(1, width - indent)
     room = max(1, width - max(indent, lead.cell_length))
-    if isinstance(text, str):
-        rows = [line((row, ink)) for row in wrap(text, rest, room)]
-    else:
-        rows = [text[start:end] for start, end in cuts(text.plain, room, rest)]
-        # A double-width character cannot stand in a single column.
-        rows = [cut(row, rest if at else room) for at, row in enumerate(rows)]
+    whole = line((text, ink)) if isinstance(text, str) else text
+    rows: Lines = []
+    start = 0
+    for part in whole.plain.split("\n"):
+        for at, end in cuts(part, room, rest):
+            # A double-width character cannot stand in a single column.
+            rows.append(cut(whole[start + at : start + end], room))
+            room = rest
+        start += len(part) + 1
     head = lead + Content(" " * max(0, indent - lead.cell_length)) + rows[0]
     return [head, *(Content(" " * indent) + row if indent else row for row in rows[1:])]
 
@@ -240,16 +228,8 @@ def flow(groups: Iterable[Content], width: int, gap: int = 3) -> Lines:
         if lines and lines[-1].cell_length + gap + group.cell_length <= width:
             lines[-1] += Content(" " * gap) + group
         else:
-            lines += fold(group, width)
+            lines += paragraph(group, width)
     return lines
-
-
-def fold(content: Content, width: int) -> Lines:
-    """Fold a styled line at spaces to ``width`` cells."""
-    width = max(1, width)
-    pieces = (content[start:end] for start, end in cuts(content.plain, width, width))
-    # A double-width character cannot stand in a single column.
-    return [piece if piece.cell_length <= width else Content(ELLIPSIS) for piece in pieces]
 
 
 def heading(title: str, width: int, note: str = "") -> Content:

@@ -11,8 +11,13 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
 
-from reviewdesk.app.controllers.pages import PAGES, CalibrationPageKind
-from reviewdesk.app.controllers.state import CalibrationState, RunsState, ViewState
+from reviewdesk.app.controllers.pages import (
+    PAGES,
+    CalibrationController,
+    CalibrationPageKind,
+    RunsController,
+)
+from reviewdesk.app.controllers.state import ViewState
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.rows import run_head, run_row
 from reviewdesk.app.paint.styled import Lines, paragraph
@@ -74,14 +79,14 @@ class CalibrationScreen(DeskScreen):
 
 
 def _at(state: ViewState) -> int:
-    return state.page.at if isinstance(state.page, CalibrationState) else 0
+    return state.page.at if isinstance(state.page, CalibrationController) else 0
 
 
 def _facts(page: CalibrationPageKind, state: ViewState) -> tuple[object, tuple[object, ...]]:
     """Return what was read for a page, and how it is drawn."""
     shown = state.page
     session = state.session
-    if not isinstance(shown, CalibrationState):
+    if not isinstance(shown, CalibrationController):
         return None, ()
     how = shown.tables and page.table, page.targets and shown.target, page.layers and shown.full
     return shown.found.get(page.read_as), (*how, session.view.blind, session.withheld)
@@ -98,7 +103,7 @@ def page_lines(page: CalibrationPageKind, state: ViewState, width: int) -> Lines
         return paragraph(text, width, Ink.MUTED)
     if session.view.blind and page.hidden:
         return paragraph(page.hidden, width, Ink.NOTE)
-    if not isinstance(shown, CalibrationState) or page.read_as not in shown.found:
+    if not isinstance(shown, CalibrationController) or page.read_as not in shown.found:
         return paragraph(page.waiting, width, Ink.MUTED)
     view = _VIEWS["table" if page.table and shown.tables else page.name]
     if page.targets:
@@ -146,15 +151,15 @@ class RunsScreen(DeskScreen):
         """Draw list and details, side by side on a wide terminal."""
         page = state.page
         last = None if before is None else before.page
-        if not isinstance(page, RunsState):
+        if not isinstance(page, RunsController):
             return
         wide = state.panes.width >= WIDE
         self.set_class(wide, "-wide")
         # Below each other, the list leaves the details what it does not need.
         self._list.styles.height = "1fr" if wide else len(page.runs) + 2
-        if not isinstance(last, RunsState) or last.reading is not page.reading:
+        if not isinstance(last, RunsController) or last.reading is not page.reading:
             self.set_focus(self._details if page.reading else self._list)
-        if not isinstance(last, RunsState) or last.content != page.content:
+        if not isinstance(last, RunsController) or _content(last) != _content(page):
             self._list.paint(partial(_rows, state, page), keep=True)
             self._details.paint(partial(_details, state, page), keep=True)
             self._follow(page.cursor + 1)
@@ -191,7 +196,11 @@ class RunsScreen(DeskScreen):
             self.front.act(partial(self.front.controller.focus_details, reading))
 
 
-def _rows(state: ViewState, page: RunsState, width: int) -> Lines:
+def _content(page: RunsController) -> tuple[object, ...]:
+    return page.runs, page.cursor, page.details
+
+
+def _rows(state: ViewState, page: RunsController, width: int) -> Lines:
     blind = state.session.view.blind
     reviewed = state.session.run.hash
     rows = [
@@ -201,7 +210,7 @@ def _rows(state: ViewState, page: RunsState, width: int) -> Lines:
     return [run_head(width, blind=blind), *rows]
 
 
-def _details(state: ViewState, page: RunsState, width: int) -> Lines:
+def _details(state: ViewState, page: RunsController, width: int) -> Lines:
     if page.details is None:
         return []
     return document_lines(run(page.details, blind=state.session.view.blind), width)

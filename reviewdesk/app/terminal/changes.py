@@ -361,10 +361,11 @@ class Shown:
         # Where a text is not a character a column, all of it changes.
         split = all(cell is not None and cell.single for cell in (*before, *cells))
         _write(writer, run, _spans(before, cells) if split else [(0, len(cells))])
-        rest = [*takewhile(lambda cell: cell is not None, row[end:])]
+        known = takewhile(lambda cell: cell is not None, row[end:])
+        rest = [cell for cell in known if cell is not None]
         if rest and rest[0].text and not (agreed(before) and agreed(cells)):
             writer.move(y, end)
-            writer.write(cell for cell in rest if cell is not None)
+            writer.write(rest)
         if not split:
             # A text that was cut in two no longer shows as it was.
             row[:x] = [None] * x

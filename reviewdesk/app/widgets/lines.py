@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -27,37 +28,33 @@ from reviewdesk.domain.safetext import strip_controls
 from reviewdesk.errors import ReviewDeskError
 
 
+@dataclass
 class RowChosen(Message):
     """A line of the queue was clicked."""
 
-    def __init__(self, index: int) -> None:
-        super().__init__()
-        self.index = index
+    index: int
 
 
+@dataclass
 class RuleDragged(Message):
     """The rule at the left of a pane was dragged."""
 
-    def __init__(self, pane: str, column: int) -> None:
-        super().__init__()
-        self.pane = pane
-        self.column = column
+    pane: str
+    column: int
 
 
+@dataclass
 class PaintFailed(Message):
     """A widget met an error while painting; the screen shows it on the status line."""
 
-    def __init__(self, error: ReviewDeskError) -> None:
-        super().__init__()
-        self.error = error
+    error: ReviewDeskError
 
 
+@dataclass
 class ItemDrawn(Message):
     """A frame with an item was drawn; the screen tells the controller what it shows."""
 
-    def __init__(self, drawn: DrawnItem) -> None:
-        super().__init__()
-        self.drawn = drawn
+    drawn: DrawnItem
 
 
 def harmless(strip: Strip) -> Strip:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.pages import PAGES
-from reviewdesk.app.controllers.state import CalibrationState
+from reviewdesk.app.controllers.pages import PAGES, CalibrationController
 from reviewdesk.app.screens.pages import page_lines
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.domain.stats.figures import Target
@@ -19,8 +18,8 @@ from tests.app.reviewkit import Review, dialog_lines, reviewing
 NAMES = [page.name for page in PAGES]
 
 
-def page(review: Review) -> CalibrationState:
-    assert isinstance(review.state.page, CalibrationState)
+def page(review: Review) -> CalibrationController:
+    assert isinstance(review.state.page, CalibrationController)
     return review.state.page
 
 

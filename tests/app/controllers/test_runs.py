@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.state import QuestionForm, RunsState
+from reviewdesk.app.controllers.pages import RunsController
+from reviewdesk.app.controllers.state import QuestionForm
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Run, Truth, View
@@ -20,8 +21,8 @@ from tests.app.reviewkit import Review, reviewing
 from tests.helpers import SAMPLES
 
 
-def page(review: Review) -> RunsState:
-    assert isinstance(review.state.page, RunsState)
+def page(review: Review) -> RunsController:
+    assert isinstance(review.state.page, RunsController)
     return review.state.page
 
 

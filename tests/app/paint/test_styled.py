@@ -123,12 +123,12 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_wrapping_keeps_every_word(width: int) -> None:
     text = "one two three four five six seven eight nine ten " * 5
-    joined = "".join(styled.wrap(text, width)).replace(" ", "")
+    joined = "".join(row.plain for row in styled.paragraph(text, width)).replace(" ", "")
     assert joined == text.replace(" ", "")
 
 
 def test_a_wide_character_in_one_column_becomes_an_ellipsis() -> None:
-    assert styled.wrap("日本", 1) == ["…", "…"]
+    assert [row.plain for row in styled.paragraph("日本", 1)] == ["…", "…"]
 
 
 def test_markup_stays_text() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.pages import PAGES
-from reviewdesk.app.controllers.state import CalibrationState
+from reviewdesk.app.controllers.pages import PAGES, CalibrationController
 from reviewdesk.app.screens.pages import CalibrationScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
@@ -34,7 +33,7 @@ def screen(stage: Stage) -> CalibrationScreen:
 
 def name(stage: Stage) -> str:
     page = stage.controller.state.page
-    assert isinstance(page, CalibrationState)
+    assert isinstance(page, CalibrationController)
     return NAMES[page.at]
 
 
