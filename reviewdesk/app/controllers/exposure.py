@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -70,6 +70,10 @@ class LabelGuard:
 
     def stray(self) -> None:
         self._stray = self._clock()
+
+    def bar(self, keys: Iterable[str], seconds: float) -> None:
+        """Ignore keys for so long: what is typed behind a refused label is not meant for them."""
+        self._pressed |= dict.fromkeys(keys, self._clock() + seconds)
 
     def press(self, key: str, late: float = 0.0) -> bool:
         """Record a press of ``key`` and return True if it counts.

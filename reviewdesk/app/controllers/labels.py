@@ -35,6 +35,8 @@ MOST = 1000
 """The most verdicts that are labelled together, so that the desk is locked for a moment only."""
 BECAUSE = "label.because"
 """The action that labels fail and asks for the reasons."""
+REASONS_MEANT = 1.0
+"""Seconds after a refused label with reasons in which a digit gives no other label."""
 NO_RESPONSE = "The item has no response to judge"
 WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
 
@@ -84,6 +86,9 @@ def _press(core: Core, truth: Truth, *, because: bool = False) -> None:
     core.reasons = None
     if _was_read(core, item, BECAUSE if because else f"label.{truth}", core.clock() - core.late):
         _give(core, item, truth, because=because)
+    elif because:
+        # A digit typed for its reasons is the key of another label.
+        core.guard.bar((Truth.PASS, Truth.UNSURE), REASONS_MEANT)
 
 
 def _was_read(core: Core, item: Item, name: str, at: float = math.inf) -> bool:

@@ -78,7 +78,15 @@ class RerunForm(OwnForm):
         self._gave_up = gave_up
         self._read()
         if self.panel is None and not path:
-            self._offer_jurors()
+            # Take the report's jurors where it names no panel, if their keys are set.
+            try:
+                self.panel = rerun.panel_for(JURORS, self.item)
+            except ReviewDeskError as error:
+                # Which keys would help is its hint.
+                self.problem += f". {error.hint}"
+            else:
+                self.path = JURORS
+                self.problem = ""
 
     def _read(self) -> None:
         """Read the panel, or store why there is none."""
@@ -91,20 +99,22 @@ class RerunForm(OwnForm):
             reason = show_line(str(error) if self.path else error.message, 400).removesuffix(".")
             self.problem = f"{reason}; p names a panel file, b asks its jurors by your keys"
 
-    def _offer_jurors(self) -> None:
-        """Take the report's jurors where it names no panel, if their keys are set."""
-        try:
-            self.panel = rerun.panel_for(JURORS, self.item)
-        except ReviewDeskError as error:
-            # Which keys would help is its hint.
-            self.problem += f". {error.hint}"
-        else:
-            self.path = JURORS
-            self.problem = ""
-
     @property
     def wishes(self) -> list[RerunRequest]:
-        return _wishes(self.item, self.panel, about_shown=self.about_shown, blind=self.blind)
+        """What the panel can be asked, likeliest first; without one, all jurors."""
+        names = list(dict.fromkeys(cast.id for cast in self.item.verdict.ballots))
+        if self.panel is not None:
+            known = {juror.name for juror in self.panel.jurors}
+            names = [name for name in names if name in known]
+        each = [RerunRequest(RerunScope.JUROR, name) for name in names]
+        whole = RerunRequest(RerunScope.PANEL)
+        gone = RerunRequest(RerunScope.MISSING)
+        if self.about_shown:
+            # Which verdicts have a missing juror tells of the panel's answers.
+            return [whole, *([] if self.blind else [gone]), *each]
+        # A re-run of the missing jurors is refused unless the panel has all of them.
+        lost = missing(self.item.verdict)
+        return [*([gone] if lost and set(lost) <= set(names) else []), whole, *each]
 
     def offers(self) -> list[str]:
         offered = [self._wish_text(wish) for wish in self.wishes]
@@ -275,25 +285,6 @@ class RerunForm(OwnForm):
 
     def agree(self, late: float) -> bool:
         return self._guard.press("y", late)
-
-
-def _wishes(
-    item: Item, panel: PanelSpec | None, *, about_shown: bool, blind: bool
-) -> list[RerunRequest]:
-    """Return what the panel can be asked, likeliest first; without one, all jurors."""
-    names = list(dict.fromkeys(cast.id for cast in item.verdict.ballots))
-    if panel is not None:
-        known = {juror.name for juror in panel.jurors}
-        names = [name for name in names if name in known]
-    each = [RerunRequest(RerunScope.JUROR, name) for name in names]
-    whole = RerunRequest(RerunScope.PANEL)
-    gone = RerunRequest(RerunScope.MISSING)
-    if about_shown:
-        # Which verdicts have a missing juror tells of the panel's answers.
-        return [whole, *([] if blind else [gone]), *each]
-    # A re-run of the missing jurors is refused unless the panel has all of them.
-    lost = missing(item.verdict)
-    return [*([gone] if lost and set(lost) <= set(names) else []), whole, *each]
 
 
 def who(wish: RerunRequest) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from textual.content import Content
 
@@ -223,12 +224,8 @@ _TITLES = {"day": "loaded"}
 def run_head(width: int, *, blind: bool) -> Content:
     """Return the line with the names of the columns of ``run_row``."""
     shown = _shown_columns(width, blind=blind)
-    return _line(
-        "    ",
-        ("run", Ink.MUTED),
-        {name: (_TITLES.get(name, name), Ink.MUTED) for name in shown},
-        width,
-    )
+    names = {name: (_TITLES.get(name, name), Ink.MUTED) for name in shown}
+    return _line("    ", ("run", Ink.MUTED), names, width)
 
 
 def run_row(found: RunLine, width: int, *, current: bool, chosen: bool, blind: bool) -> Content:
@@ -253,16 +250,16 @@ def run_row(found: RunLine, width: int, *, current: bool, chosen: bool, blind: b
 
 def _shown_columns(width: int, *, blind: bool) -> Sequence[str]:
     choices = _BLIND if blind else _OPEN
-    fits = (columns for columns in choices if 4 + _RUN_NAME + _columns_width(columns) <= width)
-    return next(fits, ())
+    room = width - 4 - _RUN_NAME
+    return next((columns for columns in choices if _columns_width(columns) <= room), ())
 
 
-def _columns_width(columns: Sequence[str]) -> int:
+def _columns_width(columns: Iterable[str]) -> int:
     return sum(_COLUMNS[name] + 2 for name in columns)
 
 
 def _line(mark: str, name: Piece, values: Mapping[str, Piece], width: int) -> Content:
-    room = max(0, width - 4 - _columns_width(tuple(values)))
+    room = max(0, width - 4 - _columns_width(values))
     pieces: list[Piece | str] = [(mark, Ink.KEY), (pad(name[0], room), name[1])]
     for column, (text, ink) in values.items():
         left = column in {"format", "loaded", "day"}
@@ -312,45 +309,31 @@ _COLUMN = 11
 
 def legend_lines(width: int) -> Lines:
     """Return all signs, grouped by the place where they appear, and what the mouse does."""
-    return [
-        heading("LABELS", width),
-        *_small_facts(_labels(), width),
-        Content(""),
-        heading("DECISION AND AGREEMENT", width),
-        *_small_facts(((DECISIONS[made], text) for made, text in CAME_OUT.items()), width),
-        *_list([AGREEMENT], width),
-        Content(""),
-        heading("FLAGS", width),
-        *_list(_flags(), width),
-        Content(""),
-        heading("SIGNS", width),
-        *_list(SIGNS, width),
-        Content(""),
-        heading("FILTERS", width),
-        *(
-            row
-            for text in HELP.splitlines()
-            for row in paragraph(text, width, indent=2, first=[("  ", "")])
-        ),
-        Content(""),
-        heading("MOUSE", width),
-        *_list(MOUSE, width),
+    labels = [(LABELS[truth], text) for truth, text in TRUTHS.items()]
+    labels += [
+        (DEFERRED, "deferred"),
+        (NOT_TOLD, "labelled by another, told once you label or reveal it"),
+        (OPEN_WITH, "open with another reviewer"),
     ]
-
-
-def _labels() -> Iterable[tuple[Piece, str]]:
-    for truth, text in TRUTHS.items():
-        mark, ink = LABELS[truth]
-        yield (mark, ink), text
-    yield DEFERRED, "deferred"
-    yield NOT_TOLD, "labelled by another, told once you label or reveal it"
-    yield OPEN_WITH, "open with another reviewer"
-
-
-def _flags() -> Iterable[tuple[Piece, str]]:
-    for flag, short in SHORT.items():
-        yield (short, Ink.WARN if flag in LOUD else Ink.MUTED), f"{WORDS[flag]}: {FLAGS[flag]}"
-    yield ("", Ink.MUTED), "A line without room for all of them names the first ones."
+    made = [(DECISIONS[made], text) for made, text in CAME_OUT.items()]
+    flags = [
+        ((short, Ink.WARN if flag in LOUD else Ink.MUTED), f"{WORDS[flag]}: {FLAGS[flag]}")
+        for flag, short in SHORT.items()
+    ]
+    rest = (("", Ink.MUTED), "A line without room for all of them names the first ones.")
+    filters = (paragraph(row, width, indent=2, first=[("  ", "")]) for row in HELP.splitlines())
+    blocks = {
+        "LABELS": _small_facts(labels, width),
+        "DECISION AND AGREEMENT": [*_small_facts(made, width), *_list([AGREEMENT], width)],
+        "FLAGS": _list([*flags, rest], width),
+        "SIGNS": _list(SIGNS, width),
+        "FILTERS": [*chain.from_iterable(filters)],
+        "MOUSE": _list(MOUSE, width),
+    }
+    lines: Lines = []
+    for title, block in blocks.items():
+        lines += [*([Content("")] if lines else []), heading(title, width), *block]
+    return lines
 
 
 def _small_facts(signs: Iterable[tuple[Piece, str]], width: int) -> Lines:

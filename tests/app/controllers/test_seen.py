@@ -170,6 +170,16 @@ def test_no_response_is_seen_when_its_line_was_on_screen(tmp_path: Path, output:
         assert review.labels.count(Truth.FAIL) == 1
 
 
+def test_a_digit_behind_a_refused_fail_with_reasons_gives_no_other_label(tmp_path: Path) -> None:
+    with reviewed(tmp_path, output=None) as review:
+        review.press("label.because")
+        assert review.notice == "The item has no response to judge. Press F to label it fail."
+        review.press("label.pass", wait=0.6)
+        assert review.labels == [None, None]
+        review.press("label.pass", wait=1.1)
+        assert review.labels.count(Truth.PASS) == 1
+
+
 def test_an_item_that_is_not_in_view_is_not_seen(tmp_path: Path) -> None:
     with reviewed(tmp_path) as review:
         fresh(review)
