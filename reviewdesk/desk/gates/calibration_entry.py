@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from reviewdesk.desk.files import named
+from reviewdesk.desk.gates.new_report import JoinedReport, NewReport, OpenDesk, joined_report
 from reviewdesk.domain.gates.expect import (
     EntryKind,
     EntryResult,
@@ -30,7 +31,6 @@ from reviewdesk.errors import ReviewDeskError, SuiteError
 from reviewdesk.views.words import DESIGNS
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.gates.new_report import JoinedReport, NewReport, OpenDesk
     from reviewdesk.domain.labels.summary import LabelledRows
     from reviewdesk.domain.stats.calibration import Rows
     from reviewdesk.domain.stats.figures import PanelIntervals
@@ -93,8 +93,10 @@ def entry_result(
     honest = Ranged(None)
     try:
         if report is not None:
-            found = _of_report(suite, gate, folder, open_desk, report)
-            gate = _without_counts(gate)
+            # The counts and rates are of the panel that was labelled.
+            gate = gate.model_copy(update={"counts": None, "observed": None, "observed_n": None})
+            join = joined_report(suite, gate, folder, open_desk, report)
+            found = replace(_of_rows(gate, join.made, join.passed, join.decided), joined=join)
         else:
             found = _of_file(gate, folder) if gate.run is None else _of_run(gate, open_desk)
             other = _is_other_set(suite, gate, found)
@@ -113,6 +115,8 @@ def entry_result(
             by_default=gate.by_default,
         )
         tally.add(hold(one, judge.read(one.target)) for one in found.expect)
+    joined = found.joined if found else None
+    nothing = ("no check could be made",) if tally.status is GateStatus.SKIP else ()
     return EntryResult(
         name=gate.name,
         kind=EntryKind.CALIBRATION,
@@ -128,17 +132,9 @@ def entry_result(
         design=found.calibration.design if found else None,
         representative=found.representative if found else None,
         doubts=_doubts(gate, found, tally.findings, other=other) if found else (),
-        short=_short(found, tally),
-        join=found.joined.counts if found and found.joined else None,
+        short=(*joined.short, *nothing) if joined else (),
+        join=joined.counts if joined else None,
     )
-
-
-def _short(found: _Labels | None, tally: FindingTally) -> tuple[str, ...]:
-    """Return why a new report says too little about its panel, whatever was checked."""
-    if found is None or found.joined is None:
-        return ()
-    nothing = ("no check could be made",) if tally.status is GateStatus.SKIP else ()
-    return (*found.joined.short, *nothing)
 
 
 def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
@@ -184,21 +180,6 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     return _of_rows(gate, made, passed, decided)
 
 
-def _of_report(
-    suite: str, gate: CalibrationGate, folder: Path, open_desk: OpenDesk, report: NewReport
-) -> _Labels:
-    """Measure the panel of a new report by the labels of the entry, drawn as the suite says."""
-    from reviewdesk.desk.gates.new_report import joined_report
-
-    joined = joined_report(suite, gate, folder, open_desk, report)
-    found = _of_rows(_without_counts(gate), joined.made, joined.passed, joined.decided)
-    return replace(found, joined=joined)
-
-
-def _without_counts(gate: CalibrationGate) -> CalibrationGate:
-    return gate.model_copy(update={"counts": None, "observed": None, "observed_n": None})
-
-
 def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: float) -> _Labels:
     """Measure the labelled verdicts of a run, of which the panel passed some of those it decided.
 
@@ -218,10 +199,14 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
     found = both_lines(made)
     line = found.headline
     observed = line.observed_positive_rate if gate.observed is None else gate.observed
-    if gate.reliability is None:
-        rate = _own_rate(line)
-    else:
+    rate = None
+    if gate.reliability is not None:
         rate = gate.reliability.correct(observed) if observed is not None else None
+    elif line.n and line.corrected_status is not None:
+        # By the confusion of the run's own labels.
+        found_rate = (line.corrected_rate, line.corrected_rate_low, line.corrected_rate_high)
+        value, low, high = (one or 0.0 for one in found_rate)
+        rate = Corrected(value, low, high, CorrectionStatus(line.corrected_status))
     return _Labels(
         found,
         fit(made.headline),
@@ -239,16 +224,6 @@ def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: 
 
 def _observed_counts(gate: CalibrationGate) -> tuple[float, float | None]:
     return (gate.observed or 0.0) * (gate.observed_n or 0.0), gate.observed_n
-
-
-def _own_rate(line: Metrics) -> Corrected | None:
-    """Return the pass rate corrected by the confusion of the run's own labels, or ``None``."""
-    rate = line.corrected_rate
-    low = line.corrected_rate_low
-    high = line.corrected_rate_high
-    if not line.n or rate is None or low is None or high is None or line.corrected_status is None:
-        return None
-    return Corrected(rate, low, high, CorrectionStatus(line.corrected_status))
 
 
 def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
@@ -276,8 +251,8 @@ def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
     if own and any(
         abs(a - b) > HALF + SLACK for a, b in zip(astuple(block), astuple(own), strict=True)
     ):
-        problem = f"reliability: tp, fn, tn, fp are {_cells_text(block)}"
-        problem += f", but {labels} give {_cells_text(own)}"
+        theirs, ours = (", ".join(f"{n:.6g}" for n in astuple(one)) for one in (block, own))
+        problem = f"reliability: tp, fn, tn, fp are {theirs}, but {labels} give {ours}"
         raise SuiteError(suite, gate.line_of("reliability"), problem, BOTH)
     return False
 
@@ -288,10 +263,6 @@ def _own_cells(found: _Labels) -> Reliability | None:
 
     counters = counters_of(found.rows)
     return Reliability.of(counters.counts[1:], counters.cells) if counters.decided else None
-
-
-def _cells_text(block: Reliability) -> str:
-    return ", ".join(f"{one:.6g}" for one in astuple(block))
 
 
 def _interval_figures(gate: CalibrationGate, found: _Labels) -> dict[str, Ranged]:

@@ -112,7 +112,8 @@ class JuryEntry:
         """Check one verdict against the entry's expectations, if the entry's case matches it."""
         self.verdicts += 1
         if self.gate.case is not None:
-            self._remember(verdict)
+            if len(self.seen) < _MOST_REMEMBERED:
+                self.seen |= dict.fromkeys((verdict.id, verdict.test))
             if self.gate.case not in (verdict.id, verdict.test):
                 return
             self.matches += 1
@@ -127,10 +128,6 @@ class JuryEntry:
     @property
     def source(self) -> str:
         return self.report or self.gate.source
-
-    def _remember(self, verdict: Verdict) -> None:
-        if len(self.seen) < _MOST_REMEMBERED:
-            self.seen |= dict.fromkeys((verdict.id, verdict.test))
 
     def spoil(self, error: ReviewDeskError) -> None:
         what = "report" if self.gate.report is not None else "run"
@@ -149,14 +146,13 @@ class JuryEntry:
             hint = "Give the id of one that is no other's test."
         else:
             problem = f'case: no verdict of {source} has the id or test "{case}"'
-            problem += f"; it has {_names_text(self._candidates(), self.verdicts)}"
+            # The names that are most like the case, else the first ones.
+            names = {name[:120]: name for name in self.seen}
+            close = get_close_matches(self.gate.case[:120], names, 3)
+            some = [names[name] for name in close] or list(self.seen)[:_MOST_NAMED]
+            problem += f"; it has {_names_text(some, self.verdicts)}"
             hint = "Give an id or a test as the report has it."
         self.error = str(SuiteError(self.suite, self.gate.line_of("case"), problem, hint))
-
-    def _candidates(self) -> list[str]:
-        names = {name[:120]: name for name in self.seen}
-        close = get_close_matches((self.gate.case or "")[:120], names, 3)
-        return [names[name] for name in close] or list(self.seen)[:_MOST_NAMED]
 
     def result(self) -> EntryResult:
         """Return the result of the entry."""
