@@ -5,7 +5,7 @@ from __future__ import annotations
 from reviewdesk.domain.assessment.flag_words import in_words
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.records import Loaded, ProposedMap, QueueRow
-from reviewdesk.domain.run.details import Archived
+from reviewdesk.domain.run.archived import Archived
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views.document import Paragraph, Section, Words, joined, outside
 from reviewdesk.views.words import NONE, decided, held, number, plural

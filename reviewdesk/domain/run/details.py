@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -12,9 +12,6 @@ from reviewdesk.domain.assessment.flag_words import Breach, Flag
 from reviewdesk.domain.records import Progress, Run
 from reviewdesk.domain.run.packing import Bar
 from reviewdesk.domain.verdict import Decision
-
-if TYPE_CHECKING:
-    from reviewdesk.domain.run.stats import Stats
 
 
 class Undefined(StrEnum):
@@ -117,14 +114,3 @@ class RunDetails(Struct, frozen=True):
     unlabelled: int = 0
     progress: Progress | None = None
     """How far the reviewer has come; ``None`` where it was not counted."""
-
-
-class Archived(Struct, frozen=True):
-    """The run of an archive: of how many parts, and why those left out cannot be read."""
-
-    run: Run
-    new: bool
-    parts: int
-    bad: tuple[str, ...]
-    stats: Stats
-    notes: tuple[str, ...] = ()

@@ -12,7 +12,8 @@ from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.labels.team import Disagreement, TeamPage
 from reviewdesk.domain.panel.rerun import Rerun, changes, flipped
 from reviewdesk.domain.records import SUGGESTION, Event, Item, Loaded, QueueRow, Run
-from reviewdesk.domain.run.details import Archived, DecisionCounts, RunLine
+from reviewdesk.domain.run.archived import Archived
+from reviewdesk.domain.run.details import DecisionCounts, RunLine
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views.json.shape import plain, shape
 

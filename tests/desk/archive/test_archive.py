@@ -14,7 +14,7 @@ import pytest
 
 from reviewdesk.desk import LoadOptions
 from reviewdesk.desk.archive.archive import archive_source, put_together
-from reviewdesk.domain.run.details import Archived
+from reviewdesk.domain.run.archived import Archived
 from reviewdesk.errors import UsageError
 from tests.desk.archive.archivekit import (
     HEADER,

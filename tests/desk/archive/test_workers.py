@@ -12,7 +12,7 @@ import pytest
 
 from reviewdesk.desk import LoadOptions
 from reviewdesk.desk.archive.archive import put_together, workers_at
-from reviewdesk.domain.run.details import Archived
+from reviewdesk.domain.run.archived import Archived
 from reviewdesk.scale.crew import Crew
 from tests.desk.archive.archivekit import Here, drawn, verdicts, write_parts
 from tests.helpers import POSIX, open_desk
