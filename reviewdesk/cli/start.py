@@ -87,7 +87,7 @@ def _of_desk(desk: Desk) -> Iterator[tuple[str, str]]:
     progress = desk.progress(run)
     if progress.labelled < progress.verdicts:
         done = f"{progress.labelled:,} of {progress.verdicts:,} labelled"
-        yield "reviewdesk open", f"goes on with {run.name}: {done}"
+        yield "reviewdesk open", f"continues {run.name}: {done}"
     if progress.labelled:
         yield "reviewdesk calibrate", f"shows how far the judge of {run.name} can be trusted"
 

@@ -217,7 +217,7 @@ def _wait(desk: OpenFile, run_hash: str, progress: ProgressCall | None) -> None:
     """Wait while another process loads the same bytes, and tell how far that is.
 
     Raises:
-        DeskError: it comes no further, as a process that the desk names and that loads nothing.
+        DeskError: it makes no progress, as a process that the desk names and that loads nothing.
     """
     last = None
     since = monotonic()
@@ -228,7 +228,7 @@ def _wait(desk: OpenFile, run_hash: str, progress: ProgressCall | None) -> None:
             since = monotonic()
         if monotonic() - since > _STILL:
             raise DeskError(
-                f"{other.file}: process {other.pid} is loading it and comes no further",
+                f"{other.file}: process {other.pid} loads it without progress for 60 s",
                 "End that process, and load it again.",
             )
         sleep(_LOOK)

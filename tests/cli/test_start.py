@@ -35,7 +35,7 @@ def test_without_a_command_it_proposes_what_fits(cli: Cli, folder: Path, desk_pa
     cli("ingest", "of today.json")
     (folder / "of today.json").unlink()
     assert commands(cli().out) == ["reviewdesk open"]
-    assert "goes on with code-review: 0 of 10 labelled" in cli().out
+    assert "continues code-review: 0 of 10 labelled" in cli().out
     first = cli("queue", "--json").json[0]["id"]
     cli("label", first, "pass")
     done = cli()

@@ -113,7 +113,7 @@ def test_a_hidden_run_is_nowhere(desk: Desk, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(NotFoundError):
         desk.item(left.first)
     assert desk.verify().loading == (left.sentence,)
-    assert "loading the file again goes on with it" in left.sentence
+    assert "load the file again to resume" in left.sentence
     assert info(desk)["loading"] == [left.sentence]
     # It is what the reads would show that must not: once whole, many of them change.
     search.index(desk, load(desk, BIG))

@@ -354,7 +354,7 @@ def test_a_load_waits_for_no_process_that_loads_nothing(
     query = "UPDATE loads SET pid = ?, started = ?"
     desk.conn.execute(query, (os.getppid(), process_start(os.getppid())))
     monkeypatch.setattr(loading, "_STILL", 0)
-    with pytest.raises(DeskError, match="is loading it and comes no further"):
+    with pytest.raises(DeskError, match="loads it without progress"):
         load(desk, BIG)
 
 

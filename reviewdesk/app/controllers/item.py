@@ -134,7 +134,7 @@ def _take_note(core: Core, item: Item, answer: FieldInput | None) -> None:
     now = core.session.item
     write = core.keys.first("note" if now and now.row.key == item.row.key else "note.labelled")
     name = show_line(item.verdict.id, 80)
-    core.say_here(f"{name}: draft kept, {write} goes on with it" if draft else "")
+    core.say_here(f"{name}: draft kept, {write} continues it" if draft else "")
 
 
 def _save_note(core: Core, item: Item, text: str) -> None:
@@ -180,7 +180,7 @@ def _type_tags(core: Core, item: Item | None) -> None:
         elif answer is not None and answer.text != start:
             core.unsaved_tags[place] = answer.text
             name = show_line(item.verdict.id, 80)
-            core.say_here(f"{name}: tags not saved, {core.keys.first('tags')} goes on with them")
+            core.say_here(f"{name}: tags not saved, {core.keys.first('tags')} continues them")
 
     form = PromptForm(
         "Tags of",

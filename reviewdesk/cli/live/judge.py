@@ -66,7 +66,7 @@ def judge(
     come first: a case that fails one asks no juror. Nothing is sent before you agree.
 
     Every reply is on disk, in REPORT.replies.db or the desk that --desk names, before it is used.
-    --resume goes on with a run that was stopped. Where more ballots are lost than --max-failed
+    --resume continues a run that was stopped. Where more ballots are lost than --max-failed
     allows, the exit code is 1.
 
     With --stop-when-decided, the next juror is asked only while some answer could turn the

@@ -96,7 +96,7 @@ class HiddenRun(Struct, frozen=True):
         far = f"{self.file}: {self.bodies:,} verdicts read ({self.share:.0%})"
         if self.held:
             return f"{far}, being loaded by process {self.pid}"
-        return f"{far} by a load that did not end; loading the file again goes on with it"
+        return f"{far} by a load that did not end; load the file again to resume"
 
     @property
     def held(self) -> bool:

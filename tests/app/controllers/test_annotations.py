@@ -270,7 +270,7 @@ def test_a_note_on_the_item_just_labelled_names_it_and_says_what_became_of_it(
         assert (form.name, form.state) == ("item/001", "")
         assert form.changed("rude") == "draft kept, not saved as a note yet"
         review.leave("rude")
-        assert review.notice == "item/001: draft kept, C goes on with it"
+        assert review.notice == "item/001: draft kept, C continues it"
         review.press("note.labelled")
         form = review.dialog
         assert isinstance(form, NoteForm)
@@ -301,7 +301,7 @@ def test_tags_that_were_typed_and_left_are_not_lost_and_it_says_so(tmp_path: Pat
     with reviewing(tmp_path, view=FILE) as review:
         review.press("tags")
         review.leave("ton")
-        assert review.notice == "item/001: tags not saved, t goes on with them"
+        assert review.notice == "item/001: tags not saved, t continues them"
         review.press("tags")
         assert isinstance(review.dialog, PromptForm)
         assert review.dialog.value == "ton"

@@ -47,7 +47,7 @@ def test_a_note_draft_survives_the_end_of_the_app(tmp_path: Path) -> None:
         assert note_of(later).text == "dr"
         note_of(later).changed("dra")
         later.leave("dra")
-        assert later.notice == f"{first}: draft kept, c goes on with it"
+        assert later.notice == f"{first}: draft kept, c continues it"
         later.press("note")
         later.answer("dra")
         assert later.state.saved == "saved ✓ note"

@@ -183,7 +183,7 @@ def test_a_draft_that_waits_is_not_lost(tmp_path: Path) -> None:
             form.changed("half a thought")
             assert review.state.saved == ""
             review.leave("half a thought")
-            assert "goes on with it" in review.notice
+            assert "continues it" in review.notice
             review.press("note")
             assert getattr(review.dialog, "text", "") == "half a thought"
             review.leave("half a thought")
