@@ -336,7 +336,7 @@ class BatchTransport:
             if job.name == batch.name:
                 self._put(batch, job)
                 return job
-            if job.name is None and job.created and self._may_be(job, batch):
+            if job.name is None and self._may_be(job, batch):
                 candidates.append(job)
         ours = {call_id(key, nonce) for key, nonce in batch.nonces.items()}
         for job in candidates:
@@ -349,7 +349,10 @@ class BatchTransport:
         """Return True if a nameless batch has our size, and was created at our time or later."""
         known = {one.id for one in self._store.batches.values()} | set(self._ids.values())
         begun = datetime.fromisoformat(batch.at).timestamp() - SETTLED
-        created = datetime.fromisoformat(job.created).timestamp()
+        try:
+            created = datetime.fromisoformat(job.created).timestamp()
+        except ValueError:
+            return False
         return job.id not in known and job.count == len(batch.nonces) and created >= begun
 
     # Submitting

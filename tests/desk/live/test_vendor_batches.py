@@ -159,6 +159,19 @@ async def test_an_anthropic_batch_of_another_run_is_not_taken_for_ours(room: Roo
     assert results[-1] == "/v1/messages/batches/b1/results"
 
 
+async def test_a_nameless_batch_with_a_date_that_is_none_is_not_ours(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = BatchVendors._told
+    odd = lambda self, one: told(self, one) | {"created_at": "soon"}  # noqa: E731
+    monkeypatch.setattr(BatchVendors, "_told", odd)
+    async with Server(fault=BatchVendors(drops=True)) as server:
+        seats(room, server.url, "anthropic")
+        await judged(room, in_batches=True)
+        waits = await judged(room, resume=True, later=20)
+    assert waits == BatchesPending(waiting=2, fetched=0, unsent=0)
+
+
 async def _judged_to(room: Room, report: str, later: int = 0, **how: Any) -> Any:
     world = World(KEYS, Later(later), HttpTransport)
     order = replace(room.order(**how), report=report)
