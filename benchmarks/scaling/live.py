@@ -7,11 +7,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-
-from msgspec.structs import replace
 
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import Juror
