@@ -84,7 +84,11 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         *,
         withheld: frozenset[str] = frozenset(),
     ) -> None:
-        """Take the settings; ``withheld`` are actions and commands that are not offered here."""
+        """Take the settings; ``withheld`` are actions and commands that are not offered here.
+
+        ``clock`` returns monotonic seconds, for the label guard and for the delay of keys;
+        ``stamp`` returns the time of an event on the same clock.
+        """
         self.inks: dict[str, Style] = {}
         self.started: Callable[[], None] = lambda: None
         super().__init__()
@@ -272,17 +276,11 @@ class ReviewApp(ConsoleApp):
         *,
         view: View,
         settings: Settings | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        stamp: Callable[[events.Event], float] = attrgetter("time"),
         notice: str | None = None,
-        withheld: frozenset[str] = frozenset(),
+        **more: Any,
     ) -> None:
-        """Open ``run`` where ``view`` left it.
-
-        ``clock`` returns monotonic seconds, for the label guard and for the delay of keys;
-        ``stamp`` returns the time of an event on the same clock.
-        """
-        super().__init__(settings, clock, stamp, withheld=withheld)
+        """Open ``run`` where ``view`` left it; ``more`` is what every console takes."""
+        super().__init__(settings, **more)
         self.begin(desk, run, view, notice or "")
 
     def get_default_screen(self) -> Screen[None]:

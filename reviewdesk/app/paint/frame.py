@@ -77,24 +77,17 @@ def header_line(header: Header, width: int) -> Content:
     for fact in facts:
         pieces += [(" · ", Ink.MUTED), fact]
     saved = inline(header.saved) or (_SAVED if header.session.progress.labelled else "")
-    mark = _MARK if saved.startswith(_SAVED) else cell_len(saved) + 3
+    marked = saved.startswith(_SAVED)
+    mark = _MARK if marked else cell_len(saved) + 3
     left = cut(line(*pieces), max(0, width - (mark if saved else 0)))
-    right = _saved_mark(saved, width - left.cell_length) if saved else Content("")
+    right = line((f"  {saved} ", Ink.WARN)) if saved else Content("")
+    if marked:
+        # Its first two words are the mark itself, which is not cut, nor is what waits to be saved.
+        more = width - left.cell_length - _MARK
+        rest = clip_middle(saved[len(_SAVED) :], more) if more > 4 else ""
+        right = line((f"  {_SAVED}{rest} ", Ink.PASS))
     gap = max(0, width - left.cell_length - right.cell_length)
     return cut(left + Content(" " * gap) + right, width)
-
-
-def _saved_mark(saved: str, room: int) -> Content:
-    """Return what was saved. Its first two words are the mark itself, which is not cut.
-
-    What is being saved, or could not be, is not cut at all.
-    """
-    if not saved.startswith(_SAVED):
-        return line((f"  {saved} ", Ink.WARN))
-    first = saved[: len(_SAVED)]
-    rest = saved[len(_SAVED) :]
-    more = room - _MARK
-    return line((f"  {first}{clip_middle(rest, more) if more > 4 else ''} ", Ink.PASS))
 
 
 def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int]]:
@@ -243,15 +236,14 @@ def reasons_lines(line_: ReasonsLine | None, width: int) -> Lines:
 def asking_lines(asking: Sequence[OpenRerun], most: int, width: int) -> Lines:
     """Return a line for each re-run of several verdicts, at most so many."""
     shown = asking[: most if len(asking) <= most else most - 1]
-    lines = [cut(line((f" {_asking_text(one)}", Ink.NOTE)), width) for one in shown]
+    lines: Lines = []
+    for one in shown:
+        far = f"0/{len(one.keys):,}" if one.progress is None else live_text(one.progress)
+        text = f" asking again: {far}{' · stopping' if one.stopping else ''}"
+        lines.append(cut(line((text, Ink.NOTE)), width))
     if rest := len(asking) - len(shown):
         lines.append(line((f" and {rest} more re-runs", Ink.NOTE)))
     return lines
-
-
-def _asking_text(one: OpenRerun) -> str:
-    far = f"0/{len(one.keys):,}" if one.progress is None else live_text(one.progress)
-    return f"asking again: {far}{' · stopping' if one.stopping else ''}"
 
 
 def title_line(name: str, note: str, width: int, *, focused: bool) -> Content:

@@ -52,7 +52,12 @@ def highlight(lines: Sequence[Content], words: Sequence[str]) -> list[Content]:
     pattern = _pattern(tuple(words))
     if pattern is None:
         return list(lines)
-    return [_with_hits_marked(content, pattern) for content in lines]
+    return [
+        content.add_spans([Span(start, end, Ink.FOUND.value) for start, end in hits])
+        if (hits := [*_hits(content, pattern)])
+        else content
+        for content in lines
+    ]
 
 
 def found_line(lines: Sequence[Content], words: Sequence[str]) -> int | None:
@@ -61,11 +66,6 @@ def found_line(lines: Sequence[Content], words: Sequence[str]) -> int | None:
     if pattern is None:
         return None
     return next((at for at, line in enumerate(lines) if any(_hits(line, pattern))), None)
-
-
-def _with_hits_marked(content: Content, pattern: re.Pattern[str]) -> Content:
-    spans = [Span(start, end, Ink.FOUND.value) for start, end in _hits(content, pattern)]
-    return content.add_spans(spans) if spans else content
 
 
 def _hits(content: Content, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
@@ -108,11 +108,9 @@ def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
     if not bare:
         return None
     longest = sorted(bare, key=lambda word: (-len(word), word))
-    return re.compile("|".join(_start_pattern(word) + re.escape(word) for word in longest))
-
-
-def _start_pattern(word: str) -> str:
-    return "" if cell_len(word[0]) == 2 else r"(?<![^\W_])"
+    at_start = r"(?<![^\W_])"
+    each = (("" if cell_len(word[0]) == 2 else at_start) + re.escape(word) for word in longest)
+    return re.compile("|".join(each))
 
 
 MEASURE = 105
