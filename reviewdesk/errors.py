@@ -134,7 +134,8 @@ class ReportError(InputFileError):
 class UnclearTableError(ReportError):
     """A person must say what the columns of a table are.
 
-    ``item`` and ``judges`` are guesses. If ``nested``, the answers are inside one column.
+    ``item`` and ``judges`` are guesses. If ``nested``, only a map can say
+    where the answers are.
     """
 
     columns: tuple[str, ...] = ()

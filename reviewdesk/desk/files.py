@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 def formats() -> tuple[str, ...]:
     """Return the names of the formats that a report can be read as."""
-    from reviewdesk.reports import FORMATS
+    from reviewdesk.reports import formats as readable
 
-    return FORMATS
+    return readable()
 
 
 def source(name: str, max_size: int | None = None) -> Source:

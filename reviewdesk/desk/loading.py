@@ -27,9 +27,9 @@ from reviewdesk.version import __version__
 
 if TYPE_CHECKING:
     from reviewdesk.desk.open_file import OpenFile
-    from reviewdesk.reports import Report
     from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.options import ReadOptions
+    from reviewdesk.reports.report import Report
 
 ProgressCall = Callable[[float, int], bool]
 """Takes the share of the file read and the verdicts so far; returning ``False`` cancels."""

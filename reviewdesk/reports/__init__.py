@@ -10,30 +10,17 @@ from typing import TYPE_CHECKING
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
 from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
-from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.options import TABLE_OPTIONS, ReadOptions
 
 if TYPE_CHECKING:
     from reviewdesk.domain.records import ProposedMap
     from reviewdesk.reports.report import Report
 
-    FORMATS: tuple[str, ...]
-    """The names ``--format`` takes, and the values of ``Report.format``."""
-
-__all__ = ["DEFAULT_MAX_SIZE", "FORMATS", "ReadOptions", "Report", "Source", "propose", "read"]
+__all__ = ["DEFAULT_MAX_SIZE", "ReadOptions", "Source", "formats", "propose", "read"]
 
 _DEFAULT = ReadOptions()
-_FLAGS = {
-    "models": "--models",
-    "pass_labels": "--pass-label",
-    "fail_labels": "--fail-label",
-    "scale": "--scale",
-    "judge_columns": "--judge-columns",
-    "criteria_columns": "--criteria-columns",
-    "item_column": "--item-column",
-    "output_column": "--output-column",
-    "reason_suffix": "--reason-suffix",
-    "map": "--map",
-}
+_OF_FORMATS = {"models", "pass_labels", "fail_labels", "scale", *TABLE_OPTIONS}
+"""The options that only some formats use."""
 
 
 def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = False) -> Report:
@@ -58,13 +45,14 @@ def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = Fa
 
         forced = named(wanted)
         if forced is None:
-            known = ", ".join(_formats())
+            known = ", ".join(formats())
             raise UsageError(f'there is no format "{show_line(wanted, 60)}"', f"Use {known}.")
     dialect, look = recognise(source, forced, streamed=streamed)
     for name in options.given():
-        if name in _FLAGS and name not in dialect.uses:
+        if name in _OF_FORMATS and name not in dialect.uses:
+            flag = name.replace("_labels", "_label").replace("_", "-")
             raise UsageError(
-                f"{_FLAGS[name]} means nothing to {source.shown_name}, which is {dialect.what}",
+                f"--{flag} means nothing to {source.shown_name}, which is {dialect.what}",
                 "Leave it out.",
             )
     report = dialect.open(source, look, options)
@@ -87,20 +75,8 @@ def propose(source: Source, options: ReadOptions = _DEFAULT) -> ProposedMap:
     return table.propose(source, recognise(source, table.DIALECT)[1], options)
 
 
-def _formats() -> tuple[str, ...]:
+def formats() -> tuple[str, ...]:
+    """Return the names that ``--format`` takes, which are the values of ``Report.format``."""
     from reviewdesk.reports.dialects import names
 
     return names()
-
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        """Import ``FORMATS`` and ``Report`` on first use, because they need the readers."""
-        if name == "FORMATS":
-            return _formats()
-        if name == "Report":
-            from reviewdesk.reports.report import Report
-
-            return Report
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,6 +14,10 @@ from reviewdesk.errors import UsageError
 from reviewdesk.reports.bytes.source import Source
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
+TABLE_OPTIONS = frozenset({
+    "judge_columns", "criteria_columns", "item_column", "output_column", "reason_suffix", "map",
+})  # fmt: skip
+"""The options that only tables have."""
 
 
 class ReadOptions(Struct, frozen=True):
@@ -54,47 +58,29 @@ class ReadOptions(Struct, frozen=True):
             raise UsageError(f"{min(both)!r} cannot mean a pass and a fail", "Give one of them.")
 
     def given(self) -> dict[str, Any]:
-        """Return the given options except ``format`` as JSON; they are part of a run's identity."""
-        options = {
-            "skip_bad": self.skip_bad or None,
-            "models": dict(sorted(self.models.items())) or None,
-            "pass_labels": list(self.pass_labels) or None,
-            "fail_labels": list(self.fail_labels) or None,
-            "scale": list(self.scale) if self.scale else None,
-            "judge_columns": list(self.judge_columns) or None,
-            "criteria_columns": list(self.criteria_columns) or None,
-            "item_column": self.item_column,
-            "output_column": self.output_column,
-            "reason_suffix": self.reason_suffix,
-            "map": self._map_hash(),
-            "texts": self._texts_hash(),
-        }
-        return {name: value for name, value in options.items() if value is not None}
+        """Return the given options except ``format`` as JSON; they are part of a run's identity.
+
+        A map and a file of texts are there by the SHA-256 of their content, because another content
+        makes another run.
+        """
+        options: dict[str, Any] = {}
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if name != "format" and value not in (None, False, (), {}):
+                options[name] = list(value) if isinstance(value, tuple) else value
+        if self.models:
+            options["models"] = dict(sorted(self.models.items()))
+        if self.map is not None:
+            # Imported here because only a table needs maps.
+            from reviewdesk.reports.maps import map_text
+
+            options["map"] = hashlib.sha256(map_text(self.map).encode()).hexdigest()
+        if self.texts is not None:
+            with Source.from_path(self.texts).open() as stream:
+                options["texts"] = hashlib.sha256(stream.read()).hexdigest()
+        return options
 
     @property
     def of_tables(self) -> bool:
         """Whether an option is given that only tables have, so that the file is one."""
-        return bool(
-            self.judge_columns
-            or self.criteria_columns
-            or self.item_column
-            or self.output_column
-            or self.reason_suffix
-            or self.map
-        )
-
-    def _map_hash(self) -> str | None:
-        """Return the SHA-256 of the map's text, because a changed map makes another run."""
-        if self.map is None:
-            return None
-        # Imported here because only a table needs maps.
-        from reviewdesk.reports.maps import map_text
-
-        return hashlib.sha256(map_text(self.map).encode()).hexdigest()
-
-    def _texts_hash(self) -> str | None:
-        """Return the SHA-256 of the file of texts, because other texts make another run."""
-        if self.texts is None:
-            return None
-        with Source.from_path(self.texts).open() as stream:
-            return hashlib.sha256(stream.read()).hexdigest()
+        return any(getattr(self, name) for name in TABLE_OPTIONS)

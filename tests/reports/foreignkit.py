@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from reviewdesk.errors import ReportError
-from reviewdesk.reports import ReadOptions, Report, Source, read
+from reviewdesk.reports import ReadOptions, Source, read
+from reviewdesk.reports.report import Report
 from tests.helpers import verdict_problem
 
 _ODD: tuple[Any, ...] = (

@@ -10,8 +10,9 @@ from typing import Any
 
 import zstandard
 
-from reviewdesk.reports import ReadOptions, Report, Source, read
+from reviewdesk.reports import ReadOptions, Source, read
 from reviewdesk.reports.canonical.rules import header_problem
+from reviewdesk.reports.report import Report
 from tests.helpers import verdict_problem
 
 NAN = float("nan")

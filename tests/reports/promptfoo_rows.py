@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from reviewdesk.reports import ReadOptions, Report, Source, read
+from reviewdesk.reports import ReadOptions, Source, read
+from reviewdesk.reports.report import Report
 from tests.helpers import verdict_problem
 
 

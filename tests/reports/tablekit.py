@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from reviewdesk.errors import ReportError, UsageError
-from reviewdesk.reports import ReadOptions, Report, Source, read
+from reviewdesk.reports import ReadOptions, Source, read
+from reviewdesk.reports.report import Report
 from tests.helpers import SHARED, verdict_problem
 
 TABLES = SHARED / "formats" / "tables"

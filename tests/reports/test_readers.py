@@ -10,7 +10,7 @@ from textwrap import dedent
 import pytest
 
 from reviewdesk.errors import ReportError, UsageError
-from reviewdesk.reports import FORMATS, ReadOptions, Source, dialects, read
+from reviewdesk.reports import ReadOptions, Source, dialects, formats, read
 
 READER = """
 import json
@@ -83,6 +83,6 @@ def test_what_a_reader_yields_is_checked_as_every_report() -> None:
 
 def test_without_packages_there_are_the_readers_of_the_program() -> None:
     dialects._installed.cache_clear()
-    assert "nemo" not in FORMATS
+    assert "nemo" not in formats()
     with pytest.raises(ReportError, match='it starts with "NEMO 1"'):
         _read(TEXT)

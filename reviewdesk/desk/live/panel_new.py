@@ -259,8 +259,7 @@ def write_panel(draft: PanelDraft, path: Path, *, force: bool = False) -> None:
     """
     from reviewdesk.file_output import whole_file
     from reviewdesk.reports import Source
-    from reviewdesk.reports.panels.panel_file import panel_from
-    from reviewdesk.reports.panels.panel_text import panel_text
+    from reviewdesk.reports.panels.panel_file import panel_from, panel_text
 
     if path.suffix.lower() == ".toml":
         raise UsageError(f"{path}: panel files are written as YAML", "Name a file such as p.yaml.")

@@ -46,7 +46,7 @@ from reviewdesk.store.team import own_word
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.domain.records import Run
-    from reviewdesk.reports import Report
+    from reviewdesk.reports.report import Report
 
 ASK = "Nothing of it was taken; ask for another copy."
 """What to do about a chain that is not as it was written."""

@@ -1,17 +1,20 @@
-"""Read panel and prompt files (YAML or TOML): the jurors, and the rule that decides."""
+"""Read and write panel files and prompt files (YAML or TOML): the jurors, and their rule."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, TypeAlias
 from urllib.parse import urlsplit
 
+import yaml
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from reviewdesk.domain import arguments
-from reviewdesk.domain.jury.quorum import least_answered
+from reviewdesk.domain.canonical import without_nulls
+from reviewdesk.domain.jury.quorum import least_answered, own_share
 from reviewdesk.domain.panel.juror import (
     ADDRESSED,
     OTHER_NAMES,
@@ -19,19 +22,13 @@ from reviewdesk.domain.panel.juror import (
     Price,
     Vendor,
     likely_vendor,
+    reserved_key,
 )
 from reviewdesk.domain.panel.prompt import slots_in
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.verdict import Regime, Rounding, Strategy
 from reviewdesk.errors import PanelError, UsageError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.panels.juror_options import (
-    FROM_ENVIRONMENT,
-    BodyKeys,
-    HeaderNames,
-    reference,
-    variable,
-)
 from reviewdesk.reports.panels.prices import price_of
 from reviewdesk.reports.panels.source import opened, parsed
 from reviewdesk.reports.validation import (
@@ -45,7 +42,84 @@ from reviewdesk.reports.validation import (
     Wanted,
     validated,
 )
-from reviewdesk.reports.wording import FieldError, keylike, must_be
+from reviewdesk.reports.wording import FieldError, holds_key, keylike, must_be
+
+FROM_ENVIRONMENT = "Keys come from the environment; name the variable with api_key_env."
+KEY_HINT = "Write the variable's name, such as OPENAI_API_KEY, and keep the key in it."
+
+RESERVED_HEADERS: Final = frozenset({
+    "authorization", "x-api-key", "api-key", "host", "connection", "content-type", "content-length",
+    "content-encoding", "transfer-encoding", "accept", "accept-encoding", "expect", "upgrade",
+})  # fmt: skip
+"""The headers that a request has of its own, in lower case."""
+
+MAX_EXTRA: Final = 10_000
+"""The most characters of ``extra`` as JSON."""
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z", re.ASCII)
+_REFERENCE = re.compile(r"@[A-Za-z0-9_-]{1,64}\Z", re.ASCII)
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}\Z", re.ASCII)
+
+
+def variable(value: object) -> object:
+    """Return the name of an environment variable; the error does not show the value."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or keylike(value) or not _VARIABLE.match(value):
+        problem = "must be the name of a variable of the environment (the value is not shown)"
+        raise FieldError((), problem, KEY_HINT)
+    return value
+
+
+def reference(value: object) -> object:
+    """Return the name of a key in the user's settings; the error does not show the value."""
+    if value is None or (isinstance(value, str) and _REFERENCE.match(value)):
+        return value
+    problem = "must be a reference such as @openai (the value is not shown)"
+    raise FieldError((), problem, FROM_ENVIRONMENT)
+
+
+def _extra(value: dict[str, Any] | None) -> dict[str, Any] | None:
+    for key in value or ():
+        if keylike(key):
+            raise FieldError((), KEY_FOR_A_NAME, FROM_ENVIRONMENT)
+    if taken := reserved_key(value or {}):
+        problem = "is written by the program, so extra must not set it"
+        raise FieldError((taken,), problem, "Leave it out, or use the juror's own key for it.")
+    if holds_key(value):
+        raise FieldError((), "has what looks like an API key in it (not shown)", FROM_ENVIRONMENT)
+    try:
+        size = len(json.dumps(value))
+    except (TypeError, ValueError, RecursionError):
+        raise FieldError((), "holds what JSON cannot say", MEND) from None
+    if size > MAX_EXTRA:
+        raise FieldError((), f"is longer than {MAX_EXTRA:,} characters", MEND)
+    return value
+
+
+def _headers(value: object) -> object:
+    """Return headers with the variables that hold their values; no value is shown."""
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        problem = "must be a mapping of headers to variables (the value is not shown)"
+        raise FieldError((), problem, KEY_HINT)
+    for name, named in value.items():
+        if not isinstance(name, str) or keylike(name) or not _HEADER.match(name):
+            raise FieldError((), "has a name that no header has (not shown)", MEND)
+        if name.lower() in RESERVED_HEADERS:
+            hint = "Name the variable of a key with api_key_env, and leave the rest out."
+            raise FieldError((name,), "is a header that the program writes", hint)
+        if not (isinstance(named, str) and _REFERENCE.match(named)):
+            try:
+                variable(named if named is not None else 0)
+            except FieldError as error:
+                raise FieldError((name,), error.problem.text, error.problem.hint) from None
+    return {name.lower(): named for name, named in value.items()}
+
+
+BodyKeys: TypeAlias = Annotated[dict[str, Any] | None, AfterValidator(_extra)]
+HeaderNames: TypeAlias = Annotated[dict[str, str] | None, BeforeValidator(_headers)]
 
 MAX_JURORS = 100
 
@@ -398,3 +472,48 @@ def _prompt_file(path: str, folder: Path) -> PromptFile:
         problem = f'names "{path}": {error.problem}'
         raise FieldError(("prompt_file",), problem, "Name a file beside the panel file.") from error
     return prompt_from(source)
+
+
+def panel_text(panel: PanelSpec, about: str = "") -> str:
+    """Return the YAML of a panel, below ``about`` as a comment; what has its default is left out.
+
+    Prices are left out, because the table of prices gives them when the file is read. A rule that
+    no panel file can name, such as an aggregate of one's own, is left out too.
+    """
+    comment = "".join(f"# {line}\n" for line in about.splitlines())
+    said = {"name": panel.name, "rubric": panel.rubric, **_rule(panel.rule)}
+    said["jurors"] = [_juror(one) for one in panel.jurors]
+    plain = json.loads(json.dumps(without_nulls(said)))  # words instead of enumerations
+    return comment + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _rule(rule: PanelRule) -> dict[str, Any]:
+    same = ("threshold", "quorum", "regime", "failed_jurors", "min_answered")
+    return {
+        **{key: getattr(rule, key) for key in same},
+        "strategy": rule.strategy if rule.strategy in STRATEGIES else None,
+        "trim": {"fraction": rule.trim, "rounding": rule.rounding},
+        "strategy_for": dict(rule.routes) or None,
+        "supermajority": own_share(rule.supermajority),
+        **{key: list(getattr(rule, key)) or None for key in ("labels", "passing", "failing")},
+    }
+
+
+def _juror(one: Juror) -> dict[str, Any]:
+    plain = Juror(one.name, one.model, one.vendor, extra=one.extra)
+    said = {key: getattr(one, key) for key in _SAME}
+    said |= {
+        key: value
+        for key in ("max_tokens", "timeout")
+        if (value := getattr(one, key)) != getattr(plain, key)
+    }
+    key = "api_key" if (one.api_key_env or "").startswith("@") else "api_key_env"
+    said |= {key: one.api_key_env, "extra": dict(one.extra) or None}
+    return without_nulls(said | {"headers": dict(one.headers) or None})
+
+
+_SAME = (
+    "name", "model", "vendor", "base_url", "weight", "temperature", "system_prompt", "prompt",
+    "deployment", "api_version",
+)  # fmt: skip
+"""The keys of a juror that the file has as the record has them."""

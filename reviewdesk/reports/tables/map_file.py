@@ -11,7 +11,7 @@ from msgspec import convert
 from msgspec.structs import fields
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import UnclearTableError, UsageError
+from reviewdesk.errors import InputFileError, UnclearTableError, UsageError
 from reviewdesk.reports.bytes.strict_json import Fail
 from reviewdesk.reports.maps import map_text, packaged
 from reviewdesk.reports.tables.guess import Guess
@@ -38,14 +38,18 @@ def toml_of(made: TableMap) -> str:
     return "\n".join([*lines, ""])
 
 
-def unclear_table(fail: Fail, columns: Sequence[str], found: Guess) -> UnclearTableError:
-    """Return the error for a table about whose columns a person must be asked."""
+def unclear_table(fail: Fail, columns: Sequence[str], found: Guess) -> InputFileError:
+    """Return the error for a table about whose columns a person must be asked, if it is one."""
     said = fail("", found.problem, found.hint)
+    if found.elsewhere:
+        return said
     error = UnclearTableError(said.file, said.where, said.problem, said.hint)
     error.columns = tuple(name for name in columns if name)
     error.item = found.made.item if isinstance(found.made.item, str) else ""
     error.judges = found.judges
-    error.nested = bool(found.made.each) or any("each" in rule for rule in found.made.ballots)
+    made = found.made
+    by_rule = any("each" in rule for rule in made.ballots)
+    error.nested = bool(made.each or made.judge or made.words or by_rule)
     if found.judges:
         error.details = toml_of(found.made)
     return error

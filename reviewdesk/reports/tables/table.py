@@ -19,7 +19,7 @@ from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.secrets import is_setting
-from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.options import TABLE_OPTIONS, ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.tables.cells import FACTS, doubled, roles_of
 from reviewdesk.reports.tables.entries import MapReader, RefusedTableError
@@ -295,11 +295,6 @@ def _fits(look: FirstLook) -> bool:
     return bool({"item", "input"} & roles.keys()) and any(
         isinstance(value, bool | int | float) for value in rest
     )
-
-
-TABLE_OPTIONS = frozenset({
-    "judge_columns", "criteria_columns", "item_column", "output_column", "reason_suffix", "map",
-})  # fmt: skip
 
 
 def _of_tool(tool: str, what: str) -> Dialect:

@@ -61,3 +61,19 @@ def test_off_a_terminal_nothing_is_asked(asked: Any, monkeypatch: pytest.MonkeyP
     done = asked("open", "sheet.csv")
     assert isinstance(done.exception, UnclearTableError)
     assert "Which column" not in done.output
+
+
+def test_what_only_a_map_can_say_is_shown_and_kept_without_a_question(asked: Any) -> None:
+    Path("turned.csv").write_text("judge,q1,q2\nann,0.9,0.2\nben,0.8,0.1\n")
+    done = asked("open", "turned.csv", answers="y\n")
+    assert done.exit_code == 0, done.output
+    assert "Which column" not in done.output
+    assert "table / q1:  ann 0.9   ben 0.8" in done.output
+    assert Path("turned.csv.map.toml").is_file()
+
+
+def test_nothing_is_asked_about_a_file_that_another_command_takes(asked: Any) -> None:
+    Path("labels.csv").write_text("id,truth\na,pass\nb,fail\n")
+    done = asked("open", "labels.csv")
+    assert not isinstance(done.exception, UnclearTableError)
+    assert "Which column" not in done.output

@@ -24,8 +24,7 @@ from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Status, verdict_from_body
 from reviewdesk.live.records import Response
-from reviewdesk.reports.panels.panel_file import read_panel
-from reviewdesk.reports.panels.panel_text import panel_text
+from reviewdesk.reports.panels.panel_file import panel_text, read_panel
 from reviewdesk.store.load.rederive import differences
 from reviewdesk.views import jury
 from reviewdesk.views.document import Section

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.errors import ReportError, UsageError
-from reviewdesk.reports import FORMATS, ReadOptions, Source, read
+from reviewdesk.reports import ReadOptions, Source, formats, read
 
 SHARED = Path(__file__).parents[3] / "shared"
 HEADER = {"schema": "reviewdesk.report/1", "title": "T", "generator": {"model": "m"}}
@@ -48,7 +48,7 @@ def test_a_document_and_its_lines_give_the_same() -> None:
     lines, others = _open(_lines(HEADER, *verdicts))
     assert document.format == "canonical"
     assert lines.format == "canonical-jsonl"
-    assert {document.format, lines.format} < set(FORMATS)
+    assert {document.format, lines.format} < set(formats())
     assert bodies == others == verdicts
     assert document.header == lines.header == HEADER
     assert document.notes == lines.notes == []
