@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from typing import TypeGuard, TypeVar
@@ -49,31 +49,27 @@ def total(place: str, values: Sequence[float]) -> float:
     raise UsageError(f"the numbers are too large to add: {place} is {max(values, key=abs)!r}")
 
 
-def finite(place: str, value: object) -> float:
-    if not _is_finite(value):
-        raise UsageError(f"{place} is {value!r}", "Give a finite number")
+def _checked(place: str, value: object, fits: Callable[[float], bool], hint: str) -> float:
+    """Return the value as a float; raise UsageError unless it is finite and ``fits``."""
+    if not _is_finite(value) or not fits(value):
+        raise UsageError(f"{place} is {value!r}", hint)
     return float(value)
+
+
+def finite(place: str, value: object) -> float:
+    return _checked(place, value, math.isfinite, "Give a finite number")
 
 
 def unit(place: str, value: object) -> float:
-    """Return the value as a float; raise UsageError unless it lies between 0 and 1."""
-    if not _is_finite(value) or not 0 <= value <= 1:
-        raise UsageError(f"{place} is {value!r}", "Give a number from 0 to 1")
-    return float(value)
+    return _checked(place, value, lambda one: 0 <= one <= 1, "Give a number from 0 to 1")
 
 
 def weight(place: str, value: object) -> float:
-    """Return the value as a float; raise UsageError unless it is finite and above 0."""
-    if not _is_finite(value) or value <= 0:
-        raise UsageError(f"{place} is {value!r}", "Give a finite number above 0")
-    return float(value)
+    return _checked(place, value, lambda one: one > 0, "Give a finite number above 0")
 
 
 def trim_fraction(place: str, value: object) -> float:
-    """Return the value as a float; raise UsageError unless it is at least 0 and below 0.5."""
-    if not _is_finite(value) or not 0 <= value < 0.5:
-        raise UsageError(f"{place} is {value!r}", "Give a number from 0 and under 0.5")
-    return float(value)
+    return _checked(place, value, lambda one: 0 <= one < 0.5, "Give a number from 0 and under 0.5")
 
 
 def quorum(place: str, value: object) -> float | str:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from reviewdesk.domain.canonical import CanonicalBallot, canonical_json, own_facts
+from reviewdesk.domain.canonical import canonical_json, own_facts
 from reviewdesk.domain.jury.label_words import LABEL_FACTS
 from reviewdesk.domain.jury.quorum import own_share
-from reviewdesk.domain.verdict import Ballot, Policy, Verdict
+from reviewdesk.domain.verdict import Verdict
 
 JUROR_KEYS = ("id", "model", "vendor", "temperature", "prompt_sha256", "weight")
 JUROR_META = ("reasoning", "extra", "samples", "order")
@@ -61,14 +61,15 @@ def verdict_panel_hash(verdict: Verdict, *, without: Sequence[str] = ()) -> str:
     The keys ``without`` are left out as if they were not set.
     """
     policy = verdict.policy
-    own = verdict.set_by_you
+    own = {
+        name: None if name in verdict.set_by_you else getattr(policy, name)
+        for name in ("strategy", "threshold", "quorum")
+    }
     fraction = verdict.trim.fraction
     rule = {
-        "strategy": _value_from_report("strategy", policy, own),
+        **own,
         "trim_fraction": policy.trim_fraction if fraction is None else fraction,
         "rounding": verdict.trim.rounding,
-        "threshold": _value_from_report("threshold", policy, own),
-        "quorum": _value_from_report("quorum", policy, own),
         "rubric_sha256": text_hash(verdict.text("rubric")),
         "supermajority": policy.supermajority,
         "failed_jurors": policy.failed_jurors,
@@ -76,7 +77,8 @@ def verdict_panel_hash(verdict: Verdict, *, without: Sequence[str] = ()) -> str:
         **{key: own_facts(verdict.body).get(key) for key in (*ASKING_KEYS, *LABEL_FACTS)},
     }
     bodies = verdict.body["jurors"]
-    jurors = [_juror(*pair) for pair in zip(verdict.ballots, bodies, strict=True)]
+    weighed = zip(verdict.ballots, bodies, strict=True)
+    jurors = [{**body, "weight": ballot.weight} for ballot, body in weighed]
     return panel_hash(jurors, {key: value for key, value in rule.items() if key not in without})
 
 
@@ -95,14 +97,6 @@ def panel_hash_status(verdict: Verdict) -> HashStatus | None:
         verdict_panel_hash(verdict, without=("failed_jurors",)),
     }
     return HashStatus.VERIFIED if same else HashStatus.UNVERIFIED
-
-
-def _juror(ballot: Ballot, body: CanonicalBallot) -> dict[str, Any]:
-    return {**body, "weight": ballot.weight}
-
-
-def _value_from_report(name: str, policy: Policy, filled: Sequence[str]) -> Any:
-    return None if name in filled else getattr(policy, name)
 
 
 def text_hash(text: str | None) -> str | None:

@@ -224,14 +224,13 @@ def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRa
 
     A juror counts only where it was asked again and voted both times.
     """
-    asked = Counter[str]()
-    flips = Counter[str]()
-    for verdict, reruns in pairs:
-        for change in (one for rerun in reruns for one in changes(verdict, rerun)):
-            if change.asked and change.voted:
-                asked[change.juror] += 1
-                flips[change.juror] += change.flipped
-    return tuple(FlipRate(name, count, flips[name]) for name, count in asked.items())
+    return summed_rates(
+        FlipRate(change.juror, 1, int(change.flipped))
+        for verdict, reruns in pairs
+        for rerun in reruns
+        for change in changes(verdict, rerun)
+        if change.asked and change.voted
+    )
 
 
 def summed_rates(found: Iterable[FlipRate]) -> tuple[FlipRate, ...]:

@@ -20,16 +20,9 @@ Choice: TypeAlias = bool | str | None
 
 _SUMS = ("tokens_in", "tokens_out", "cost_usd")
 _SEAT = (
-    "id",
-    "kind",
-    "model",
-    "vendor",
-    "role",
-    "weight",
-    "temperature",
-    "prompt_sha256",
+    "id", "kind", "model", "vendor", "role", "weight", "temperature", "prompt_sha256",
     "not_applied",
-)
+)  # fmt: skip
 
 
 def one_ballot(
@@ -138,16 +131,14 @@ def _failed(ballot: Mapping[str, Any]) -> bool:
 
 def answers(ballot: CanonicalBallot) -> list[Free]:
     """Return the samples of a ballot that can be read; a report may hold any objects there."""
-    return [one for one in ballot.get("samples") or () if _is_readable(one)]
-
-
-def _is_readable(one: Free) -> bool:
-    return (
-        (one.get("status") or Status.OK) in set(Status)
+    return [
+        one
+        for one in ballot.get("samples") or ()
+        if (one.get("status") or Status.OK) in set(Status)
         and isinstance(one.get("round", 1), int)
         and isinstance(one.get("pass"), bool | None)
         and isinstance(one.get("label"), str | None)
-    )
+    ]
 
 
 def _groups(ballot: CanonicalBallot) -> Iterator[tuple[int, list[Free]]]:
