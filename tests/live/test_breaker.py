@@ -69,7 +69,7 @@ def test_a_juror_that_is_refused_five_times_alike_is_stopped_by_name(
     again = Jurors()
     order = room.order(resume=True, concurrency=1)
     second = judge_cases(order, BatchListener(lambda _: True), world(again))
-    assert (second.calls, second.reused, second.failed_ballots) == (12, 24, 0)
+    assert (second.calls, second.reused, second.turnouts.failed) == (12, 24, 0)
 
 
 @pytest.mark.parametrize("statuses", [(403, 403, 403, 403, 200), (401, 403), (400,), (413,)])
@@ -131,7 +131,7 @@ def test_an_outage_at_the_start_stops_nobody_and_loses_nothing(room: Room) -> No
 
     order = room.put([f"c{at}" for at in range(30)], count=3).order(concurrency=64)
     found = judge_cases(order, BatchListener(lambda _: True), world(Jurors(answer), clock=clock))
-    assert (found.failed_ballots, found.problem) == (0, None)
+    assert (found.turnouts.failed, found.problem) == (0, None)
 
 
 def test_a_juror_that_has_answered_is_tried_to_the_deadline(room: Room) -> None:
@@ -158,7 +158,7 @@ def test_requests_that_are_put_in_other_words_stop_nobody(room: Room) -> None:
     order = room.put(CASES, count=3, juror=", temperature: 0.5").order(concurrency=16)
     listener = BatchListener(lambda _: True, noted=notes.append)
     found = judge_cases(order, listener, world(jurors, clock=VirtualClock()))
-    assert (found.failed_ballots, notes) == (0, [])
+    assert (found.turnouts.failed, notes) == (0, [])
 
 
 def test_a_pause_that_is_long_is_told(room: Room) -> None:

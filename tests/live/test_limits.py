@@ -68,7 +68,7 @@ def test_behind_a_limiter_of_60_a_minute_no_ballot_is_lost_and_little_time(
     host = Limiter(time, LIMITS[name]())
     order = room.put(CASES).order(concurrency=concurrency)
     found = judge_cases(order, YES, world(host, clock=time))
-    assert (found.failed_ballots, found.passed, found.problem) == (0, 40, None)
+    assert (found.turnouts.failed, found.passed, found.problem) == (0, 40, None)
     assert host.paid.total() == 200
     assert time.time <= 1.2 * host.limit.ideal, (time.time, host.refused)
 
@@ -87,7 +87,7 @@ def test_of_failing_calls_and_replies_at_their_limit_only_those_at_their_limit_a
     order = room.put(CASES, juror=PRICE).order(max_failed=Allowance(0.1, is_share=True))
     found = judge_cases(order, YES, world(host, clock=time))
     assert dict(found.turnouts.why) == {"truncated": 20}
-    assert (found.failed_ballots, found.problem) == (20, None)
+    assert (found.turnouts.failed, found.problem) == (20, None)
     assert 40 < host.asked.total() - 200 < 80  # the failed first calls were there
     assert set(host.paid.values()) == {1}
     # The failed calls were admitted too.

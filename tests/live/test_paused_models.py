@@ -425,7 +425,7 @@ def test_stopping_while_a_model_is_paused_keeps_what_came(room: Room) -> None:
     with pytest.raises(Cancelled, match="0 of 40 cases are complete"):
         judged(room, {"m1": always({"retry-after": "500"})}, stop)
     again, host = judged(room, {}, resume=True)
-    assert (again.failed_ballots, again.reused) == (0, 80)
+    assert (again.turnouts.failed, again.reused) == (0, 80)
     assert Counter(model for _, model in host.sent) == {"m1": 40}
 
 

@@ -232,8 +232,12 @@ def pass_rate(made: LabelledRows, lacking: str | None = None) -> Ranged:
 
     Its ends cover what the items without an answer could have been.
     """
-    found, *ends = (_pass_rate(one, lacking) for one in (made, *as_fail_and_pass(made)))
-    return widest(found, ends)
+    rates = []
+    for one in (made, *as_fail_and_pass(made)):
+        effect = one.pass_effect(Target.ITEMS)
+        parts = [pass_part(voted, effect.deff) for voted in one.voted]
+        rates.append(share(parts, lacking, effect.z))
+    return widest(rates[0], rates[1:])
 
 
 def widest(found: Ranged, others: Sequence[Ranged]) -> Ranged:
@@ -243,11 +247,6 @@ def widest(found: Ranged, others: Sequence[Ranged]) -> Ranged:
     lows = [one.low for one in others if one.low is not None]
     highs = [one.high for one in others if one.high is not None]
     return replace(found, low=min(lows, default=None), high=max(highs, default=None))
-
-
-def _pass_rate(made: LabelledRows, lacking: str | None) -> Ranged:
-    effect = made.pass_effect(Target.ITEMS)
-    return share([pass_part(one, effect.deff) for one in made.voted], lacking, effect.z)
 
 
 def share(parts: Sequence[Part], lacking: str | None = None, z: float = Z) -> Ranged:

@@ -72,12 +72,8 @@ def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]
     else:
         z = np.column_stack([_normal_scores(*pair) for pair in zip(usual.T, later.T, strict=True)])
         there = ~np.isnan(z).all(axis=0)
-        settled = (~np.isnan(usual)).sum(axis=0)[there]
-        h = (
-            siegmund_limit(len(later), int(there.sum()), int(settled.min()))
-            if len(settled)
-            else None
-        )
+        least = (~np.isnan(usual)).sum(axis=0)[there].min(initial=len(usual))
+        h = siegmund_limit(len(later), int(there.sum()), int(least)) if there.any() else None
     if h is None or np.isnan(z).all():
         return None, [None] * usual.shape[1]
     return h, [cusum(column.tolist(), h=h) for column in z.T]
@@ -371,17 +367,8 @@ def _drift(found: Offsets, past: EarlierOffsets | None) -> Drift | None:
     if not usual.n:
         return None
     after = Moments.of(later)
-    t, df, p = welch(usual, after) or (None, None, None)
-    return Drift(
-        windows=windows,
-        runs=runs,
-        before=usual.n,
-        after=after.n,
-        change=after.mean - usual.mean,
-        t=t,
-        df=df,
-        p=p,
-    )
+    tested = welch(usual, after) or (None, None, None)
+    return Drift(windows, runs, usual.n, after.n, after.mean - usual.mean, *tested)
 
 
 def _alarms(now: Mapping[str, Offsets], past: Past) -> tuple[float | None, dict[str, int]]:

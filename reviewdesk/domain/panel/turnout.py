@@ -199,14 +199,6 @@ class BatchSummary(Struct):
     turnouts: Turnouts = field(default_factory=Turnouts)
 
     @property
-    def abstained_ballots(self) -> int:
-        return self.turnouts.abstained
-
-    @property
-    def failed_ballots(self) -> int:
-        return self.turnouts.failed
-
-    @property
     def saved(self) -> float | None:
         """The share of the full panel's calls that were not made; ``None`` if none was spared."""
         return self.spared / (self.calls + self.reused + self.spared) if self.spared else None

@@ -20,7 +20,7 @@ _SEAT = (
 _BREAKDOWN = "jurors tolerates breaks_at"
 _FIGURES = (
     "report cases verdicts passed failed inconclusive no_decision errors failed_checks calls "
-    "reused abstained_ballots failed_ballots cost_usd"
+    "reused abstained_ballots=turnouts.abstained failed_ballots=turnouts.failed cost_usd"
 )
 
 

@@ -58,7 +58,7 @@ def test_every_juror_is_asked_once_and_the_report_is_in_the_order_of_the_cases(r
     assert jurors.asked == everybody(*names)
     assert jurors.most == 7
     assert [body["id"] for body in room.verdicts()] == names
-    told = (found.cases, found.verdicts, found.calls, found.reused, found.failed_ballots)
+    told = (found.cases, found.verdicts, found.calls, found.reused, found.turnouts.failed)
     assert told == (30, 30, 150, 0, 0)
     # Five scores of 0.8 against a threshold of 0.7.
     assert (found.passed, found.failed, found.problem) == (30, 0, None)
@@ -279,10 +279,10 @@ def test_whatever_holds_no_answer_is_asked_again_on_resume(
     # Waits of 0.375, 0.75 and 1.5 s fit in the deadline.
     first = judge_cases(room.put(juror=PRICE).order(deadline=3), YES, world(before))
     assert before.asked["c1", "m2"] == calls
-    assert (first.failed_ballots, dict(first.turnouts.why)) == (1, {kind: 1})
+    assert (first.turnouts.failed, dict(first.turnouts.why)) == (1, {kind: 1})
     found = judge_cases(room.order(resume=True), BatchListener(person), world(jurors))
     assert jurors.asked == Counter({("c1", "m2"): 1})
-    assert (found.failed_ballots, found.problem) == (0, None)
+    assert (found.turnouts.failed, found.problem) == (0, None)
     (plan,) = person.plans
     assert (plan.calls, plan.stored, dict(plan.again)) == (1, 14, {kind: 1})
     # The worst case of the one call that there is.
@@ -374,7 +374,7 @@ def test_a_run_that_nobody_answered_says_why(room: Room) -> None:
     # Four of five jurors were refused for their key, over three cases.
     assert "bad key" in found.problem
     assert "(12 of 15 ballots)" in found.problem
-    assert (found.errors, found.failed_ballots) == (3, 15)
+    assert (found.errors, found.turnouts.failed) == (3, 15)
     assert [body["decision"] for body in room.verdicts()] == ["error"] * 3
 
 
@@ -475,7 +475,7 @@ def test_lost_ballots_fail_a_run_unless_they_are_allowed(
     jurors = lost(room, *cases)
     found = judge_cases(room.order(max_failed=allowed), YES, world(jurors))
     assert (found.problem is not None) is is_lost
-    assert found.failed_ballots == len(cases)
+    assert found.turnouts.failed == len(cases)
     if is_lost:
         assert found.problem is not None
         assert found.problem.startswith(f"{len(cases)} of 15 ballots are lost, ")
@@ -504,7 +504,7 @@ def test_the_summary_says_of_each_juror_who_answered_abstained_and_failed(room: 
         ("j4", 3, 0, 0, {}, None),
     ]
     assert batch(found)["jurors"] == [dict(zip(counts, one, strict=True)) for one in told]
-    assert (found.abstained_ballots, found.failed_ballots) == (3, 4)
+    assert (found.turnouts.abstained, found.turnouts.failed) == (3, 4)
 
 
 def test_a_panel_where_all_abstain_has_no_decision(room: Room) -> None:
@@ -516,7 +516,7 @@ def test_a_panel_where_all_abstain_has_no_decision(room: Room) -> None:
     found = judge_cases(room.put(count=3).order(), YES, world(Jurors(answer)))
     told = (found.passed, found.failed, found.inconclusive, found.errors, found.no_decision)
     assert told == (0, 0, 0, 0, 3)
-    assert (found.abstained_ballots, found.failed_ballots, found.problem) == (9, 0, None)
+    assert (found.turnouts.abstained, found.turnouts.failed, found.problem) == (9, 0, None)
     for body in room.verdicts():
         assert body.get("decision") is None
         assert body.get("score") is None

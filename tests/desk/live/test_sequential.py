@@ -282,7 +282,7 @@ def test_a_word_outside_the_labels_is_lost_and_asked_again(room: Room) -> None:
     assert (
         lost["error"]["message"] == "the juror says MAYBE, and the labels are KEEP, REJECT, SPLIT"
     )
-    assert found.failed_ballots == 1
+    assert found.turnouts.failed == 1
     jurors = saying(by_seat)
     judge_cases(room.order(resume=True), YES, world(jurors))
     assert jurors.asked.total() == 1

@@ -92,7 +92,7 @@ async def test_submitted_left_and_fetched_by_four_vendors_at_half_the_price(room
         vendors.is_done = True
         found = await judged(room, resume=True, consent=consent, notes=notes)
     assert isinstance(found, BatchSummary)
-    assert (found.passed, found.reused, found.calls, found.failed_ballots) == (2, 8, 0, 0)
+    assert (found.passed, found.reused, found.calls, found.turnouts.failed) == (2, 8, 0, 0)
     assert vendors.paid == dict.fromkeys(VENDORS, 2)
     # 120 tokens in and 40 out at a tenth of a cent each, halved, eight times.
     assert found.cost_usd == pytest.approx(8 * 0.16 / 2)
@@ -193,7 +193,7 @@ async def test_calls_that_a_batch_did_not_answer_are_lost_and_only_they_are_aske
         await judged(room, in_batches=True)
         found = await judged(room, resume=True)
         assert isinstance(found, BatchSummary)
-        assert (found.failed_ballots, found.calls) == (4, 0)
+        assert (found.turnouts.failed, found.calls) == (4, 0)
         assert found.cost_usd == pytest.approx(4 * 0.08)  # what expired costs nothing
         assert "4 of 8 ballots are lost" in str(found.problem)
         vendors.lost = lambda _: False
@@ -201,7 +201,7 @@ async def test_calls_that_a_batch_did_not_answer_are_lost_and_only_they_are_aske
         assert (consent.plans[0].calls, consent.plans[0].stored) == (4, 4)
         found = await judged(room, resume=True)
     assert isinstance(found, BatchSummary)
-    assert (found.passed, found.failed_ballots) == (2, 0)
+    assert (found.passed, found.turnouts.failed) == (2, 0)
     assert vendors.paid == dict.fromkeys(VENDORS, 3)
 
 

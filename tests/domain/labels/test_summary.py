@@ -1,16 +1,21 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import product
+from fractions import Fraction
+from itertools import combinations, permutations, product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import FitScope, calibration_page, labelled
+from reviewdesk.domain.gates.expect import Op
 from reviewdesk.domain.gates.such_items import pass_rate, such_items
 from reviewdesk.domain.labels.label_columns import ESCALATED_ONLY
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, confidence
@@ -24,9 +29,29 @@ from reviewdesk.domain.labels.summary import (
     split,
     summarise,
 )
+from reviewdesk.domain.labels.team import (
+    FEW,
+    SAME,
+    Labels,
+    RatedStratum,
+    RaterAgreement,
+    rater_agreement,
+)
 from reviewdesk.domain.records import Calibration, Design, Run, Truth
-from reviewdesk.domain.stats.figures import Ranged, Target
+from reviewdesk.domain.stats.calibration_page import (
+    NO_LABEL,
+    NO_SIGNAL,
+    LabelsNeeded,
+    RateMethod,
+    more_for,
+    of_strata,
+    of_trusted,
+)
+from reviewdesk.domain.stats.correction import lang_reiczigel
+from reviewdesk.domain.stats.figures import Part, Ranged, Target
+from reviewdesk.domain.stats.rates import cohen_kappa, midp, wilson
 from reviewdesk.domain.stats.reliability import fit
+from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures
@@ -396,3 +421,189 @@ def test_what_is_shown_of_this_run_and_of_such_items(desk: Desk) -> None:
     page = calibration_page(desk, run, jurors=False, fits=FitScope.HEADLINE)
     assert page.such is not None
     assert page.such.accuracy.low == pytest.approx(ends(desk, run)["accuracy"].low)
+
+
+FLAGGED_PASS, FLAGGED_FAIL, FLAGGED_NONE, REST_PASS = 0, 1, 2, 3
+
+
+def place(stratum: int, rank: int, truth: str) -> LabelledVerdict:
+    return LabelledVerdict(stratum, rank, Truth(truth))
+
+
+def test_only_decided_labels_inside_a_prefix_count() -> None:
+    places = [
+        place(FLAGGED_PASS, 0, "pass"),
+        place(FLAGGED_PASS, 1, "unsure"),
+        place(FLAGGED_PASS, 2, "fail"),
+        # Rank 3 has no label, so rank 4 is outside of the prefix.
+        place(FLAGGED_PASS, 4, "pass"),
+        place(FLAGGED_NONE, 0, "pass"),
+        place(REST_PASS, 0, "disputed"),
+    ]
+    labelled = [
+        LabelledRow(
+            key, "v", b"", None if at.stratum == FLAGGED_NONE else Decision.PASS,
+            0.8, None, None, 1, 1, at,
+        )
+        for key, at in enumerate(places)
+    ]  # fmt: skip
+    sizes = {FLAGGED_PASS: 9, FLAGGED_FAIL: 0, FLAGGED_NONE: 2, REST_PASS: 40}
+    # What the judge decided neither way is no stratum of the rate; an empty one is none either.
+    made = make_rows(labelled, RunFigures(49, 0, "support", scores_stated=False, sizes=sizes))
+    assert made.right_parts == made.pass_parts == (Part(9, 2, 1), Part(40, 0, 0))
+
+
+def test_the_estimate_by_hand() -> None:
+    # Every one of 10 is known, 4 of them hits; of 30 half were seen, all hits.
+    found = of_strata([Part(10, 10, 4), Part(30, 15, 15)])
+    assert found.method is RateMethod.STRATIFIED
+    assert found.estimate == pytest.approx(0.25 * 0.4 + 0.75 * 1.0)
+    # The census adds no width. Of the other: n of n at n = 15 * 29 / 15 = 29 have half a chance of
+    # 2.5% at .05^(1/29) = .901857, and half of one verdict of 30 is taken off.
+    assert found.low == pytest.approx(0.85 - 0.75 * (1 - 0.05 ** (1 / 29) + 0.5 / 30))
+    assert found.high == pytest.approx(0.85)
+    assert found.reason is None
+
+
+def test_an_unlabelled_stratum_leaves_bounds_and_says_so() -> None:
+    found = of_strata([Part(10, 5, 2), Part(30, 0, 0)], "describes escalated verdicts only")
+    # A quarter at the mid-p ends of 2 of 5 of 10, which are those of 3.6 of n = 5 * 9 / 5 = 9, and
+    # half of one verdict of 10 beyond; the others may all be misses or all be hits.
+    low, high = midp(3.6, 9)
+    assert found.estimate is None
+    assert found.low == pytest.approx(0.25 * (low - 0.05))
+    assert found.high == pytest.approx(0.25 * (high + 0.05) + 0.75)
+    assert found.reason == "describes escalated verdicts only"
+
+
+def test_without_labels_nothing_is_known() -> None:
+    found = of_strata([Part(10, 0, 0)])
+    assert (found.method, found.estimate, found.low, found.high) == (
+        RateMethod.NONE,
+        None,
+        None,
+        None,
+    )
+    assert found.reason == NO_LABEL
+
+
+def test_a_trusted_set_from_elsewhere() -> None:
+    found = of_trusted(500, 1000, 90, 10, 80, 20)
+    assert found.method is RateMethod.LANG_REICZIGEL
+    # (0.5 + 0.8 - 1) / 0.7, and the interval of the function that is held to its own vectors.
+    assert found.estimate == pytest.approx(3 / 7)
+    assert (found.low, found.high) == lang_reiczigel(500, 1000, 90, 10, 80, 20)
+    for cells in ((0, 0, 80, 20), (50, 50, 50, 50)):
+        nothing = of_trusted(500, 1000, *cells)
+        assert (nothing.method, nothing.estimate, nothing.reason) == (
+            RateMethod.NONE,
+            None,
+            NO_SIGNAL,
+        )
+
+
+def test_how_many_more_audits() -> None:
+    seen = [Part(10, 10, 2), Part(1000, 40, 4)]
+    asked = more_for("pass_rate", seen, Op.AT_MOST, 0.15)
+    # 0.0099 * 0.2 + 0.9901 * 0.1 = 0.10099, under 0.15; so many more bring the upper end there.
+    assert asked.labels is not None
+    assert asked.labels > 0
+
+    def high(more: int) -> float:
+        n = 40 + more
+        return drawn_rate([seen[0], Part(1000, n, n / 10)]).high
+
+    # All the unlabelled lie in the second stratum, so every further label falls there.
+    assert high(asked.labels) <= 0.15 + 1e-9 < high(asked.labels - 1)
+    beyond = more_for("pass_rate", seen, Op.AT_MOST, 0.05)
+    assert beyond == LabelsNeeded(
+        "pass_rate", Op.AT_MOST, 0.05, None, "the estimate itself is beyond the limit"
+    )
+    assert more_for("x", [Part(5, 0, 0)], Op.AT_LEAST, 0.5).labels is None
+    assert more_for("x", seen, Op.AT_MOST, None).reason
+
+
+NAMES = ("ann", "ben", "cy")
+LABELS = st.sampled_from(["pass", "fail", "unsure", None])
+
+
+def measured(items: Sequence[Labels], size: int | None = None) -> RaterAgreement:
+    raters = NAMES[: len(items[0])]
+    return rater_agreement([RatedStratum(Counter(items), size)], raters)
+
+
+def alpha_by_pairs(items: Sequence[Labels]) -> float | None:
+    """Nominal alpha from its definition: every ordered pair of labels is counted, in fractions."""
+    units = [[label for label in labels if label] for labels in items]
+    units = [unit for unit in units if len(unit) > 1]
+    pairs = [(unit, *two) for unit in units for two in permutations(unit, 2)]
+    unlike = sum((Fraction(one != two, len(unit) - 1) for unit, one, two in pairs), Fraction(0))
+    every = [label for unit in units for label in unit]
+    chance = sum(one != two for one, two in permutations(every, 2))
+    return float(1 - (len(every) - 1) * unlike / chance) if chance else None
+
+
+@given(st.lists(st.tuples(LABELS, LABELS, LABELS), min_size=1, max_size=9))
+def test_alpha_and_kappa_are_those_of_their_definitions(items: list[Labels]) -> None:
+    found = measured(items)
+    expected = alpha_by_pairs(items)
+    assert found.alpha.value == (None if expected is None else pytest.approx(expected, abs=1e-12))
+    assert found.n == sum(sum(label is not None for label in one) > 1 for one in items)
+    by_names = {(pair.one, pair.two): pair for pair in found.pairs}
+    for i, j in combinations(range(3), 2):
+        both = [(one[i], one[j]) for one in items if one[i] and one[j]]
+        pair = by_names.get((NAMES[i], NAMES[j]))
+        assert (pair is None) is (not both)
+        if pair is not None:
+            kappa = cohen_kappa([one for one, _ in both], [two for _, two in both])
+            assert pair.kappa.value == (None if kappa is None else pytest.approx(kappa, abs=1e-12))
+            assert (pair.n, pair.same) == (len(both), sum(one == two for one, two in both))
+
+
+def test_the_example_of_the_field() -> None:
+    # Two raters, ten items: 4 pass/pass, 3 fail/fail, 1 pass/fail, 2 fail/pass. p_o = .7,
+    # p_e = .5·.6 + .5·.4 = .5, kappa = .4. Alpha: n = 20 labels, 11 pass and 9 fail; unlike
+    # coincidences 6 of 20, by chance 2·11·9/(20·19): 1 - .3/.52105 = .42424.
+    items = [("pass",) * 2] * 4 + [("fail",) * 2] * 3 + [("pass", "fail")] + [("fail", "pass")] * 2
+    found = measured(items)
+    (pair,) = found.pairs
+    assert pair.kappa.value == pytest.approx(0.4)
+    assert found.alpha.value == pytest.approx(1 - 0.3 / (2 * 11 * 9 / 380))
+    assert (found.raw.value, found.raw.low, found.raw.high) == (0.7, *wilson(7, 10))
+
+
+def test_the_draw_weighs_each_stratum_by_its_size() -> None:
+    # 8 of 10 alike stand for 100 verdicts, 2 of 10 for 300: (100·.8 + 300·.2)/400 = .35.
+    def stratum(alike: int, size: int | None) -> RatedStratum:
+        half = alike // 2
+        items: Counter[Labels] = Counter()
+        items |= {("pass", "pass"): half, ("fail", "fail"): half, ("pass", "fail"): 10 - alike}
+        return RatedStratum(items, size)
+
+    found = rater_agreement([stratum(8, 100), stratum(2, 300)], NAMES[:2])
+    assert found.raw.value == pytest.approx(0.35)
+    # Joint shares: pass/pass and fail/fail .175 each, pass/fail .65; p_e = .825·.175·2.
+    chance = 2 * 0.825 * 0.175
+    assert found.pairs[0].kappa.value == pytest.approx((0.35 - chance) / (1 - chance))
+    unweighted = rater_agreement([stratum(8, None), stratum(2, None)], NAMES[:2])
+    assert unweighted.raw.value == pytest.approx(0.5)
+    # A stratum without items: the others do not stand for the run.
+    missing = rater_agreement([stratum(8, 100), RatedStratum({}, 300)], NAMES[:2])
+    assert (missing.raw.value, missing.raw.low) == (0.8, wilson(8, 10)[0])
+
+
+def test_what_is_undefined_says_why() -> None:
+    nothing = measured([("pass", None), (None, "fail")])
+    assert (nothing.n, nothing.pairs, nothing.raw.reason) == (0, (), FEW)
+    assert nothing.alpha.reason == FEW
+    same = measured([("pass", "pass")] * 20)
+    assert same.raw.value == 1
+    assert same.alpha.value is same.pairs[0].kappa.value is None
+    assert same.alpha.reason == SAME
+
+
+def test_only_the_share_of_two_people_has_an_interval() -> None:
+    alike = measured([("pass", "pass")] * 10 + [("fail", "fail")] * 10)
+    assert alike.raw.low == pytest.approx(wilson(20, 20)[0])
+    assert (alike.alpha.value, alike.alpha.low, alike.pairs[0].kappa.low) == (1, None, None)
+    assert measured([("pass", "pass", "fail")] * 20).raw.low is None
