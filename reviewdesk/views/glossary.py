@@ -192,6 +192,7 @@ SIGNS = {
     "⚠": "characters in the text that would not be seen",
     "×": "so many verdicts share this content, and its label",
     "…": "cut to fit",
+    "↵": "the enter key, on a narrow screen",
 }
 """The signs of all panes."""
 _LABEL_MARKS = {

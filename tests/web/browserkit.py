@@ -32,7 +32,7 @@ PATIENCE = 60
 """Seconds that a busy machine may take to start a console and draw it."""
 READING = 0.4
 """Seconds before a key: a label counts only when its item has been painted for 150 ms."""
-DESKTOP, TABLET = (1440, 900), (820, 1180)
+DESKTOP, TABLET, PHONE = (1440, 900), (820, 1180), (390, 844)
 
 _FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",

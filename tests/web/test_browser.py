@@ -24,6 +24,7 @@ from tests.helpers import POSIX, SAMPLES
 from tests.web.browserkit import (
     DESKTOP,
     PATIENCE,
+    PHONE,
     TABLET,
     Line,
     Tab,
@@ -187,6 +188,23 @@ def test_a_run_is_shared_for_reading(browser: webdriver.Chrome, path: Path) -> N
             desk.label(first, Truth.PASS)
         tab.press(Keys.ESCAPE)
         tab.wait_for("1 pass or fail")  # what the others do can be watched
+
+
+def test_a_phone_has_the_keys_of_labelling_and_a_reader_has_none(
+    path: Path, tmp_path: Path
+) -> None:
+    for at, options in enumerate(((), ("--read-only", RUN))):
+        with (
+            serving(path, *options) as (link, _),
+            browsing(tmp_path / f"profile{at}", PHONE) as browser,
+        ):
+            tab = Tab(browser, link, PHONE)
+            if not options:
+                tab.wait_for("opens the desk")
+                tab.press("bea", Keys.ENTER)
+            foot = tab.wait(lambda text: "jury" in text.split("\n")[-1]).split("\n")[-1]
+            labelling = ["p pass", "f fail", "i can't tell", "u undo"]
+            assert [one for one in labelling if one in foot] == ([] if options else labelling), foot
 
 
 def test_hostile_text_is_text(browser: webdriver.Chrome, path: Path) -> None:

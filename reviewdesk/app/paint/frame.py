@@ -184,7 +184,7 @@ def _words_line(text: str, width: int) -> Content:
 def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) -> Content:
     """Return the five keys that matter most and what they do now, as far as they fit, and help.
 
-    On a narrow screen they stand closer. A click on one does what its key does.
+    On a narrow screen they stand closer, and ↵ is enter. A click on one does what its key does.
     """
     shown = [hint for hint in hints if hint.action != "help" and key(hint.action)][:_MOST]
     helps = [hint for hint in hints if hint.action == "help"]
@@ -193,12 +193,12 @@ def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) ->
         return Content("").join(wide)
     rest = [_hint(hint, key, "") for hint in helps]
     room = width + 1 - sum(one.cell_length for one in rest)
-    kept: list[Content] = []
-    for one in (_hint(hint, key, f" {hint.word}") for hint in shown):
-        room -= one.cell_length
-        if room < 0:
+    for named in (key, lambda action: key(action).replace("enter", "↵")):
+        kept = [_hint(hint, named, f" {hint.word}") for hint in shown]
+        if sum(one.cell_length for one in kept) <= room:
             break
-        kept.append(one)
+    while kept and sum(one.cell_length for one in kept) > room:
+        kept.pop()
     return cut(Content("").join([*kept, *rest])[1:], width)
 
 
