@@ -209,17 +209,22 @@ def ballots(panel: list[dict[str, Any]], remarks: Remarks, scales: Scales) -> li
 def weigh(panel: list[dict[str, Any]], scales: Scales) -> None:
     """Record a panel's scores in ``scales``, which must know all scores of the file."""
     for seat, juror in enumerate(panel, 1):
-        scales.off(_name(juror, seat), juror.get("score"))
+        score = values.number(juror.get("score"))
+        if score is not None and not 0 <= score <= 1:
+            scales.off(_name(juror, seat), score)
 
 
 def _name(juror: dict[str, Any], seat: int) -> str:
-    names = (juror[key] for key in _JUROR_NAMES if isinstance(juror.get(key), str))
-    return next((name for name in names if name.strip()), f"juror {seat}")[:JUROR_LENGTH]
+    for key in _JUROR_NAMES:
+        if name := values.filled(juror.get(key)):
+            return name[:JUROR_LENGTH]
+    return f"juror {seat}"
 
 
 def _ballot(juror: dict[str, Any], name: str, remarks: Remarks, *, off: bool) -> dict[str, Any]:
-    unmapped = (key for key in juror if key not in _JUROR_MAPPED and not is_setting(key))
-    remarks.unmapped(unmapped, "juror.")
+    if not _JUROR_MAPPED.issuperset(juror):
+        unmapped = (key for key in juror if key not in _JUROR_MAPPED and not is_setting(key))
+        remarks.unmapped(unmapped, "juror.")
     body: dict[str, Any] = {"id": name}
     body.update({key: juror[key] for key in _JUROR_TEXTS if isinstance(juror.get(key), str)})
     _add_score(body, juror, remarks, off=off)

@@ -246,13 +246,11 @@ def _oriented(document: Mapping[str, Any], orient: str) -> Iterator[tuple[str, d
             )
 
 
-def all_columns(layout: Layout, stream: BinaryIO, fail: Fail) -> Layout:
-    """Return the layout with the keys of every row as columns; other than JSON is unchanged."""
-    if layout.outline is None:
-        return layout
+def with_columns(layout: Layout, rows: Iterable[TableRow], fail: Fail) -> Layout:
+    """Return the layout with the keys of some rows as columns."""
     names: dict[str, None] = {}
     inner: dict[str, None] = {}
-    for row in layout.rows(stream, fail, ImportTally(lenient=True)):
+    for row in rows:
         names.update(dict.fromkeys(name for name in row.cells if name != "^"))
         if len(names) > _MOST_COLUMNS:
             raise fail("", f"has more than {_MOST_COLUMNS} different keys in its rows", "")

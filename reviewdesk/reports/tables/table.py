@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -25,7 +26,14 @@ from reviewdesk.reports.tables.cells import FACTS, doubled, roles_of
 from reviewdesk.reports.tables.entries import MapReader, RefusedTableError
 from reviewdesk.reports.tables.guess import Guess, guess, listed
 from reviewdesk.reports.tables.map_file import packaged_map, read_map, toml_of, unclear_table
-from reviewdesk.reports.tables.rows import Layout, TableRow, all_columns, inside, layout_of
+from reviewdesk.reports.tables.rows import (
+    Layout,
+    TableRow,
+    flat_names,
+    inside,
+    layout_of,
+    with_columns,
+)
 from reviewdesk.reports.tables.table_map import TableMap
 from reviewdesk.reports.tables.verdict import TableShape, TableSurvey, verdicts
 
@@ -40,8 +48,17 @@ _TO_FILL = """\
 _SHOWN = 3
 
 
-def open_table(source: Source, layout: Layout, options: ReadOptions, made: TableMap) -> Report:
-    """Open the rows of a table as a report, by a map. A first pass finds every syntax error."""
+class _NewColumnError(Exception):
+    """A row has a key that is not among the columns so far."""
+
+
+def open_table(
+    source: Source, layout: Layout, options: ReadOptions, made: TableMap, *, whole: bool = True
+) -> Report:
+    """Open the rows of a table as a report, by a map. A first pass finds every syntax error.
+
+    Unless the layout is of the ``whole`` table, a row with a key that is no column is an error.
+    """
     fail = failing(source)
     options = _with_words(options, made)
     reading = MapReader(
@@ -55,9 +72,12 @@ def open_table(source: Source, layout: Layout, options: ReadOptions, made: Table
     survey = TableSurvey(scale_by_judge=bool(made.name), panel=made.panel)
     remarks = Remarks()
     looked = ImportTally(lenient=True)
+    known = frozenset((*layout.columns, "^"))
     with source.open_raw() if layout.is_binary else source.open() as stream:
         try:
             for row in layout.rows(stream, fail, looked):
+                if not whole and not _has_columns(row.cells, known):
+                    raise _NewColumnError
                 if entries := reading.entries(row, remarks, only_ballots=True):
                     survey.add(entries)
         except RefusedTableError as error:
@@ -84,6 +104,15 @@ def open_table(source: Source, layout: Layout, options: ReadOptions, made: Table
         notes=(*made.notes, *unread, *survey.panel_note()),
         looked=looked,
         raw=layout.is_binary,
+    )
+
+
+def _has_columns(cells: Mapping[str, Any], known: frozenset[str]) -> bool:
+    """Return True if all keys of a row, and those of objects in its cells, are columns."""
+    if not known.issuperset(cells):
+        return False
+    return not any(type(cell) is dict for cell in cells.values()) or known.issuperset(
+        flat_names(cells)
     )
 
 
@@ -155,9 +184,18 @@ def _named_map(options: ReadOptions) -> TableMap | None:
 
 
 def _read_by(
-    source: Source, look: FirstLook, options: ReadOptions, tool: str | None, fail: Fail
+    source: Source,
+    look: FirstLook,
+    options: ReadOptions,
+    tool: str | None,
+    fail: Fail,
+    *,
+    whole: bool = True,
 ) -> tuple[Layout, Guess]:
-    """Return a table's layout and its map: that of a person, one that fits, or a guess."""
+    """Return a table's layout and its map: that of a person, one that fits, or a guess.
+
+    The columns of JSON are the keys of its rows: of the first ones, unless ``whole``.
+    """
     layout = _layout(source, look, fail)
     named = _named_map(options)
     if named and named.rows and layout.outline is not None:
@@ -179,7 +217,8 @@ def _read_by(
         layout = inside(layout)
     if layout.outline is not None:
         with source.open() as stream:
-            layout = all_columns(layout, stream, fail)
+            rows = layout.rows(stream, fail, ImportTally(lenient=True))
+            layout = with_columns(layout, rows if whole else islice(rows, _SAMPLE_ROWS), fail)
     said = (*options.judge_columns, *options.criteria_columns)
     other = bool(said) and all(name in layout.columns for name in said)
     if made is not None and (named or not other):
@@ -218,12 +257,14 @@ def _at_rows(layout: Layout, rows: str) -> Layout:
 
 def _open(source: Source, look: FirstLook, options: ReadOptions, tool: str | None = None) -> Report:
     fail = failing(source)
-    layout, found = _read_by(source, look, options, tool, fail)
-    if not found.sure:
-        raise unclear_table(fail, layout.columns, found)
-    report = open_table(source, layout, options, found.made)
-    report.format = found.format or report.format
-    return report
+    for whole in (False, True):
+        layout, found = _read_by(source, look, options, tool, fail, whole=whole)
+        with suppress(_NewColumnError):
+            if found.sure:
+                report = open_table(source, layout, options, found.made, whole=whole)
+                report.format = found.format or report.format
+                return report
+    raise unclear_table(fail, layout.columns, found)
 
 
 def unclear(source: Source, look: FirstLook) -> InputFileError | None:
