@@ -7,7 +7,7 @@ in which desks are merged decide. Events from before counters have their place i
 which one event of the kind ``counted`` holds, and ``event_places`` by key.
 
 ``label_marks`` holds one byte for each verdict, so that the labels of a run are read at once; see
-``domain.labels.marks``.
+``domain.labels.rows``.
 ``tag_uses`` counts the items that carry each person's tags. All are brought up to date in the
 transaction that appends an event, and only for the items that it touches.
 """

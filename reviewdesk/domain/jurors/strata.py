@@ -347,7 +347,7 @@ def count(panels: Iterable[LabelledPanel]) -> tuple[JurorCounts, ...]:
 def labelled_columns(found: Columns, marks: bytearray) -> tuple[Columns, Bools]:
     """Return the verdicts of a run with a pass or fail label, and whether it is a pass.
 
-    ``marks`` are the bytes of all labels, see ``domain.labels.marks``.
+    ``marks`` are the bytes of all labels, see ``domain.labels.rows``.
     """
     truth = np.frombuffer(marks, np.uint8) & TRUTH
     codes = [TRUTHS.index(one) for one in (Truth.PASS, Truth.FAIL)]

@@ -265,7 +265,7 @@ class LabelColumns:
         return Contents(number, order, np.searchsorted(number[order], np.arange(len(first) + 1)))
 
     def rows(self, source: str, *, scores_stated: bool, where: Bools | None = None) -> Rows:
-        """Return the rows of those that give one, each at weight 1; see ``rows.row_of``."""
+        """Return the rows of those that give one, each at weight 1."""
         sure = self.confidences(source, scores_stated=scores_stated)
         kept = self.decided & ~np.isnan(sure)
         kept = kept if where is None else kept & where

@@ -189,7 +189,6 @@ class Pacing:
     """
 
     def __init__(self) -> None:
-        """Start without any step."""
         self._records: list[_StepRecord] = []
         self._counted = 0
         self._worked = 0.0

@@ -256,6 +256,10 @@ def fit(rows: Rows) -> Fit:
     heavy = weighted_rows(rows)
     strata = loss_strata(heavy, [0] * len(heavy.weight), {0: _part(heavy)})
     known = bool(len(heavy.weight))
+    kappa = None
+    if heavy.passed is not None and counters_of(heavy).cells.kappa is not None:
+        halves = [_part(heavy, heavy.passed), _part(heavy, ~heavy.passed)]
+        kappa = kappa_interval(halves, [True, False], Target.ITEMS)
     return Fit(
         n=rows.labels,
         ece=counters_of(rows).ece,
@@ -267,16 +271,8 @@ def fit(rows: Rows) -> Fit:
         brier=brier_interval(strata, Target.ITEMS) if known else None,
         gap=gap_interval(strata, Target.ITEMS) if known else None,
         accuracy=Interval(*share_ends(heavy, heavy.correct)) if known else None,
-        kappa=_kappa(heavy),
+        kappa=kappa,
     )
-
-
-def _kappa(rows: Rows) -> Interval | None:
-    """Return the interval of kappa; ``None`` if it is undefined or decisions are unknown."""
-    if rows.passed is None or counters_of(rows).cells.kappa is None:
-        return None
-    parts = [_part(rows, rows.passed), _part(rows, ~rows.passed)]
-    return kappa_interval(parts, [True, False], Target.ITEMS)
 
 
 def _part(rows: Rows, kept: Bools | None = None) -> Part:
