@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -190,17 +191,20 @@ def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
             desk.parent.mkdir(parents=True, exist_ok=True)
         with explained(desk), whole_path(desk, replace=True) as part:
             copy_into(source, part)
-            after, count = _checked(backup, part, clock, force=force)
+            after, held = _checked(backup, part, clock, force=force)
             if is_in_use(desk):
                 raise DeskError(
                     f"{desk}: another process has it open", "Close reviewdesk everywhere, then try."
                 )
-            before = _head(desk)
+            before = None
+            with suppress(ReviewDeskError):
+                before = audit.head_of_file(desk)
             kept = None
             if desk.exists():
                 part.chmod(desk.stat().st_mode & 0o777)
                 stamp = clock().strftime("%Y%m%d-%H%M%S")
-                names = (f"{desk.stem}-replaced-{stamp}{more}{desk.suffix}" for more in _numbers())
+                numbers = chain([""], (f"-{number}" for number in count(2)))
+                names = (f"{desk.stem}-replaced-{stamp}{more}{desk.suffix}" for more in numbers)
                 kept = next(
                     path for name in names if not os.path.lexists(path := desk.with_name(name))
                 )
@@ -214,7 +218,7 @@ def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
                     if log.exists():
                         log.rename(kept.with_name(kept.name + beside))
                 desk.with_name(f"{desk.name}-shm").unlink(missing_ok=True)
-    return Restored(before, after, kept, count)
+    return Restored(before, after, kept, held)
 
 
 def _checked(backup: Path, part: Path, clock: Clock, *, force: bool) -> tuple[str, int]:
@@ -222,30 +226,15 @@ def _checked(backup: Path, part: Path, clock: Clock, *, force: bool) -> tuple[st
     with explained(backup), closing(connect(part)) as conn:
         migrate(conn, part, clock().isoformat(timespec="milliseconds"), copies=False)
         bad = _problems(conn)
-        count = len(runs.all_runs(conn))
+        held = len(runs.all_runs(conn))
         head = audit.head(conn)
         fold(conn)
     if force or not bad:
-        return head, count
+        return head, held
     raise DeskError(
         f"{backup}: is not whole: {bad[0]}",
         "Name another backup, save what it holds with desk repair, or take it as it is: --force.",
     )
-
-
-def _head(desk: Path) -> str | None:
-    """Return the head of a desk, ``None`` if it has none that can be read."""
-    with suppress(ReviewDeskError):
-        return audit.head_of_file(desk)
-    return None
-
-
-def _numbers() -> Iterator[str]:
-    yield ""
-    number = 2
-    while True:
-        yield f"-{number}"
-        number += 1
 
 
 # Saving what a damaged desk holds

@@ -223,9 +223,14 @@ def whole_desk(path: Path, own: Path, *, force: bool = False) -> Iterator[Path]:
         raise UsageError(f"{path}: is the desk itself", "Name another file.")
     if not force and os.path.lexists(path):
         raise _taken(path)
+    with _file_explained(path), whole_path(path, replace=force) as part:
+        yield part
+
+
+@contextmanager
+def _file_explained(path: Path) -> Iterator[None]:
     try:
-        with whole_path(path, replace=force) as part:
-            yield part
+        yield
     except FileExistsError as error:
         raise _taken(path) from error
     except OSError as error:
@@ -246,11 +251,5 @@ def write(desk: Desk | None, path: Path, pieces: Iterable[str], *, force: bool =
     """
     if desk is not None:
         check_target(desk, path, force=force)
-    try:
-        with whole_file(path, replace=force) as out:
-            out.writelines(piece.encode() for piece in pieces)
-    except FileExistsError as error:
-        raise _taken(path) from error
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"{path}: {reason}", "Name another file.") from error
+    with _file_explained(path), whole_file(path, replace=force) as out:
+        out.writelines(piece.encode() for piece in pieces)

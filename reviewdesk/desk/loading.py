@@ -150,7 +150,9 @@ def _load(
             lambda: min(1.0, report.position / source.size) if source.size else 1.0,
             lambda: (list(report.notes), report.skipped),
         )
-        notes.extend(_duplicate_notes(desk, new.file_hash))
+        if (first := runs.by_file_hash(desk.conn, new.file_hash)) is not None:
+            same = f"the same file is loaded as {first.name} with other options"
+            notes.append(f"{same}; this is a new run")
         if not report.responses and options.texts is None:
             notes.append("no responses: add --texts FILE, a table with id and output")
         return made
@@ -254,10 +256,3 @@ def _load_result(desk: OpenFile, run: Run, notes: tuple[str, ...], *, new: bool)
 
 def _import_notes(desk: OpenFile, run: Run, options: LoadOptions) -> tuple[str, ...]:
     return (import_human(desk, run),) if options.import_labels else ()
-
-
-def _duplicate_notes(desk: OpenFile, file_hash: str) -> tuple[str, ...]:
-    first = runs.by_file_hash(desk.conn, file_hash)
-    if first is None:
-        return ()
-    return (f"the same file is loaded as {first.name} with other options; this is a new run",)

@@ -166,13 +166,10 @@ def objects(conn: sqlite3.Connection) -> Objects:
             columns = conn.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
             found[kind, name] = f"{[tuple(one) for one in columns]} {_CLAUSES.findall(sql or '')}"
         else:
-            found[str(kind), str(name)] = _single_spaced(sql or "")
+            # On one line, with the spaces in its literals and those that SQLite knows not.
+            spaced = _LITERAL_OR_SPACE.sub(lambda part: part[1] or " ", sql or "")
+            found[str(kind), str(name)] = spaced.strip()
     return found
-
-
-def _single_spaced(sql: str) -> str:
-    """Return SQL on one line, with the spaces in its literals and those that SQLite knows not."""
-    return _LITERAL_OR_SPACE.sub(lambda found: found[1] or " ", sql).strip()
 
 
 def made_objects() -> list[Objects]:

@@ -79,15 +79,23 @@ class RunLabels:
         rows = {row[0]: row[1] for row in conn.execute(query, ends)}
         self._newest = rows.pop(-1) or 0
         changed = {window for window, marks in rows.items() if self._held.get(window) != marks}
-        if len(changed) > _FEW:
-            for window in changed:
-                self._put(window, rows[window])
+        many = len(changed) > _FEW
+        for window in changed:
+            # A window may begin or end in another run.
+            start = window * WINDOW - self._first
+            low = max(start, 0)
+            high = min(start + WINDOW, self.run.verdicts)
+            held = rows[window][low - start : high - start]
+            if many:
+                self._marks[low:high] = held
+                continue
+            for place, (was, now) in enumerate(zip(self._marks[low:high], held, strict=True), low):
+                if was != now:
+                    self._turn(place, now)
+        if many:
             self._queue = None
             found = ((byte, self._marks.count(byte)) for byte in range(1, 256))
             self._counts = Counter({byte: n for byte, n in found if n})
-        else:
-            for window in changed:
-                self._follow(window, rows[window])
         self._held = rows
         deferred = _deferred(conn, self.run, self._reviewer)
         self.put_off = [key for key, _ in deferred]
@@ -112,22 +120,6 @@ class RunLabels:
             self._held[window] = bytes(marks)
         self._newest = done.head.key
         return True
-
-    def _put(self, window: int, marks: bytes) -> None:
-        """Replace the bytes of a window, which may begin or end in another run."""
-        start = window * WINDOW - self._first
-        low = max(start, 0)
-        high = min(start + WINDOW, self.run.verdicts)
-        self._marks[low:high] = marks[low - start : high - start]
-
-    def _follow(self, window: int, marks: bytes) -> None:
-        start = window * WINDOW - self._first
-        low = max(start, 0)
-        high = min(start + WINDOW, self.run.verdicts)
-        pairs = zip(self._marks[low:high], marks[low - start : high - start], strict=True)
-        for place, (was, now) in enumerate(pairs, low):
-            if was != now:
-                self._turn(place, now)
 
     def _turn(self, place: int, now: int) -> None:
         """Replace the byte of one verdict, and count it."""

@@ -442,7 +442,9 @@ def migrate(
         )
     if version == len(MIGRATIONS):
         return
-    if _recorded(conn) & {one.__name__ for one in MIGRATIONS[max(version, 0) :]}:
+    held = conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
+    recorded = conn.execute("SELECT name FROM migrations").fetchall() if held else []
+    if {row[0] for row in recorded} & {one.__name__ for one in MIGRATIONS[max(version, 0) :]}:
         raise DeskError(
             f"{path}: its schema number was changed to {version}", "Restore a backup of it."
         )
@@ -458,26 +460,15 @@ def migrate(
             if number > version:
                 # Recorded first, so that a migration can tell its own time.
                 conn.execute("INSERT INTO migrations VALUES (?, ?)", (migration.__name__, at))
-                _apply(migration, conn, path)
+                try:
+                    migration(conn)
+                except (ReviewDeskError, sqlite3.Error, OSError):
+                    raise
+                except Exception as fault:
+                    what = f"{type(fault).__name__}: {fault}"
+                    problem = f"{migration.__name__} cannot read it: {what}"
+                    raise damaged(path, problem) from fault
                 conn.execute(f"PRAGMA user_version={number}")
-
-
-def _apply(migration: Migration, conn: sqlite3.Connection, path: Path) -> None:
-    """Run a migration; raise DeskError if it meets a value that it cannot read."""
-    try:
-        migration(conn)
-    except (ReviewDeskError, sqlite3.Error, OSError):
-        raise
-    except Exception as fault:
-        problem = f"{migration.__name__} cannot read it: {type(fault).__name__}: {fault}"
-        raise damaged(path, problem) from fault
-
-
-def _recorded(conn: sqlite3.Connection) -> set[str]:
-    """Return the names of the migrations that the desk records."""
-    if conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone() is None:
-        return set()
-    return {row[0] for row in conn.execute("SELECT name FROM migrations")}
 
 
 def is_current(path: Path) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 from msgspec import Struct, field
 
 from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, stored_body
+from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
 from reviewdesk.domain.labels.repeats import NOTHING, Withheld
 from reviewdesk.domain.query.filter import FilterError, Term
 from reviewdesk.domain.query.tokens import SearchTerm, parse_search, spaced
@@ -148,17 +148,18 @@ def _texts(name: str, test: str, body: CanonicalVerdict) -> tuple[str, str, str,
         ),
         (
             body.get("bias_warning"),
-            *(text for juror in body["jurors"] for text in _juror_texts(juror)),
+            *(
+                text
+                for juror in body["jurors"]
+                for text in (
+                    juror.get("reason"),
+                    (juror.get("error") or {}).get("message"),
+                )
+            ),
         ),
     )
     columns = [spaced("\n".join(text for text in part if text)) for part in parts]
     return columns[0], columns[1], columns[2], columns[3], columns[4]
-
-
-def _juror_texts(juror: CanonicalBallot) -> Iterator[str | None]:
-    yield juror.get("reason")
-    error = juror.get("error")
-    yield error["message"] if error else None
 
 
 def _matches(
@@ -207,19 +208,18 @@ def problems(conn: sqlite3.Connection, told: CheckedCall) -> list[str]:
     conn.execute("BEGIN")
     try:
         sums, lost = _held(conn)
-        return [*_differences(conn, sums, lost, told), *_lost_totals(conn)]
+        found = [*_differences(conn, sums, lost, told)]
+        row = conn.execute("SELECT block FROM search_data WHERE id = 1").fetchone()
+        # A number for the rows and one for each column; each ends with a byte below 128. Without
+        # them the next verdict could not be indexed.
+        if row is None or sum(byte < 0x80 for byte in row[0]) not in {0, 1 + len(COLUMNS)}:
+            found.append(f"the search index has lost its totals, {_THEN}")
     except (DeskError, sqlite3.Error) as error:
         return [f"the search index cannot be read, {_THEN}: {error}"]
+    else:
+        return found
     finally:
         conn.execute("ROLLBACK")
-
-
-def _lost_totals(conn: sqlite3.Connection) -> Iterator[str]:
-    """Name the record of totals if it is gone: the next verdict could not be indexed."""
-    row = conn.execute("SELECT block FROM search_data WHERE id = 1").fetchone()
-    # A number for the rows and one for each column; each ends with a byte below 128.
-    if row is None or sum(byte < 0x80 for byte in row[0]) not in {0, 1 + len(COLUMNS)}:
-        yield f"the search index has lost its totals, {_THEN}"
 
 
 def _differences(
@@ -383,7 +383,8 @@ def _juror(context: FilterContext, term: Term) -> Iterable[int]:
     """
     wanted = term.value.casefold()
     # A number sign may be of an id, or count the seats of one id.
-    by_id = [] if "#" in wanted else [name for name in _seats(context) if name.casefold() == wanted]
+    names = () if "#" in wanted else measures.names(context.conn, context.run)
+    by_id = [name for name in names if name.casefold() == wanted]
     found = set(_with_seats(context, by_id))
     if len(found) == context.span.size:
         return found
@@ -396,16 +397,13 @@ def _juror(context: FilterContext, term: Term) -> Iterable[int]:
     return found.union(_with_seats(context, [seat for seat in meant if True in meant[seat]]))
 
 
-def _seats(context: FilterContext) -> tuple[str, ...]:
-    return measures.names(context.conn, context.run)
-
-
 def _with_seats(context: FilterContext, names: Collection[str]) -> Iterable[int]:
     if not names:
         return ()
     from reviewdesk.domain.query.run_columns import rows_with_seat
 
-    codes = [code for code, name in enumerate(_seats(context)) if name in names]
+    seats = measures.names(context.conn, context.run)
+    codes = [code for code, name in enumerate(seats) if name in names]
     windows = measures.windows(context.conn, context.run, ("juror", "seated"))
     first = context.span.first
     return (first + row for row in rows_with_seat(windows, "juror", codes))
@@ -459,18 +457,6 @@ def _other(context: FilterContext, term: Term) -> int:
         raise FilterError(error.message, term.column, error.hint) from None
 
 
-def _mark(context: FilterContext, _: Term) -> Iterable[int]:
-    return _of_items(context, "SELECT item FROM item_marks WHERE reviewer = ?", context.reviewer)
-
-
-def _note(context: FilterContext, _: Term) -> Iterable[int]:
-    return (key for key, _, _ in notes(context.conn, context.run, context.withheld))
-
-
-def _deferred(context: FilterContext, _: Term) -> Iterable[int]:
-    return _of_items(context, DEFERRED, context.reviewer)
-
-
 def _ballot(context: FilterContext, term: Term) -> Iterable[int]:
     """Find how ballots failed or abstained; only degraded panels have such ballots."""
     rows = context.conn.execute(
@@ -479,16 +465,14 @@ def _ballot(context: FilterContext, term: Term) -> Iterable[int]:
             CROSS JOIN bodies b ON b.verdict = v.key, json_each(b.body, '$.jurors') j""",
         context.span.values,
     )
-    return (row["key"] for row in rows if _kind(row["value"]) == term.name)
+    for key, juror in rows:
+        ballot = read_ballot(0, json.loads(juror), Policy())
+        kind = "failed" if ballot.status.failed else ballot.status.value
+        if term.name == ("unscaled" if ballot.unscaled else kind):
+            yield key
 
 
-def _kind(juror: str) -> str:
-    ballot = read_ballot(0, json.loads(juror), Policy())
-    if ballot.unscaled:
-        return "unscaled"
-    return "failed" if ballot.status.failed else ballot.status.value
-
-
+_MARKED = "SELECT item FROM item_marks WHERE reviewer = ?"
 Condition: TypeAlias = Callable[[FilterContext, Term], Iterable[int]]
 _CONDITIONS: Mapping[str, Condition] = {
     "text": _text,
@@ -499,8 +483,8 @@ _CONDITIONS: Mapping[str, Condition] = {
     "juror": _juror,
     "run": _run,
     "flip": _flip,
-    "mark": _mark,
-    "note": _note,
-    "deferred": _deferred,
+    "mark": lambda of, _: _of_items(of, _MARKED, of.reviewer),
+    "note": lambda of, _: (key for key, _, _ in notes(of.conn, of.run, of.withheld)),
+    "deferred": lambda of, _: _of_items(of, DEFERRED, of.reviewer),
     **dict.fromkeys(BALLOTS, _ballot),
 }

@@ -20,7 +20,6 @@ from reviewdesk.domain.jurors.facts import (
     JurorsPage,
     Offset,
     Seats,
-    VolatileCase,
     suggested_weights,
     volatile,
 )
@@ -31,7 +30,7 @@ from reviewdesk.store import jurors, verdicts
 from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from reviewdesk.desk.core import Desk
     from reviewdesk.domain.jurors.panels import CommonItems
@@ -89,14 +88,21 @@ def jurors_page(desk: Desk, run: Run) -> JurorsPage:
     if run.whole != run.verdicts:
         return JurorsPage((), 0, Basis(0), of_archive=True)
     now = panels(desk, run)
-    past = (panels(desk, one) for one in _runs_before(desk, run))
+    # An archive holds flagged verdicts above all.
+    whole = (one for one in desk.runs() if one.whole == one.verdicts)
+    past = (panels(desk, one) for one in whole if _run_time(one) < _run_time(run))
     offsets = drift.drifts(drift.offsets(now), drift.earlier(past, now.names))
     with reading(desk.conn, desk.path):
         counted = _label_figures(desk, run, now)
         failed = now.key[now.failed.any(axis=0)].tolist()
         seats = drift.seats(now, jurors.unparsed(desk.conn, failed))
         keys, repeated = jurors.moving(desk.conn, run.key, _MOST_VOLATILE)
-        cases = list(_volatile_cases(jurors.repeated(desk.conn, run.key, keys)))
+        found = groupby(jurors.repeated(desk.conn, run.key, keys), lambda row: (row.key, row.id))
+        every = (
+            volatile(*of, [(row.run, row.score, row.decision) for row in rows])
+            for of, rows in found
+        )
+        cases = [case for case in every if case]
         alarms = [one.drift.alarm for one in offsets.values() if one.drift]
         ids = jurors.ids(desk.conn, [key for key in alarms if key is not None])
         firsts = first_seats(now)
@@ -140,13 +146,6 @@ def _facts(
         for (name, one), weight in zip(seats.items(), weights, strict=True)
     ]
     return tuple(sorted(facts, key=lambda one: (one.counts.seat, one.name))), mean
-
-
-def _runs_before(desk: Desk, run: Run) -> list[Run]:
-    """Return the runs that were made before; an archive holds flagged verdicts above all."""
-    return [
-        one for one in desk.runs() if _run_time(one) < _run_time(run) and one.whole == one.verdicts
-    ]
 
 
 def _run_time(run: Run) -> tuple[str, int]:
@@ -198,9 +197,3 @@ def _stated_trims(desk: Desk, now: Columns) -> dict[int, set[int]]:
     several = (counted(dissents(now)) > 1).nonzero()[0]
     found = stated_trims(desk, now.key[several].tolist())
     return {int(several[place]): seats for place, seats in found.items()}
-
-
-def _volatile_cases(found: Iterable[jurors.RepeatedCase]) -> Iterable[VolatileCase]:
-    for (key, name), rows in groupby(found, key=lambda row: (row.key, row.id)):
-        if case := volatile(key, name, [(row.run, row.score, row.decision) for row in rows]):
-            yield case

@@ -192,18 +192,12 @@ def _counted_rows(rows: Sequence[ScoreRow]) -> tuple[list[ScoreRow], bool, list[
 def _is_whole_draw(rows: Sequence[ScoreRow]) -> bool:
     """Return True if every row is from a draw and some are from the audit of unflagged verdicts."""
     strata = {str(row.facts.get("stratum")) for row in rows}
-    return (
-        all(
-            row.facts.get("selection") == "draw" and _is_probability(row.facts.get("pi"))
-            for row in rows
-        )
-        and strata <= {*STRATA}
-        and bool(strata & _UNFLAGGED_STRATA)
-    )
-
-
-def _is_probability(pi: object) -> bool:
-    return isinstance(pi, int | float) and not isinstance(pi, bool) and 0 < pi <= 1 + SLACK
+    for row in rows:
+        pi = row.facts.get("pi")
+        known = isinstance(pi, int | float) and not isinstance(pi, bool) and 0 < pi <= 1 + SLACK
+        if not known or row.facts.get("selection") != "draw":
+            return False
+    return strata <= {*STRATA} and bool(strata & _UNFLAGGED_STRATA)
 
 
 def _run_rate(rows: Sequence[ScoreRow], line: Metrics, over: ObservedDecisions | None) -> RunRate:
@@ -211,22 +205,17 @@ def _run_rate(rows: Sequence[ScoreRow], line: Metrics, over: ObservedDecisions |
 
     Without either of the two there is no rate, and the result holds the reason.
     """
+    cells = [one for one in (line.tp, line.fn, line.tn, line.fp) if one is not None]
     if over is None:
-        return _no_rate(OF_ITSELF)
-    if any(row.facts.get("run") == over.run for row in rows):
-        return _no_rate(SAME_RUN)
-    if not over.decided:
-        return _no_rate(NO_RUN)
-    tp = line.tp
-    fn = line.fn
-    tn = line.tn
-    fp = line.fp
-    if tp is None or fn is None or tn is None or fp is None:
-        return _no_rate(UNDECIDED)
-    if line.ess is None or line.ess < line.n - SLACK * max(line.n, 1):
-        return _no_rate(UNEVEN)
-    return of_trusted(over.passed, over.decided, tp, fn, tn, fp)
-
-
-def _no_rate(reason: str) -> RunRate:
+        reason = OF_ITSELF
+    elif any(row.facts.get("run") == over.run for row in rows):
+        reason = SAME_RUN
+    elif not over.decided:
+        reason = NO_RUN
+    elif len(cells) < len(("tp", "fn", "tn", "fp")):
+        reason = UNDECIDED
+    elif line.ess is None or line.ess < line.n - SLACK * max(line.n, 1):
+        reason = UNEVEN
+    else:
+        return of_trusted(over.passed, over.decided, *cells)
     return RunRate(RateMethod.NONE, None, None, None, reason)

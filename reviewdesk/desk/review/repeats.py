@@ -54,7 +54,9 @@ class WorkLog:
         self.run = run
         self._desk = desk
         self._seq = 0
-        self._draw = RepeatDraw(_seed(desk, run), share)
+        text = "\n".join(("repeat", desk_id(desk.conn), run.seed, desk.reviewer))
+        seed = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+        self._draw = RepeatDraw(seed, share)
         self._actions: dict[int, list[WorkEvent]] = {}
         self._of_item: dict[bytes, list[WorkEvent]] = {}
         """The events that stand, oldest first, by item."""
@@ -179,11 +181,6 @@ def _put(log: list[T], one: T, *, by: Callable[[T], int], stands: bool) -> None:
 def _newest_label(log: Sequence[WorkEvent], before: float = math.inf) -> WorkEvent | None:
     labels = (one for one in reversed(log) if one.kind == "label" and one.key < before)
     return next(labels, None)
-
-
-def _seed(desk: Desk, run: Run) -> str:
-    text = "\n".join(("repeat", desk_id(desk.conn), run.seed, desk.reviewer))
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def second_label(key: int, truth: Truth, view: View | None, *, blind: bool, unseen: bool) -> Edit:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -101,17 +100,13 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
             file_hash=runs.file_hash(desk.conn, run.key),
             filled=runs.options(desk.conn, run.key),
             tally=counted.get(run.key, DecisionCounts({}, {})),
-            labels=_label_counts(truths),
+            labels=LabelCounts(
+                decided=truths[Truth.PASS] + truths[Truth.FAIL],
+                unsure=truths[Truth.UNSURE],
+                disputed=truths[Truth.DISPUTED],
+            ),
             desk=str(desk.path),
             alphas=measures.alphas(desk.conn, run.key).get(run.key, RunAlphas()),
             unlabelled=run.human_labels
             and run.human_labels - labels.count_human_labelled(desk.conn, run.key),
         )
-
-
-def _label_counts(found: Mapping[Truth, int]) -> LabelCounts:
-    return LabelCounts(
-        decided=found.get(Truth.PASS, 0) + found.get(Truth.FAIL, 0),
-        unsure=found.get(Truth.UNSURE, 0),
-        disputed=found.get(Truth.DISPUTED, 0),
-    )

@@ -98,10 +98,9 @@ def merge(desk: Desk, other: Path) -> Merged:
     with team.elsewhere(other) as conn:
         arrivals = [
             # The file is somebody else's, so that even a name may be of a wrong kind.
-            ArrivingChain(
-                str(one.desk), str(one.reviewer), partial(team.events_of, conn, *_key(one))
-            )
+            ArrivingChain(str(one.desk), str(one.reviewer), partial(team.events_of, conn, *chain))
             for one in team.ends(conn)
+            for chain in [(one.desk, one.reviewer)]
         ]
         taking = Taking(desk)
         counts = [taking.check(arrival) for arrival in arrivals]
@@ -111,10 +110,6 @@ def merge(desk: Desk, other: Path) -> Merged:
         ]
         filters.add_digits(desk, conn)
     return Merged(tuple(found), desk.head())
-
-
-def _key(one: team.ChainEnd) -> tuple[str, str]:
-    return one.desk, one.reviewer
 
 
 class Taking:
@@ -143,7 +138,8 @@ class Taking:
         conn = self._desk.conn
         check = self._check_of(arrival)
         here = team.end(conn, arrival.desk, arrival.reviewer)
-        for event, _ in _checked(arrival, check):
+        for event in arrival.read():
+            check.add(event)
             if event.seq == here.seq and event.hash != here.hash:
                 raise ChainProblem(self._first_other(arrival), _FORKED)
         if 0 < check.seq < here.seq:
@@ -160,7 +156,8 @@ class Taking:
         here = team.end(desk.conn, arrival.desk, arrival.reviewer).seq
         with _named(arrival):
             check = self._check_of(arrival)
-            left = (one for one in _checked(arrival, check) if one[0].seq > here)
+            every = ((event, check.add(event)) for event in arrival.read())
+            left = (one for one in every if one[0].seq > here)
             # The events that a chain covers itself come with the one that covers them.
             first = check.older.seq + 1 if check.older and arrival.reviewer == DESK else 0
             while some := list(islice(left, max(pace.rows, first))):
@@ -198,11 +195,6 @@ def _coverage(arrival: ArrivingChain) -> dict[str, Covered]:
         raise
     except ValueError as error:
         raise ChainProblem(found.seq, str(error)) from error
-
-
-def _checked(arrival: ArrivingChain, check: ChainCheck) -> Iterator[tuple[ChainEvent, int | None]]:
-    for event in arrival.read():
-        yield event, check.add(event)
 
 
 @contextmanager

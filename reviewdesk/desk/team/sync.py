@@ -188,17 +188,14 @@ class _Chains:
             if path in files.refused or before.events >= end.seq:
                 continue
             if not self._options.dry:
-                self._write(files.place, path, name)
+                with spool() as file:
+                    file.write(header_line(name))
+                    for event in team.events_of(self._desk.conn, *_parts(name)):
+                        file.write(event_line(event))
+                    file.seek(0)
+                    files.place.put(path, file)
             sent = before.sent + end.seq - before.events
             self.found[name] = SyncedChain(*_parts(name), end.seq, before.taken, sent)
-
-    def _write(self, place: SharedFolder, path: str, name: ChainName) -> None:
-        with spool() as file:
-            file.write(header_line(name))
-            for event in team.events_of(self._desk.conn, name.desk, name.reviewer):
-                file.write(event_line(event))
-            file.seek(0)
-            place.put(path, file)
 
 
 def _parts(name: ChainName) -> tuple[str, str]:
@@ -316,30 +313,6 @@ class PlaceProblem(ValueError):
         super().__init__(text)
 
 
-def unreadable(reason: str) -> PlaceProblem:
-    """Return the problem of a file that could not be read, whatever is in it."""
-    hint = "Check the connection and whether you may read it, and sync again."
-    return PlaceProblem(f"cannot be read: {reason}", hint)
-
-
-def copy_bounded(given: BinaryIO, into: BinaryIO, most: int) -> None:
-    """Copy a stream of at most so many bytes; raise PlaceProblem if there are more."""
-    while block := given.read(BLOCK):
-        most -= len(block)
-        if most < 0:
-            raise PlaceProblem(LARGER)
-        into.write(block)
-
-
-def refuse_crowd(address: str, count: int) -> None:
-    """Raise DeskError if a place holds more files than are looked at."""
-    if count > MOST_FILES:
-        raise DeskError(
-            f"{address}: holds more than {MOST_FILES:,} files",
-            "Give your team a folder of its own.",
-        )
-
-
 class SharedFolder:
     """A shared folder. Links inside it are neither followed nor replaced by folders."""
 
@@ -370,7 +343,11 @@ class SharedFolder:
     def entries(self, folder: str) -> Iterator[SharedFile]:
         """Yield the files of a folder and of the folders in it."""
         for count, entry in enumerate(self._walk(folder, deeper=1)):
-            refuse_crowd(self.address, count)
+            if count > MOST_FILES:
+                raise DeskError(
+                    f"{self.address}: holds more than {MOST_FILES:,} files",
+                    "Give your team a folder of its own.",
+                )
             yield entry
 
     def _walk(self, folder: str, deeper: int) -> Iterator[SharedFile]:
@@ -398,9 +375,14 @@ class SharedFolder:
             with os.fdopen(os.open(self._root / name, _READ), "rb") as given:
                 if not stat.S_ISREG(os.fstat(given.fileno()).st_mode):
                     raise PlaceProblem(_NO_FILE)
-                copy_bounded(given, into, most)
+                while block := given.read(BLOCK):
+                    most -= len(block)
+                    if most < 0:
+                        raise PlaceProblem(LARGER)
+                    into.write(block)
         except OSError as error:
-            raise unreadable(_reason(error)) from error
+            hint = "Check the connection and whether you may read it, and sync again."
+            raise PlaceProblem(f"cannot be read: {_reason(error)}", hint) from error
 
     def put(self, name: str, given: BinaryIO) -> None:
         """Write a file under a name of its own, and then give it this one."""
@@ -410,7 +392,13 @@ class SharedFolder:
             self._make_folders(name.split("/")[:-1])
             with whole_file(path, replace=True) as out:
                 copyfileobj(given, out, BLOCK)
-            self._open_to_readers(path)
+            if os.name == "posix":
+                # Who may read the place may read the file, whatever the writer's mask says.
+                descriptor = os.open(path, _READ)
+                try:
+                    os.fchmod(descriptor, self._mode() & 0o666 & ~_OTHERS_WRITE | 0o600)
+                finally:
+                    os.close(descriptor)
         except OSError as error:
             hint = "Check free space and permissions; what was written before is there."
             raise _failed(str(path), error, hint) from error
@@ -430,16 +418,6 @@ class SharedFolder:
                     path.chmod(mode)
             mode &= ~_OTHERS_WRITE
         self._refuse_links("/".join(names))
-
-    def _open_to_readers(self, path: Path) -> None:
-        """Let those read a file who may read the place, whatever the writer's mask says."""
-        if os.name != "posix":
-            return
-        descriptor = os.open(path, _READ)
-        try:
-            os.fchmod(descriptor, self._mode() & 0o666 & ~_OTHERS_WRITE | 0o600)
-        finally:
-            os.close(descriptor)
 
     def _mode(self) -> int:
         return stat.S_IMODE(self._root.stat().st_mode)

@@ -110,7 +110,11 @@ class _TableReader:
         self._json = [self.columns.index(name) for name in _JSON.get(table, ())]
 
     def read(self) -> Iterator[Row]:
-        if not self._is_table():
+        # A view could run without an end.
+        query = "SELECT sql FROM sqlite_master WHERE name = ? AND type = 'table'"
+        found = self._try(query, (self._table,))
+        self.whole = found is not None
+        if not found or not str(found[0][0]).upper().startswith("CREATE TABLE"):
             return
         rows = self._by_key() if self._has_rowid else self._from_both_ends()
         for row in rows:
@@ -118,13 +122,6 @@ class _TableReader:
                 yield row
             else:
                 self.whole = False
-
-    def _is_table(self) -> bool:
-        """Return True if the name is that of a plain table; a view could run without an end."""
-        query = "SELECT sql FROM sqlite_master WHERE name = ? AND type = 'table'"
-        found = self._try(query, (self._table,))
-        self.whole = found is not None
-        return bool(found and str(found[0][0]).upper().startswith("CREATE TABLE"))
 
     def _try(self, query: str, values: Row) -> list[Row] | None:
         try:
@@ -155,13 +152,10 @@ class _TableReader:
             if behind is None:
                 return
             if behind - last <= _SINGLE:
-                yield from self._singles(last, behind)
+                for key in range(last + 1, behind + 1):
+                    rows = self._try(self._select("rowid = ?"), (key,)) or ()
+                    yield from (tuple(row[1:]) for row in rows)
             last = behind
-
-    def _singles(self, after: int, last: int) -> Iterator[Row]:
-        for key in range(after + 1, last + 1):
-            for row in self._try(self._select("rowid = ?"), (key,)) or ():
-                yield tuple(row[1:])
 
     def _behind(self, last: int) -> int | None:
         """Return the key from which reading goes on behind the damage after ``last``."""
@@ -285,11 +279,14 @@ def salvage(copy: Path, target: sqlite3.Connection, told: Told) -> Carried:
     there = [row[0] for row in target.execute("SELECT name FROM sqlite_master")]
     with reading_copy(copy) as source:
         whole = carry(source, target, [name for name in _TABLES if name in there], told)
-        written = _written(source)
+        written: object = None
+        with suppress(*UNREADABLE):
+            query = "SELECT seq FROM sqlite_sequence WHERE name = 'label_events'"
+            (written,) = source.execute(query).fetchone() or (None,)
     _keep_desk_id(target, events)
     keys, carried.behind = chain_events(target, events)
     carried.lost = list(_broken_chains(target, carried.behind))
-    if not carried.behind and written is not None and written > len(keys):
+    if not carried.behind and isinstance(written, int) and written > len(keys):
         carried.lost.append(f"events: {written} were written and {len(keys)} could be read")
     carried.lost += [
         f"{table}: not all rows could be read" for table in MADE if not whole.get(table, True)
@@ -308,16 +305,6 @@ def salvage(copy: Path, target: sqlite3.Connection, told: Told) -> Carried:
         _follow_log(target, carried)
     _check_runs(target, carried, whole)
     return carried
-
-
-def _written(source: sqlite3.Connection) -> int | None:
-    """Return how many events the log had, if the file still says so."""
-    query = "SELECT seq FROM sqlite_sequence WHERE name = 'label_events'"
-    try:
-        row = source.execute(query).fetchone()
-    except UNREADABLE:
-        return None
-    return row[0] if row and isinstance(row[0], int) else None
 
 
 def _keep_desk_id(target: sqlite3.Connection, events: Sequence[Mapping[str, Any]]) -> None:

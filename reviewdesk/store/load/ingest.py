@@ -184,7 +184,11 @@ class Ingest:
     def keep(self, window: VerdictWindow, position: float) -> None:
         """Write the bodies of the next window; its rows wait until the run is drawn."""
         self._write(window, _READING * position)
-        self._stage(window)
+        ids, *columns = (list(column) for column in window.columns.values())
+        names = ids if self.by_verdict else window.names()
+        row = (window.first, *map(marshal.dumps, (ids, names, columns)))
+        with staging_transaction(self._conn) as put:
+            put("INSERT INTO staged_windows VALUES (?, ?, ?, ?)", [row])
         self.digest.add("body", window.bodies)
         for name, column in window.columns.items():
             self.digest.add(name, column)
@@ -210,17 +214,6 @@ class Ingest:
                     self._conn.executemany("INSERT OR IGNORE INTO case_tags VALUES (?, ?, ?)", tags)
                 self._hold.advance(bodies=end, rows=0, share=share)
 
-    def _stage(self, window: VerdictWindow) -> None:
-        ids, *columns = (list(column) for column in window.columns.values())
-        names = ids if self.by_verdict else window.names()
-        row = (window.first, *map(marshal.dumps, (ids, names, columns)))
-        with staging_transaction(self._conn) as put:
-            put("INSERT INTO staged_windows VALUES (?, ?, ?, ?)", [row])
-
-    def _staged_names(self) -> Iterator[str]:
-        for row in self._conn.execute("SELECT names FROM staged_windows ORDER BY first"):
-            yield from marshal.loads(row[0])  # noqa: S302 - written above
-
     def _draw(self, reader: WindowReader, notes: list[str], skipped: int) -> ReadReport:
         """Draw the strata, which are known only once the whole run has been read."""
         new = self._new
@@ -238,7 +231,9 @@ class Ingest:
         """Draw the verdicts that were kept, and return the draw with the columns ``_DRAWN``."""
         from reviewdesk.domain.labels.draw import draw
 
-        drawn = draw(self._staged_names(), strata, seed, share)
+        rows = self._conn.execute("SELECT names FROM staged_windows ORDER BY first")
+        names = chain.from_iterable(marshal.loads(row[0]) for row in rows)  # noqa: S302 - our own
+        drawn = draw(names, strata, seed, share)
         audit = drawn.audit + 2 * drawn.copies
         columns = [flags, drawn.stratum, drawn.rank, drawn.order, drawn.mixed, audit]
         for name, column in zip(_DRAWN, columns, strict=True):
