@@ -14,7 +14,7 @@ from reviewdesk.domain.run.ids import IdSet
 from reviewdesk.errors import ReportError, ReviewDeskError
 from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import ImportTally
-from reviewdesk.reports.canonical.rules import checked_verdict, verdict_body, verdict_rules
+from reviewdesk.reports.canonical.rules import checked_verdict, stored_form, verdict_rules
 from reviewdesk.reports.mapping.ballots import UnreadBallots
 from reviewdesk.reports.mapping.secrets import changed, guard, without_likely
 from reviewdesk.reports.wording import FieldProblem, found, spell_path
@@ -182,7 +182,7 @@ class Report:
         if isinstance(made, FieldProblem):
             return made
         same = self._foreign and not guard(verdict)
-        text = json_of(verdict_body(verdict))
+        text = json_of(stored_form(verdict))
         return made if same else verdict_model(text), text
 
     def _unique(self, made: Written | FieldProblem) -> Written | FieldProblem:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import UNCLEAN, Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window, line_value, text_lines
-from reviewdesk.reports.canonical.rules import clean_verdict, header_body, header_problem
+from reviewdesk.reports.canonical.rules import clean_verdict, header_problem, stored_form
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
@@ -75,7 +75,8 @@ def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report
 def _header(value: Any, line: str, fail: Fail) -> dict[str, Any]:
     if problem := header_problem(value):
         raise fail(f"{line}{spell_path(problem.path)}", problem.text, "Fix the file.")
-    return header_body(value)
+    header: dict[str, Any] = stored_form(value)
+    return header
 
 
 _SCHEMA = "a reviewdesk.report/1"

@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from reviewdesk.domain.canonical import CanonicalVerdict, without_nulls
 from reviewdesk.domain.report_model import (
     HeaderModel,
     JurorModel,
@@ -34,16 +33,6 @@ _TIME = re.compile(
     re.ASCII,
 )
 _TIME_WORDS = "a time such as 2025-01-31T12:00:00Z"
-
-_OBJECTS = {
-    "case": "",
-    "generator": "",
-    "agreement": "value",
-    "trim": "",
-    "human": "",
-    "provenance": "",
-}
-"""The objects of a verdict, each with its one key whose null has a meaning, if any."""
 
 
 def is_time(text: str) -> bool:
@@ -251,44 +240,24 @@ def clean_verdict(data: bytes) -> Any:
     return verdict if quotes(data) == quotes(written) else UNCLEAN
 
 
-def verdict_body(verdict: dict[str, Any]) -> CanonicalVerdict:
-    """Return a verdict that has no problem as it is stored; here it gets its type.
+_FREE = frozenset({"meta", "labels", "samples"})
+"""The keys whose values are free, and stay as they are."""
+_MEANT = frozenset({"pass", "value"})
+"""The keys whose null has a meaning of its own: a vote withheld, an agreement undefined."""
 
-    ``meta`` and ``labels`` stay unchanged. A juror's ``pass: null`` stays: it withholds the vote.
-    Without the key, the threshold decides.
+
+def stored_form(value: Any) -> Any:
+    """Return a verdict or a header that has no problem as it is stored.
+
+    Nulls are left out. A juror's ``pass: null`` stays, as it withholds the vote; without the key,
+    the threshold decides.
     """
-    body = without_nulls(verdict)
-    for key, keep in _OBJECTS.items():
-        if key in body:
-            body[key] = _without_nulls(body[key], keep)
-    if "checks" in body:
-        body["checks"] = [_without_nulls(check, "pass") for check in body["checks"]]
-    for juror in body["jurors"]:
-        if None in juror.values() or "error" in juror:
-            body["jurors"] = [_juror(juror) for juror in body["jurors"]]
-            break
-    if "reruns" in body:
-        body["reruns"] = [verdict_body(rerun) for rerun in body["reruns"]]
-    return body
-
-
-def _without_nulls(record: dict[str, Any], keep: str) -> dict[str, Any]:
-    if None not in record.values():
-        return record
-    return {key: value for key, value in record.items() if value is not None or key == keep}
-
-
-def header_body(header: dict[str, Any]) -> dict[str, Any]:
-    """Return a validated header as it is stored."""
-    body = without_nulls(header)
-    for key in ("producer", "defaults", "generator"):
-        if key in body:
-            body[key] = without_nulls(body[key])
-    return body
-
-
-def _juror(juror: dict[str, Any]) -> dict[str, Any]:
-    body = _without_nulls(juror, "pass")
-    if "error" in body:
-        body["error"] = without_nulls(body["error"])
-    return body
+    if isinstance(value, list):
+        return [stored_form(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: one if key in _FREE else stored_form(one)
+        for key, one in value.items()
+        if one is not None or key in _MEANT
+    }

@@ -14,7 +14,7 @@ from reviewdesk.domain.report_model import verdict_model
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source, read
 from reviewdesk.reports.bytes.strict_json import UNCLEAN, ImportTally, decode_clean, decode_whole
-from reviewdesk.reports.canonical.rules import clean_verdict, verdict_body
+from reviewdesk.reports.canonical.rules import clean_verdict, stored_form
 from tests.domain.bodies import bodies
 from tests.helpers import SAMPLES
 
@@ -116,7 +116,7 @@ def test_stretches_with_nulls_and_free_keys_are_read_as_by_the_strict_path(
     for streamed in (False, True):
         found = read(Source.from_bytes("r.json", text.encode()), streamed=streamed).written()
         for line, (one, kept) in zip(lines, found, strict=True):
-            assert json.loads(kept) == verdict_body(slowly(line))
+            assert json.loads(kept) == stored_form(slowly(line))
             assert one == verdict_model(kept)
 
 
