@@ -19,7 +19,7 @@ from reviewdesk.domain.stats.calibration_page import (
     RateMethod,
     RunRate,
 )
-from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, LogLoss, NullEce, Target, ZTest
+from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, NullEce, Target, ZTest
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.views import words
 from reviewdesk.views.conclusion import conclusion, file_conclusion, next_steps, progress
@@ -307,12 +307,24 @@ def confidence(fit: Fit | None, line: Metrics) -> list[Section]:
     """Return ECE beside what chance gives, Spiegelhalter's test, AUROC and log-loss."""
     if fit is None or not fit.n:
         return []
+    test = fit.spiegelhalter
+    ztest = f"- {test.reason or 'undefined'}"
+    if test.z is not None and test.p is not None:
+        ztest = f"z {test.z:+.3f}, {words.chance(test.p)}"
+    auroc = "- it takes right and wrong verdicts to rank them"
+    if fit.auroc is not None:
+        auroc = f"{fit.auroc:.3f}: how often a right verdict is surer than a wrong one"
+        auroc += "; chance gives 0.5"
+    loss = NONE
+    if (found := fit.log_loss) is not None:
+        clipped = f", {found.clipped} limited at certainty" if found.clipped else ""
+        loss = f"{found.value:.3f} on average{clipped}; always saying 0.5 gives 0.693"
     facts = Facts.of(
         ("ECE", f"{fit.ece:.3f}; {null_text(fit.null)}"),
-        ("Spiegelhalter", _ztest_text(fit.spiegelhalter)),
-        ("together", _together_text(fit.null, fit.spiegelhalter)),
-        ("AUROC", _auroc_text(fit.auroc)),
-        ("log-loss", _log_loss_text(fit.log_loss)),
+        ("Spiegelhalter", ztest),
+        ("together", _together_text(fit.null, test)),
+        ("AUROC", auroc),
+        ("log-loss", loss),
         column=16,
     )
     text = Paragraph(confidence_text(line), Tone.STRONG)
@@ -342,12 +354,6 @@ def null_text(found: NullEce | None) -> str:
     )
 
 
-def _ztest_text(found: ZTest) -> str:
-    if found.z is None or found.p is None:
-        return f"- {found.reason or 'undefined'}"
-    return f"z {found.z:+.3f}, {words.chance(found.p)}"
-
-
 def _together_text(null: NullEce | None, test: ZTest) -> str:
     """Say once what both tests show, so that the page never answers yes and no."""
     by_ece = null is not None and null.p < RISK
@@ -356,19 +362,6 @@ def _together_text(null: NullEce | None, test: ZTest) -> str:
         alone = "" if by_ece and by_test else f", by {'ECE' if by_ece else 'the test'} alone"
         return f"confidence is off by more than chance{alone}"
     return "no more than chance" if null is not None or test.p is not None else NONE
-
-
-def _auroc_text(found: float | None) -> str:
-    if found is None:
-        return "- it takes right and wrong verdicts to rank them"
-    return f"{found:.3f}: how often a right verdict is surer than a wrong one; chance gives 0.5"
-
-
-def _log_loss_text(found: LogLoss | None) -> str:
-    if found is None:
-        return NONE
-    clipped = f", {found.clipped} limited at certainty" if found.clipped else ""
-    return f"{found.value:.3f} on average{clipped}; always saying 0.5 gives 0.693"
 
 
 def _which_items(page: CalibrationPage) -> Section:
@@ -452,23 +445,18 @@ def _which_juror(found: Sequence[JurorCounts] | None) -> list[Section]:
     """Return each juror's counts against the labels, and how many dissents were right."""
     if not found:
         return []
-    rows: list[Sequence[Words]] = [
-        (outside(one.name, 200, Tone.STRONG), *map(str, _counts(one))) for one in found
-    ]
+    rows: list[Sequence[Words]] = []
+    for one in found:
+        silent = one.abstained + one.failed
+        counts = (one.votes, one.tp + one.tn, one.fp, one.fn, silent, one.trimmed, one.dissents,
+                  one.dissents_right)  # fmt: skip
+        rows.append((outside(one.name, 200, Tone.STRONG), *map(str, counts)))
     dissents = sum(one.dissents for one in found)
     right = sum(one.dissents_right for one in found)
     text = f"{right} of {dissents} dissents were right" if dissents else "nobody dissented"
-    counts = table(_JUROR, rows, "Every juror's votes against the labels")
-    blocks = (counts, Paragraph(text, Tone.STRONG))
+    made = table(_JUROR, rows, "Every juror's votes against the labels")
+    blocks = (made, Paragraph(text, Tone.STRONG))
     return [Section("Which juror?", blocks, "counts of labels; the jurors' page has rates")]
-
-
-def _counts(one: JurorCounts) -> tuple[int, ...]:
-    silent = one.abstained + one.failed
-    return (
-        one.votes, one.tp + one.tn, one.fp, one.fn, silent, one.trimmed, one.dissents,
-        one.dissents_right,
-    )  # fmt: skip
 
 
 def _gates(

@@ -36,6 +36,7 @@ from reviewdesk.views.words import NONE, number
 
 _DRIFT_RATE = 0.05
 """A change of offsets counts as drift up to this false discovery rate."""
+_RATES = "sens.: of what should pass, passed; spec.: of what should fail, failed"
 _HIDDEN = (
     "Blind: figures of the whole run, offsets, drift, failed replies and moving scores are "
     "left out, for they rest on what the jurors said of verdicts that have no label."
@@ -51,8 +52,12 @@ def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN
         why = words.OF_ARCHIVE if page.of_archive else "No juror sat in this run."
         return Document((Section("", (Paragraph(why, Tone.STRONG),)),))
     if blind:
+        # Over the labels, each counted once, with Wilson's intervals.
+        made = _rates_table(page, lambda one, name: getattr(one, f"labelled_{name}"))
+        note = f"{page.labels} verdicts, each label once"
+        rated = Section("Against the labels", (made, Paragraph(_RATES, Tone.MUTED)), note)
         end = (Paragraph(_HIDDEN, Tone.NOTE),)
-        return Document((_labelled_rates(page), _kappas(page, blind=True)), end=end)
+        return Document((rated, _kappas(page, blind=True)), end=end)
     return Document(
         (rates(page, target), *_against_panel(page), _kappas(page)),
         (_offsets(page), _seats(page.jurors), _volatile(page)),
@@ -68,10 +73,9 @@ def _name(one: JurorFacts) -> Text:
 
 def rates(page: JurorsPage, target: Target = Target.RUN) -> Section:
     """Return each juror's accuracy, sensitivity and specificity, weighted by the draw."""
-    text = "sens.: of what should pass, passed; spec.: of what should fail, failed"
     blocks: list[Block] = [
         _rates_table(page, lambda one, name: one.rate(name, target), designs=len(page.designs) > 1),
-        Paragraph(text, Tone.MUTED),
+        Paragraph(_RATES, Tone.MUTED),
     ]
     if selected := [outside(one.name, 60) for one in page.jurors if one.selected]:
         text = f": {words.DESIGNS[Design.SELECTED]}; {words.MEANS[Design.SELECTED]}"
@@ -87,16 +91,6 @@ def rates(page: JurorsPage, target: Target = Target.RUN) -> Section:
     designs = ", ".join(words.DESIGNS[one] for one in page.designs)
     note = f"{words.plural(page.labels, 'label')}, {designs}: {target.value}"
     return Section("Against the labels", tuple(blocks), note)
-
-
-def _labelled_rates(page: JurorsPage) -> Section:
-    """Return each juror's rates over the labels, each counted once, with Wilson's intervals."""
-    text = "sens.: of what should pass, passed; spec.: of what should fail, failed"
-    blocks = (
-        _rates_table(page, lambda one, name: getattr(one, f"labelled_{name}")),
-        Paragraph(text, Tone.MUTED),
-    )
-    return Section("Against the labels", blocks, f"{page.labels} verdicts, each label once")
 
 
 def _rates_table(
@@ -144,7 +138,8 @@ def _against_panel(page: JurorsPage) -> list[Section]:
         text = (best, " is right more often than the panel")
     else:
         text = ("these labels do not tell the panel from ", best, ", the best by them")
-    less = f"{number(found.panel.estimate, 2, '+')} {_ends(found.panel)}"
+    ends = words.interval(found.panel.low, found.panel.high, 2, "+")
+    less = f"{number(found.panel.estimate, 2, '+')} {ends}"
     others = (
         (best, " beats every other juror") if found.best_stands else "no juror beats all others"
     )
@@ -163,10 +158,6 @@ def _difference(found: Difference | None) -> tuple[Words, ...]:
     middle = number(found.estimate, 2, "+")
     ends = Text(f"{found.low:+.2f} to {found.high:+.2f}", Tone.MUTED)
     return str(found.apart), str(found.labelled), middle, ends
-
-
-def _ends(found: Difference) -> str:
-    return words.interval(found.low, found.high, 2, "+")
 
 
 def _kappas(page: JurorsPage, *, blind: bool = False) -> Section:
@@ -263,24 +254,25 @@ def _volatile(page: JurorsPage) -> Section:
         Column("case", right=False), Column("SD"), Column("swing"), Column("runs"),
         Column("decision"), Column("scores", rank=1, right=False),
     )  # fmt: skip
-    rows = tuple(Row(_case(one)) for one in page.volatile)
+    rows = tuple(
+        Row(
+            (
+                outside(one.id, 200, Tone.STRONG),
+                number(one.sd, 2),
+                number(one.swing, 2),
+                str(len(one.scores)),
+                Text("turned", Tone.WARN) if one.turned else Text("same", Tone.MUTED),
+                _scores(one),
+            )
+        )
+        for one in page.volatile
+    )
     most = page.volatile[0]
     blocks = (
         Table(heads, rows, least=24, caption="Cases whose score moves from run to run"),
         Paragraph((outside(most.id, 60), ": ", *_scores(most))),
     )
     return Section("Moving scores", blocks, note)
-
-
-def _case(one: VolatileCase) -> tuple[Words, ...]:
-    return (
-        outside(one.id, 200, Tone.STRONG),
-        number(one.sd, 2),
-        number(one.swing, 2),
-        str(len(one.scores)),
-        Text("turned", Tone.WARN) if one.turned else Text("same", Tone.MUTED),
-        _scores(one),
-    )
 
 
 def _scores(one: VolatileCase) -> tuple[str | Text, ...]:

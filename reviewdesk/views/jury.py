@@ -239,11 +239,9 @@ def ranked(item: Item) -> list[Seat]:
     """Return the jurors in reading order: dissents, then counted, trimmed and failed."""
     first = dissents(item)
     others = [seat for seat in item.assessment.seats if seat not in first]
-    return first + sorted(others, key=lambda seat: (_rank(seat), seat.ballot.seat))
-
-
-def _rank(seat: Seat) -> int:
-    return 1 if seat.trimmed else 2 if seat.state is State.FAILED else 0
+    failed = State.FAILED
+    others.sort(key=lambda seat: (seat.state is failed, seat.trimmed, seat.ballot.seat))
+    return first + others
 
 
 def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:

@@ -56,6 +56,24 @@ def run(found: RunDetails, *, blind: bool = False) -> Document:
     desk = _section("Desk", _desk(found, blind=blind))
     if blind:
         return Document((about, report, labels, desk), end=(Paragraph(_HIDDEN, Tone.NOTE),))
+    made = found.tally.decisions
+    decisions: _Pairs = [
+        (
+            _outcome(word),
+            f"{made.get(word, 0):,}  {words.share(made.get(word, 0), found.run.whole)}",
+        )
+        for word in (*Decision, None)
+    ]
+    carried = found.tally.flags
+    flags: _Pairs = [
+        (word, f"{carried[flag]:,}") for flag, word in WORDS.items() if carried.get(flag)
+    ]
+    flags = flags or [("none", "no verdict carries a flag")]
+    notes: list[Block] = [
+        Paragraph(outside(note, 5000), lead=Text("· ", Tone.MUTED), indent=2)
+        for note in found.run.notes
+    ]
+    notes = notes or [Paragraph("none", Tone.MUTED)]
     return Document(
         (
             about,
@@ -66,9 +84,9 @@ def run(found: RunDetails, *, blind: bool = False) -> Document:
             desk,
         ),
         (
-            _section("Decisions", _decisions(found)),
-            _section("Flags", _flags(found), f"{found.run.flagged:,} verdicts to review"),
-            _notes(found.run),
+            _section("Decisions", decisions),
+            _section("Flags", flags, f"{found.run.flagged:,} verdicts to review"),
+            Section("Notes", tuple(notes), "what the reader noticed"),
         ),
     )
 
@@ -288,31 +306,5 @@ def _desk(found: RunDetails, *, blind: bool) -> _Pairs:
     ]
 
 
-def _decisions(found: RunDetails) -> _Pairs:
-    made = found.tally.decisions
-    whole = found.run.whole
-    return [
-        (_outcome(word), f"{made.get(word, 0):,}  {words.share(made.get(word, 0), whole)}")
-        for word in (*Decision, None)
-    ]
-
-
 def _outcome(value: Decision | None) -> str:
     return "none stated" if value is None else words.decided(value)
-
-
-def _flags(found: RunDetails) -> _Pairs:
-    carried = found.tally.flags
-    flags: _Pairs = [
-        (word, f"{carried[flag]:,}") for flag, word in WORDS.items() if carried.get(flag)
-    ]
-    return flags or [("none", "no verdict carries a flag")]
-
-
-def _notes(run: Run) -> Section:
-    blocks: list[Block] = [
-        Paragraph(outside(note, 5000), lead=Text("· ", Tone.MUTED), indent=2) for note in run.notes
-    ]
-    return Section(
-        "Notes", tuple(blocks or [Paragraph("none", Tone.MUTED)]), "what the reader noticed"
-    )
