@@ -98,6 +98,7 @@ class _Guesser:
         self, layout: Layout, sample: Sequence[TableRow], options: ReadOptions, command: str
     ) -> None:
         self.columns = tuple(dict.fromkeys(name for name in layout.columns if name))
+        self.twice = {one for one in self.columns if layout.columns.count(one) > 1}
         self.sample = sample
         self.options = options
         self.command = command
@@ -259,6 +260,9 @@ class _Guesser:
             return Guess(made, (), False, problem, self.read_labels(), elsewhere=True)
         if judges and (asked or all(map(_SURE.search, judges))):
             return Guess(made, tuple(judges))
+        if self.twice.intersection(free):
+            problem = f"names a column twice: {listed(sorted(self.twice.intersection(free)))}"
+            return _unsure(made, problem, "Give each column a name of its own.")
         worded = [] if judges else [one for one in free if self.has_words(one)]
         if worded and (words := self.words(worded)):
             options = f"{self.command} --judge-columns {shlex.quote(','.join(worded))}"

@@ -120,3 +120,8 @@ def test_a_file_that_is_no_table_is_not_read_as_one() -> None:
     for text in ('{"a": 1, "b": 2}', '{"name": "n", "dependencies": {"x": "1"}}'):
         with pytest.raises(ReportError, match="is JSON, but no report"):
             read(Source.from_bytes("t", text.encode()))
+
+
+def test_two_lines_of_headers_are_no_words_of_judges() -> None:
+    told = refusal(",gpt,gpt,ben,ben\n,score,reason,score,reason\na,0.9,r,0.8,s\nb,0.9,r,0.8,s\n")
+    assert told.endswith("names a column twice: ben, gpt. Give each column a name of its own.")
