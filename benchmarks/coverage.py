@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.jurors.facts import rates
 from reviewdesk.domain.jurors.strata import Labels, compare, voted
 from reviewdesk.domain.labels.draw import draw
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
@@ -27,6 +26,7 @@ from reviewdesk.domain.stats.calibration_page import of_strata
 from reviewdesk.domain.stats.correction import Cells, lang_reiczigel, wald
 from reviewdesk.domain.stats.figures import ConfidenceSums, Estimate, Interval, Target
 from reviewdesk.domain.stats.stratified import drawn_rate
+from reviewdesk.domain.stats.stratified import stratified_rates as rates
 from reviewdesk.domain.verdict import Decision
 
 Floats = npt.NDArray[np.float64]

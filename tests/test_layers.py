@@ -25,6 +25,7 @@ NUMPY = {
     "domain/jurors/drift.py",
     "domain/jurors/panels.py",
     "domain/jurors/strata.py",
+    "domain/jurors/worth.py",
     "domain/jury/agreement.py",
     "domain/jury/band.py",
     "domain/jury/injection.py",
@@ -51,6 +52,7 @@ NUMPY = {
     "domain/stats/dense.py",
     "domain/stats/intervals.py",
     "domain/stats/reliability.py",
+    "domain/stats/sequence.py",
     "domain/whatif/table.py",
 }
 """The statistics over many verdicts at once; a panel alone needs plain numbers only."""

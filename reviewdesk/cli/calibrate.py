@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import chosen_run, open_desk, options, put, put_document, put_json, say
 from reviewdesk.errors import UsageError
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command(epilog="Example: reviewdesk calibrate labels.jsonl --run support-bot")
@@ -70,6 +65,7 @@ def _of_run(
 ) -> None:
     from reviewdesk.desk.figures.calibration import FitScope, calibration_page
     from reviewdesk.desk.figures.jurors import jurors_page
+    from reviewdesk.desk.figures.people import with_people
     from reviewdesk.views import jurors as juror_views
     from reviewdesk.views.calibration import calibration
     from reviewdesk.views.json import figures
@@ -77,7 +73,8 @@ def _of_run(
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         page = calibration_page(desk, run, confidence, jurors=full, fits=FitScope.HEADLINE)
-        seated = jurors_page(desk, run) if jurors else None
+        page = with_people(desk, run, page)
+        seated = jurors_page(desk, run, worth=True) if jurors else None
     if as_json:
         put_json(figures.run_figures(page) | ({} if seated is None else figures.jurors(seated)))
         return
@@ -87,3 +84,55 @@ def _of_run(
         put_document(juror_views.jurors(seated))
     elif not full:
         say("all figures: calibrate --full")
+
+
+@click.command(epilog='Example: reviewdesk ask "accuracy >= 0.9"')
+@click.argument("question", required=False)
+@click.option("--width", type=float, help="How wide the interval may be at the end, e.g. 0.1.")
+@click.option(
+    "--labels", "planned", type=click.IntRange(1), default=100, help="How many labels you plan."
+)
+@click.option("--level", type=float, default=0.95, help="The level of the interval.")
+@click.option("--close", "closing", is_flag=True, help="Close the question that is open.")
+@options("run", "json")
+def ask(
+    *,
+    question: str | None,
+    width: float | None,
+    planned: int,
+    level: float,
+    closing: bool,
+    run_name: str | None,
+    as_json: bool,
+) -> None:
+    """Ask how good the judge is, and when one may stop labelling.
+
+    QUESTION is a figure with a limit, such as "accuracy >= 0.9" or "pass rate <= 40%", or a figure
+    with --width. Ask before you label: the interval then holds however often you look. Without
+    QUESTION, the answer so far.
+    """
+    from reviewdesk.desk.figures import question as questions
+    from reviewdesk.domain.labels.question import parse_question
+    from reviewdesk.views.json.figures import asked
+    from reviewdesk.views.question import question as document
+
+    if question and closing:
+        raise UsageError("--close: a question is given too", "Leave out one of them.")
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        if question:
+            parsed = parse_question(question, width, planned, level)
+            found = questions.ask(desk, run, parsed)
+        elif closing:
+            found = questions.close(desk, run)
+        else:
+            answered = questions.answer(desk, run)
+            if answered is None:
+                raise UsageError(
+                    f"{run.name}: nothing was asked yet", 'Ask: reviewdesk ask "accuracy >= 0.9"'
+                )
+            found = answered
+    if as_json:
+        put_json(asked(found))
+    else:
+        put_document(document(found))

@@ -30,7 +30,7 @@ _EPILOG = "Start with: reviewdesk demo, or reviewdesk open report.json"
 _GROUPS = {
     "Review": """start.demo review.open_ review.ingest review.map_ runs.runs review.queue
         review.show labels.label labels.labels export.export""",
-    "Figures and gates": """calibrate.calibrate runs.compare whatif.whatif gate.gate
+    "Figures and gates": """calibrate.calibrate calibrate.ask runs.compare whatif.whatif gate.gate
         start.explain""",
     "Ask jurors": "live.panel.panel live.judge.judge live.rerun.rerun",
     "Desk and program": """desk.desk servers.serve servers.mcp config.config

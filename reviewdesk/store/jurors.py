@@ -143,3 +143,15 @@ def names(conn: sqlite3.Connection, run: int) -> list[str | None]:
         (first, step, step, first + count),
     )
     return [name for row in rows for name in row]
+
+
+def costs(conn: sqlite3.Connection, keys: Sequence[int]) -> dict[str, float]:
+    """Return the mean cost in US dollars of a ballot of each juror, over some verdicts."""
+    rows = conn.execute(
+        """SELECT json_extract(j.value, '$.id'), avg(json_extract(j.value, '$.cost_usd'))
+           FROM bodies b, json_each(b.body, '$.jurors') j
+           WHERE b.verdict IN (SELECT value FROM json_each(?))
+           GROUP BY 1 HAVING count(json_extract(j.value, '$.cost_usd'))""",
+        (json.dumps(list(keys)),),
+    )
+    return dict(rows.fetchall())

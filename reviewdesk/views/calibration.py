@@ -16,6 +16,7 @@ from reviewdesk.domain.stats.calibration_page import (
     CalibrationPage,
     FilePage,
     LabelsNeeded,
+    PeopleErr,
     RateMethod,
     RunRate,
 )
@@ -40,6 +41,7 @@ from reviewdesk.views.document import (
     outside,
     table,
 )
+from reviewdesk.views.question import strip_line
 from reviewdesk.views.words import DESIGNS, MEANS, NONE, number, plural
 
 RISK = 0.05
@@ -95,6 +97,8 @@ def calibration(
     """
     found = _blind_figures(page) if blind else _run_figures(page, target)
     first = [conclusion(page, blind=blind)]
+    if page.answer is not None:
+        first.append(Section("", (Paragraph(strip_line(page.answer), Tone.STRONG),)))
     if page.telling(blind=blind):
         warnings = page.alone.warnings if blind else page.calibration.warnings
         about = Paragraph(f"{found.basis}.")
@@ -250,6 +254,7 @@ def _answers(page: CalibrationPage, found: _Figures, *, blind: bool) -> list[Sec
         *(confidence(found.fit, found.line) if measured else []),
         *([] if blind else [_which_items(page)]),
         *([_blind_and_open(split)] if measured else []),
+        *([] if blind else people_err(page.people)),
         *_which_juror(page.jurors),
         *([_gates(gates, found, () if blind else page.more)] if measured else []),
         *_tags(page.tags),
@@ -279,6 +284,30 @@ def _how_right(found: _Figures, counted: Calibration, *, blind: bool = False) ->
         text = f"{number(line.corrected_rate)} {ends} Wald; the share that should pass is better"
         blocks.append(Facts.of(("corrected rate", text), column=16))
     return Section("How right?", tuple(blocks))
+
+
+def people_err(found: PeopleErr | None) -> list[Section]:
+    """Return how often people err, and what that leaves of the accuracy."""
+    if found is None:
+        return []
+    error = found.error
+    title = "What if people err?"
+    if error.rate.value is None:
+        return [Section(title, (Paragraph(f"not known: {error.rate.reason}", Tone.MUTED),))]
+    ends = words.interval(error.rate.low, error.rate.high)
+    differ = f"{number(error.disagreement.value)} of {plural(error.n, 'item')} with two labels"
+    rows: list[tuple[str, Words]] = [
+        ("people differ", f"{differ}, through the draw"),
+        ("a label is wrong", f"{number(error.rate.value)} {ends} of the time"),
+        ("ceiling", f"{number(error.ceiling)}: a perfect judge agrees with no more of the labels"),
+    ]
+    if found.band is not None:
+        band = f"{found.band.low:.3f} to {found.band.high:.3f}"
+        rows.append(("accuracy", f"{band}, whether people err apart from the panel or with it"))
+    if error.more:
+        more = plural(error.more, "second opinion")
+        rows.append(("to narrow it", f"{more} more would halve the interval of people's errors"))
+    return [Section(title, (Facts.of(*rows, column=17),), "a band, not an interval")]
 
 
 def _confusion(line: Metrics) -> list[Block]:

@@ -9,6 +9,7 @@ from reviewdesk.domain.jurors.facts import (
     Difference,
     JurorFacts,
     JurorsPage,
+    PanelWorth,
     Quoted,
     Rate,
     VolatileCase,
@@ -60,7 +61,7 @@ def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN
         return Document((rated, _kappas(page, blind=True)), end=end)
     return Document(
         (rates(page, target), *_against_panel(page), _kappas(page)),
-        (_offsets(page), _seats(page.jurors), _volatile(page)),
+        (*_worth(page.worth), _offsets(page), _seats(page.jurors), _volatile(page)),
     )
 
 
@@ -158,6 +159,46 @@ def _difference(found: Difference | None) -> tuple[Words, ...]:
     middle = number(found.estimate, 2, "+")
     ends = Text(f"{found.low:+.2f} to {found.high:+.2f}", Tone.MUTED)
     return str(found.apart), str(found.labelled), middle, ends
+
+
+def _worth(found: PanelWorth | None) -> tuple[Section, ...]:
+    """Return how many independent jurors the panel counts as, and what smaller panels reach."""
+    if found is None:
+        return ()
+    title = "What is the panel worth?"
+    count = found.effective
+    if count.value is None:
+        return (Section(title, (Paragraph(f"not known: {count.reason}", Tone.MUTED),)),)
+    rho = found.correlation
+    text = (
+        f"{found.jurors} jurors count as {number(count.value, 2)} independent ones "
+        f"({words.interval(count.low, count.high, 2)}): their errors go together, "
+        f"correlation {number(rho.value, 2)} ({words.interval(rho.low, rho.high, 2)})."
+    )
+    blocks: list[Block] = [Paragraph(text, Tone.STRONG)]
+    rows = [[outside(one.juror, 200), *_difference(one.difference)] for one in found.added]
+    heads = ("juror", "differs", "labels", "adds", "95%")
+    blocks.append(table(heads, rows, "What each juror adds to the panel's accuracy"))
+    useless = [outside(one.juror, 60) for one in found.added if one.difference.high <= 0]
+    if useless:
+        blocks.append(Paragraph(("adds nothing here: ", *joined(useless)), Tone.WARN))
+    if found.frontier:
+        cost = "US$ a case" if found.priced else "jurors"
+        titles = ("smaller panel", "rule", cost, "accuracy", "less the run's", "95%")
+        plain = [
+            [
+                joined([outside(name, 60) for name in one.jurors]),
+                one.rule.value.replace("_", " "),
+                f"{one.cost:.4g}",
+                number(one.accuracy, 3),
+                *_difference(one.difference)[2:],
+            ]
+            for one in found.frontier
+        ]
+        text = f"the best of {found.tried:,} tried on these labels: a description, not a test"
+        blocks.append(table(titles, plain, "Smaller panels that no other beats"))
+        blocks.append(Paragraph(text, Tone.MUTED))
+    return (Section(title, tuple(blocks), f"{words.plural(found.labels, 'label')} that count"),)
 
 
 def _kappas(page: JurorsPage, *, blind: bool = False) -> Section:

@@ -345,8 +345,8 @@ class Core:
             if session.view.blind:
                 with desk.one_moment(done) if done else nullcontext():
                     skipped = calibration.skipped(desk, session.run)
-                return Figures(found.calibration, found.alone, found.pace, skipped)
-            return Figures(found.calibration, None, found.pace, found.blockers)
+                return Figures(found.calibration, found.alone, found.pace, skipped, found.answer)
+            return Figures(found.calibration, None, found.pace, found.blockers, found.answer)
 
         def ended(found: object, error: ReviewDeskError | None) -> None:
             self.saved = self._unmarked or self.saved

@@ -26,11 +26,14 @@ from reviewdesk.app.controllers.state import (
 from reviewdesk.app.keys.actions import THEMES
 from reviewdesk.app.keys.commands import argument_completers, complete_command, parse_command
 from reviewdesk.app.keys.keymap import refuse_withheld
+from reviewdesk.desk.figures import question as questions
 from reviewdesk.desk.review import filters
+from reviewdesk.domain.labels.question import RunAnswer, parse_question
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
 from reviewdesk.views import glossary
 from reviewdesk.views.document import Tone
+from reviewdesk.views.question import strip_line
 
 # screens
 
@@ -185,6 +188,23 @@ def _forget(core: Core, name: str) -> None:
     core.say(f"forgot @{show_line(name)}", Tone.NOTE)
 
 
+def _ask(core: Core, text: str) -> None:
+    """Ask the run a question, close the one that is open, or say how it stands."""
+    desk = core.desk
+    run = core.session.run
+    if text == "close":
+        found: RunAnswer | None = questions.close(desk, run)
+    elif text:
+        found = questions.ask(desk, run, parse_question(text))
+    else:
+        found = questions.answer(desk, run)
+    if found is None:
+        raise UsageError("nothing was asked yet", "Ask, for example, :ask accuracy >= 0.9")
+    core.review.asked = tuple(questions.asked_keys(desk, run))
+    core.say(strip_line(found), Tone.NOTE)
+    core.recalibrate()
+
+
 VERBS: dict[str, Verb] = {
     "screen.queue": lambda core: core.pane("queue"),
     "screen.item": lambda core: core.pane("item"),
@@ -213,6 +233,7 @@ COMMANDS: dict[str, Callable[[Core, str], object]] = {
     "save": _save,
     "forget": _forget,
     "theme": _use_theme,
+    "ask": _ask,
     "open": files.load,
     "export": files.export,
 }

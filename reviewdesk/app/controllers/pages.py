@@ -17,6 +17,7 @@ from reviewdesk.app.keys.commands import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page, skipped
 from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
+from reviewdesk.desk.figures.people import with_people
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review.items import flips
 from reviewdesk.desk.review.runs import overview, run_details
@@ -62,7 +63,8 @@ def _figure_drills(found: CalibrationPage, *, blind: bool) -> tuple[DrillDown, .
 
 
 def _page(desk: Desk, run: Run) -> CalibrationPage:
-    return replace(calibration_page(desk, run), skipped=skipped(desk, run))
+    page = replace(calibration_page(desk, run), skipped=skipped(desk, run))
+    return with_people(desk, run, page)
 
 
 PAGES = (

@@ -14,6 +14,7 @@ from reviewdesk.app.controllers.repeats import Repeats
 from reviewdesk.app.controllers.saving import Outbox, with_waiting
 from reviewdesk.app.controllers.state import Page, SearchHits, Session, effective_order
 from reviewdesk.desk import Desk
+from reviewdesk.desk.figures.question import asked_keys
 from reviewdesk.desk.review import kept, queue
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.query.filter import parse_filter
@@ -50,6 +51,8 @@ class ReviewSession:
         self.session = Session(run, view, array("q"), desk.progress(run), feedback=feedback)
         self._led: tuple[int | None, View | None] = None, None
         """The item that labels led to since one saved the view, and that view without its item."""
+        self.asked = tuple(asked_keys(desk, run))
+        """What the open question has drawn, in the order drawn; empty without one."""
         self._trail: list[int] = []
         self._unfiltered: str | None = None
         """The verdict that was shown before the queue was filtered."""
@@ -173,6 +176,9 @@ class ReviewSession:
             if not session.whole and session.index is None:
                 return None
             after = -1 if session.index is None else session.index
+        found = self._asked(waiting) if session.whole else None
+        if found is not None and found != session.index:
+            return found
         found = self.desk.next_undecided(session.run, session.keys, after, waiting)
         if onwards and found is not None and self.claims.open_with:
             held = self._held(waiting, session.keys[found])
@@ -182,6 +188,19 @@ class ReviewSession:
         # Before the item, and among the deferred ones, comes only what is last of all.
         late = found <= after or self.desk.rows([session.keys[found]])[0].deferred
         return None if late else found
+
+    def _asked(self, waiting: Mapping[int, bool | None]) -> int | None:
+        """Return the place of the next item that the open question has drawn, if there is one."""
+        session = self.session
+        if not self.asked or session.view.filter or session.view.order != "draw":
+            return None
+        decided = self.desk.decided(session.run)
+        if all(key in decided for key in self.asked):
+            self.asked = tuple(asked_keys(self.desk, session.run))
+        for key in self.asked:
+            if key not in decided and key not in waiting:
+                return place_of(session.keys, key)
+        return None
 
     def _held(self, waiting: Mapping[int, bool | None], found: int) -> int | None:
         """Return the place of the item that is held to come next, if it is still undecided.

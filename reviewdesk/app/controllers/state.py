@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.texts.layout import ItemScroll, ReadingOptions
+from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.panel.rerun import OpenRerun, RerunHistory
 from reviewdesk.domain.query.completion import Completion
 from reviewdesk.domain.query.filter import MIXED, hidden_order, parse_filter
@@ -431,6 +432,8 @@ class Figures(Struct, frozen=True, eq=False):
     pace: Pace | None = None
     blockers: tuple[Blocker, ...] = ()
     """What labels wait behind, as far as the session may tell."""
+    answer: RunAnswer | None = None
+    """The open question with its answer so far."""
 
 
 class ViewState(Struct, frozen=True):

@@ -63,6 +63,7 @@ COMMANDS = {
         Command(
             "export", "FILE", "labels: .jsonl, full.jsonl, .csv, .yaml; the run: .json, .html, .md"
         ),
+        Command("ask", "[QUESTION]", "ask, e.g. accuracy >= 0.9, and label what answers it; close"),
         Command("theme", "NAME", "switch the theme"),
         Command("stop", "", "stop what runs in the background"),
         Command("help", "", "every key and sign"),

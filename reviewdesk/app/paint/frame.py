@@ -40,6 +40,7 @@ from reviewdesk.views.progress import (
     time_texts,
     waits,
 )
+from reviewdesk.views.question import strip_line
 from reviewdesk.views.words import number, plural
 
 _SAVED = "saved ✓"
@@ -135,7 +136,10 @@ def strip_lines(session: Session, found: Figures, key: str, width: int) -> Lines
 
     A blind session uses ``alone``, as nothing there may depend on panels of unlabelled items.
     """
-    lines = [figures_line(session, found.calibration, found.alone, width)]
+    if found.answer is None or (session.view.blind and session.withheld):
+        lines = [figures_line(session, found.calibration, found.alone, width)]
+    else:
+        lines = [_words_line(strip_line(found.answer), width)]
     return [*lines, _waits_line(found.blockers, key, width)] if found.blockers else lines
 
 

@@ -19,6 +19,7 @@ from reviewdesk.domain.jurors.facts import (
     JurorRates,
     JurorsPage,
     Offset,
+    PanelWorth,
     Seats,
     suggested_weights,
     volatile,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from reviewdesk.desk.core import Desk
     from reviewdesk.domain.jurors.panels import CommonItems
+    from reviewdesk.domain.jurors.strata import Labels
     from reviewdesk.domain.run.columns import Columns
     from reviewdesk.store.verdicts import Counterpart
 
@@ -80,8 +82,8 @@ def _common_items(desk: Desk, run: Run, found: Sequence[Counterpart]) -> CommonI
 _MOST_VOLATILE = 20
 
 
-def jurors_page(desk: Desk, run: Run) -> JurorsPage:
-    """Compute the jurors page of a run."""
+def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
+    """Compute the jurors page of a run; ``worth`` tries every smaller panel, in seconds."""
     from reviewdesk.domain.jurors import drift
     from reviewdesk.domain.jurors.strata import first_seats, pairs
 
@@ -119,7 +121,18 @@ def jurors_page(desk: Desk, run: Run) -> JurorsPage:
         ids=ids,
         models={name: models[place] for name, place in firsts.items()},
         pairs=pairs(now),
+        worth=_worth(desk, now, counted.drawn_labels) if worth else None,
     )
+
+
+_PRICED = 500
+"""The verdicts from whose ballots prices are read."""
+
+
+def _worth(desk: Desk, now: Columns, labels: Labels) -> PanelWorth:
+    from reviewdesk.domain.jurors.worth import worth
+
+    return worth(now, labels, jurors.costs(desk.conn, now.key[:_PRICED].tolist()))
 
 
 def _facts(
@@ -163,6 +176,7 @@ class _LabelFigures(Struct, frozen=True):
     kappas: dict[str, tuple[float | None, float]]
     contest: Contest
     labels: int
+    drawn_labels: Labels
 
 
 def _label_figures(desk: Desk, run: Run, now: Columns) -> _LabelFigures:
@@ -186,6 +200,7 @@ def _label_figures(desk: Desk, run: Run, now: Columns) -> _LabelFigures:
         kappas=strata.kappas(now, labels, (voted.key - now.key[:1]).tolist()),
         contest=contest,
         labels=len(voted),
+        drawn_labels=labels,
     )
 
 

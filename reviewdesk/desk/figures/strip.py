@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.desk.figures.calibration import blockers, labelled
+from reviewdesk.desk.figures.question import answer, question
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.team.second_opinions import told_marks
 from reviewdesk.domain.labels.rows import RunFigures
@@ -29,6 +30,7 @@ from reviewdesk.store.connect import reading
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.domain.labels.label_columns import LabelColumns
+    from reviewdesk.domain.labels.question import RunAnswer
 
 
 class Strip(Struct, frozen=True):
@@ -39,6 +41,8 @@ class Strip(Struct, frozen=True):
     pace: Pace
     blockers: tuple[Blocker, ...] = ()
     """What labels wait behind, by the draw."""
+    answer: RunAnswer | None = None
+    """The open question with its answer so far."""
 
 
 class LiveStrip:
@@ -60,6 +64,8 @@ class LiveStrip:
         """Whether verdicts, and not contents, were drawn, of which several are on one content."""
         self._work = PaceReader()
         self._marks = bytearray()
+        self._asks = False
+        """Whether a question is open."""
         self._head: Head | None = None
         """The labels of the verdicts as bytes, and the newest event that they hold."""
         self._places = dict[tuple[int, int], tuple[Blocker, ...]]()
@@ -77,7 +83,8 @@ class LiveStrip:
             if of == self._of and span and totals and self._follow(run, span, done):
                 calibration, alone = self._counted(desk, span, totals)
                 pace = self._work.now
-                return Strip(calibration, alone, pace, self._named(desk, run, calibration.gaps))
+                named = self._named(desk, run, calibration.gaps)
+                return Strip(calibration, alone, pace, named, self._answer(desk, run))
             if of != self._of:
                 self._of = of
                 self._columns = None
@@ -92,7 +99,13 @@ class LiveStrip:
                 self._totals = self._totals or figures.run_figures(desk.conn, run.key)
                 calibration, alone = self._figures(desk, run, self._totals)
                 pace = self._work.pace(desk, run)
-            return Strip(calibration, alone, pace, self._named(desk, run, calibration.gaps))
+            asked = question(desk, run)
+            self._asks = asked is not None and not asked.closed
+            named = self._named(desk, run, calibration.gaps)
+            return Strip(calibration, alone, pace, named, self._answer(desk, run))
+
+    def _answer(self, desk: Desk, run: Run) -> RunAnswer | None:
+        return answer(desk, run) if self._asks else None
 
     def _figures(self, desk: Desk, run: Run, totals: RunFigures) -> tuple[Calibration, Metrics]:
         # Imported here because it loads numpy, which takes a tenth of a second.

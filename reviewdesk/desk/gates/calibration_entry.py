@@ -64,6 +64,8 @@ class _Labels(Struct, frozen=True):
     passed: float = 0
     decided: float | None = None
     joined: JoinedReport | None = None
+    question: str = ""
+    """The question that the run was asked, and its answer."""
     independent: bool = True
     """Whether it is known which rows share a label."""
     others: tuple[Rows, ...] = ()
@@ -163,9 +165,11 @@ def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
 
 def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     """Measure the labels of a run under the design that they support."""
+    from reviewdesk.desk.figures.question import answer
     from reviewdesk.domain.labels.summary import make_rows
     from reviewdesk.store import figures
     from reviewdesk.store.connect import reading
+    from reviewdesk.views.question import said
 
     desk = open_desk()
     run = desk.run(gate.run)
@@ -177,7 +181,9 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     if not decided:
         passed = totals.passed
         decided = totals.passed + totals.failed
-    return _of_rows(gate, made, passed, decided)
+    asked = answer(desk, run)
+    found = _of_rows(gate, made, passed, decided)
+    return found if asked is None else replace(found, question=said(asked))
 
 
 def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: float) -> _Labels:
@@ -331,5 +337,6 @@ def _notes(found: _Labels, honest: Ranged, *, other: bool) -> tuple[str, ...]:
         *design,
         *((OTHER_SET,) if other else ()),
         *rate,
+        *((found.question,) if found.question else ()),
         *found.calibration.warnings,
     )

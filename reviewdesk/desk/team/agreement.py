@@ -11,7 +11,8 @@ from reviewdesk.desk.figures.calibration import labelled
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.review.repeats import WorkLog
-from reviewdesk.domain.labels.repeats import self_agreement
+from reviewdesk.desk.team.second_opinions import double_share
+from reviewdesk.domain.labels.repeats import is_double, self_agreement
 from reviewdesk.domain.labels.sampling import decided_strata, weigh
 from reviewdesk.domain.labels.team import (
     Disagreement,
@@ -21,6 +22,7 @@ from reviewdesk.domain.labels.team import (
     TeamMember,
     TeamPage,
     rater_agreement,
+    second_opinions,
 )
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Decision
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
+    from reviewdesk.domain.stats.reviewers import ReviewerError
 
 _Given = dict[int, dict[str, str]]
 """The label of each person, by verdict."""
@@ -60,7 +63,36 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
             drawn=drawn,
             disputed=sum(row.place.truth is Truth.DISPUTED for row in rows),
             adjudicated=team.adjudicated(desk.conn, run.key),
+            error=_error(desk, rows, totals, given, names),
         )
+
+
+def people_err(desk: Desk, run: Run) -> ReviewerError | None:
+    """Return how often people err in the labels of a run; ``None`` if one person gave them all."""
+    given: _Given = {}
+    for one in team.author_labels(desk.conn, run.key):
+        given.setdefault(one.verdict, {})[one.author] = one.label
+    names = sorted({name for said in given.values() for name in said})
+    if len(names) < 2:
+        return None
+    totals = figures.run_figures(desk.conn, run.key)
+    return _error(desk, labelled(desk, run), totals, given, names)
+
+
+def _error(
+    desk: Desk,
+    rows: Sequence[LabelledRow],
+    totals: RunFigures,
+    given: _Given,
+    names: Sequence[str],
+) -> ReviewerError:
+    """Estimate how often people err from the items that the desk chose for a second opinion.
+
+    On a desk that chooses none, all items that two people labelled count.
+    """
+    share = double_share(desk)
+    kept = [row for row in rows if not share or is_double(row.item, share)]
+    return second_opinions(_strata(kept, totals, given, names)[0])
 
 
 def _strata(

@@ -13,10 +13,10 @@ from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, Z, rogan_gladen
-from reviewdesk.domain.stats.figures import Estimate, Part, Target
+from reviewdesk.domain.stats.figures import Estimate, Part, Ranged, Target
 from reviewdesk.domain.stats.rates import kappa_weights, wilson
 from reviewdesk.domain.stats.stratified import Rates, Voted, midp_interval
-from reviewdesk.domain.verdict import Decision, stated_trim
+from reviewdesk.domain.verdict import Decision, Strategy, stated_trim
 
 ENOUGH = 20
 """The fewest labelled votes for which a juror's kappa, and a weight from it, is given."""
@@ -495,6 +495,46 @@ class VolatileCase(Struct, frozen=True):
     turned: bool
 
 
+class Added(Struct, frozen=True):
+    """What a juror adds: the panel as it is less the same panel without the juror."""
+
+    juror: str
+    difference: Difference
+
+
+class SubPanel(Struct, frozen=True):
+    """Some of the jurors under one rule, over the labels that count.
+
+    ``accuracy`` is weighted by the draw; ``difference`` is this panel less the run's own, paired,
+    and ``cost`` the mean cost of asking its jurors once, in US dollars, or else how many they are.
+    """
+
+    jurors: tuple[str, ...]
+    rule: Strategy
+    accuracy: float
+    cost: float
+    difference: Difference
+
+
+class PanelWorth(Struct, frozen=True):
+    """What a panel is worth by ``labels`` labels; figures are ``None`` where these are too few.
+
+    ``correlation`` is the mean correlation of two jurors' errors, ``effective`` the number of
+    independent jurors that would err as rarely together. ``frontier`` has the smaller panels that
+    no other beats in cost and in accuracy at once, the cheapest first: it describes these labels,
+    by which it was chosen, and promises nothing of others.
+    """
+
+    labels: int
+    jurors: int
+    correlation: Ranged
+    effective: Ranged
+    added: tuple[Added, ...] = ()
+    frontier: tuple[SubPanel, ...] = ()
+    tried: int = 0
+    priced: bool = False
+
+
 class JurorsPage(Struct, frozen=True):
     """Everything about the jurors of one run; ``labels`` counts verdicts labelled pass or fail."""
 
@@ -513,6 +553,8 @@ class JurorsPage(Struct, frozen=True):
     """The pairs of jurors that sat on the same verdicts."""
     of_archive: bool = False
     """Whether the run is an archive: its jurors are not compared, as most ballots are not here."""
+    worth: PanelWorth | None = None
+    """``None`` if it was not asked for."""
 
     @property
     def designs(self) -> tuple[Design, ...]:

@@ -12,8 +12,9 @@ from msgspec import Struct
 from reviewdesk.domain.labels.repeats import SelfAgreement
 from reviewdesk.domain.records import Pace, Truth
 from reviewdesk.domain.stats.dense import Floats
-from reviewdesk.domain.stats.figures import Part, Ranged
+from reviewdesk.domain.stats.figures import Estimate, Part, Ranged
 from reviewdesk.domain.stats.rates import wilson
+from reviewdesk.domain.stats.reviewers import ReviewerError, reviewer_error
 from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import SLACK, Decision
 
@@ -84,6 +85,32 @@ def rater_agreement(strata: Sequence[RatedStratum], raters: Sequence[str]) -> Ra
     raw = pairs[0].raw if len(pairs) == 1 else _figure(found, _alike, _share, FEW)
     alpha = _figure(found, _coincidences, _alpha, SAME)
     return RaterAgreement(sum(one.n for one in found), raw, alpha, pairs)
+
+
+def second_opinions(strata: Sequence[RatedStratum]) -> ReviewerError:
+    """Estimate how often people err from the items with pass or fail labels of two or more.
+
+    An item is alike as often as two of its labels are. The share is through the draw if every
+    stratum has such an item, else each item counts for itself.
+    """
+    held = [RatedStratum(_clear(one.items), one.size) for one in strata]
+    n = sum(one.n for one in held)
+    parts = []
+    for one in _standing(held):
+        alike = sum(_alike(labels, ())[0] * times for labels, times in one.items.items())
+        # Without a draw, the items are a sample of a population without end.
+        parts.append(Part(one.size or 1_000_000 * max(one.n, 1), one.n, alike))
+    return reviewer_error(n, drawn_rate(parts) if n else Estimate(None, 0.0, 1.0))
+
+
+def _clear(items: Mapping[Labels, int]) -> Mapping[Labels, int]:
+    """Return the items with two clear labels or more; others are no opinions."""
+    found: Counter[Labels] = Counter()
+    for labels, times in items.items():
+        kept = tuple(one for one in labels if one in (Truth.PASS, Truth.FAIL))
+        if len(kept) > 1:
+            found[kept] += times
+    return found
 
 
 def _standing(strata: Sequence[RatedStratum]) -> Sequence[RatedStratum]:
@@ -202,6 +229,8 @@ class TeamPage(Struct, frozen=True):
     drawn: bool
     disputed: int
     adjudicated: int
+    error: ReviewerError | None = None
+    """How often people err, from items that were chosen at random for a second opinion."""
 
 
 class Opinion(Struct, frozen=True):

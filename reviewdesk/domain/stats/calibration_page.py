@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, LimitCheck, Op
 from reviewdesk.domain.jurors.facts import JurorCounts
+from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
 from reviewdesk.domain.records import (
     Blocker,
@@ -30,6 +31,7 @@ from reviewdesk.domain.stats.figures import (
     Part,
     Target,
 )
+from reviewdesk.domain.stats.reviewers import ReviewerError, SensitivityBand
 from reviewdesk.domain.stats.stratified import drawn_rate, more_audits
 from reviewdesk.domain.verdict import SLACK, Decision
 
@@ -127,6 +129,13 @@ def more_for(target: str, found: Sequence[Part], op: Op, limit: float | None) ->
     return LabelsNeeded(target, op, limit, labels, reason)
 
 
+class PeopleErr(Struct, frozen=True):
+    """How often people err, and what that leaves of the judge's accuracy."""
+
+    error: ReviewerError
+    band: SensitivityBand | None
+
+
 class BlindSplit(Struct, frozen=True):
     """The figures of the verdicts that were labelled blind, beside those of all others.
 
@@ -198,6 +207,10 @@ class CalibrationPage(Struct, frozen=True):
     """The unweighted number of labelled verdicts in each bin of confidence."""
     jurors: tuple[JurorCounts, ...] | None = None
     tags: tuple[TagCount, ...] = ()
+    answer: RunAnswer | None = None
+    """The newest question asked of the run, with its answer."""
+    people: PeopleErr | None = None
+    """``None`` if one person gave every label."""
     blockers: tuple[Blocker, ...] = ()
     """What labels wait behind, by the draw."""
     skipped: tuple[Blocker, ...] = ()

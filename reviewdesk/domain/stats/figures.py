@@ -201,3 +201,18 @@ class Fit(Struct, frozen=True):
     gap: Interval | None
     accuracy: Interval | None
     kappa: Interval | None = None
+
+
+class Look(Struct, frozen=True):
+    """The mean over the whole run after some labels; ``None`` while a stratum has no label.
+
+    ``low`` and ``high`` hold at every look: they are the intersection of all looks so far.
+    ``now_low`` and ``now_high`` are this look's own.
+    """
+
+    labels: int
+    estimate: float | None
+    low: float
+    high: float
+    now_low: float
+    now_high: float

@@ -7,8 +7,9 @@ from typing import Any
 
 from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
+from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.records import Calibration, Item, Metrics
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage, PeopleErr
 from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Target
 from reviewdesk.domain.whatif.policies import PolicyResult, Result, WhatIfTable
 from reviewdesk.domain.whatif.table import attacks
@@ -57,6 +58,8 @@ def run_figures(page: CalibrationPage) -> dict[str, Any]:
         **shape(page, "warnings=calibration.warnings verdicts=counts.verdicts"),
         "strata": [shape(one, "stratum=name * unanswered") for one in page.strata],
         **shape(page, "audit missing"),
+        **({} if page.answer is None else {"question": asked(page.answer)}),
+        **({} if page.people is None else {"people": _people(page.people)}),
         "blockers": [shape(one, "id waiting") for one in page.blockers],
         "blind": _side(page.split.blind),
         "open": _side(page.split.open),
@@ -154,6 +157,7 @@ def jurors(page: JurorsPage) -> dict[str, Any]:
             }
             for one in page.pairs
         ],
+        **({} if page.worth is None else {"worth": shape(page.worth)}),
     }
 
 
@@ -241,3 +245,20 @@ def what_if_item(item: Item, rows: Sequence[PolicyResult]) -> list[dict[str, Any
         }
         for row in rows
     ]
+
+
+def _people(found: PeopleErr) -> dict[str, Any]:
+    keys = "second_opinions=error.n disagreement=error.disagreement error_rate=error.rate "
+    return shape(found, f"{keys} ceiling=error.ceiling more_opinions=error.more accuracy_band=band")
+
+
+def asked(found: RunAnswer) -> dict[str, Any]:
+    """Return a question with its answer."""
+    return shape(
+        found,
+        "question=question.text figure=question.figure op=question.op limit=question.limit "
+        "width=question.width level=question.level planned=question.planned "
+        "asked_at=question.at closed=question.closed reply safe_to_stop=safe more_labels=more "
+        "labels=look.labels known waiting estimate=look.estimate low=look.low high=look.high "
+        "now_low=look.now_low now_high=look.now_high",
+    )

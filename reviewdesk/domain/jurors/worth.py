@@ -1,0 +1,202 @@
+"""What a panel is worth: how far its jurors err together, what each adds, and smaller panels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from msgspec.structs import replace
+
+from reviewdesk.domain.jurors.facts import Added, PanelWorth, SubPanel
+from reviewdesk.domain.jurors.strata import Labels, compare, panel_votes, votes_of
+from reviewdesk.domain.jury.panels import Panels, without
+from reviewdesk.domain.run.columns import Columns, Floats, Small
+from reviewdesk.domain.stats.figures import Ranged
+from reviewdesk.domain.verdict import Strategy
+from reviewdesk.domain.whatif.policies import Variant
+from reviewdesk.domain.whatif.table import under
+
+RULES = (
+    Strategy.QUORUM,
+    Strategy.MAJORITY,
+    Strategy.UNANIMOUS,
+    Strategy.MEAN,
+    Strategy.MEDIAN,
+    Strategy.TRIMMED_MEAN,
+)
+"""The rules that every smaller panel is tried with."""
+MOST = 9
+"""The most jurors of which every smaller panel is tried."""
+ENOUGH = 20
+"""The fewest labels that count for these figures."""
+_RESAMPLES = 1_000
+
+
+def worth(columns: Columns, labels: Labels, costs: Mapping[str, float] | None = None) -> PanelWorth:
+    """Return what the panel of a run is worth; ``costs`` are of one question to each juror."""
+    votes = votes_of(columns)
+    names = [name for name, cast in votes.items() if (cast >= 0).any()]
+    rows = np.flatnonzero(labels.counted & (labels.truth >= 0))
+    if len(rows) < ENOUGH or len(names) < 2:
+        why = Ranged(None, reason=f"fewer than {ENOUGH} labels that count, or two jurors")
+        return PanelWorth(len(rows), len(names), why, why)
+    weights = _weights(labels, rows)
+    cast = np.array([votes[name][rows] for name in names])
+    wrong = np.where(cast >= 0, cast != labels.truth[rows], np.nan)
+    correlation = error_correlation(wrong, weights, labels.stratum[rows])
+    priced = costs is not None and all(costs.get(name) for name in names)
+    price = {name: costs[name] if costs is not None and priced else 1.0 for name in names}
+    frontier: list[SubPanel] = []
+    tried = 0
+    if len(names) <= MOST:
+        frontier, tried = _frontier(columns, labels, rows, weights, names, price)
+    return PanelWorth(
+        labels=len(rows),
+        jurors=len(names),
+        correlation=correlation,
+        effective=effective(len(names), correlation),
+        added=tuple(_added(columns, labels, name) for name in names),
+        frontier=tuple(frontier),
+        tried=tried,
+        priced=priced,
+    )
+
+
+def _weights(labels: Labels, rows: np.ndarray) -> Floats:
+    """Return how many verdicts each label that counts stands for: ``N_h/m_h``."""
+    size = np.bincount(labels.stratum)
+    seen = np.bincount(labels.stratum[rows], minlength=len(size))
+    made: Floats = (size / np.maximum(seen, 1))[labels.stratum[rows]]
+    return made
+
+
+def error_correlation(wrong: Floats, weights: Floats, strata: np.ndarray) -> Ranged:
+    """Return the mean over pairs of the weighted phi of two jurors' errors, ``[s, n]``.
+
+    NaN marks an item without a vote; a pair of which one never errs, or always, has no phi and is
+    left out. The 95% interval is the bootstrap's over items, 1,000 times within strata from a fixed
+    seed. ``None`` without any pair. Source: Pearson's phi; Efron 1979.
+    """
+    key = np.concatenate([np.nan_to_num(wrong, nan=-1.0), strata[None], weights[None]])
+    kinds, times = np.unique(key, axis=1, return_counts=True)
+    errors = np.where(kinds[:-2] < 0, np.nan, kinds[:-2])
+    value = _mean_phi(errors, (times * kinds[-1])[None])[0]
+    if not np.isfinite(value):
+        return Ranged(None, reason="no two jurors err on some items and not on others")
+    rng = np.random.default_rng(0)
+    counts = np.zeros((_RESAMPLES, len(times)))
+    for h in np.unique(strata).tolist():
+        mine = np.flatnonzero(kinds[-2] == h)
+        n = int(times[mine].sum())
+        counts[:, mine] = rng.multinomial(n, times[mine] / n, _RESAMPLES)
+    found = _mean_phi(errors, counts * kinds[-1])
+    low, high = np.nanquantile(found, [0.025, 0.975])
+    return Ranged(float(value), float(low), float(high))
+
+
+def _mean_phi(wrong: Floats, weights: Floats) -> Floats:
+    """Return the mean phi of all pairs under each of the weightings, ``[b, n]``."""
+    answered = ~np.isnan(wrong)
+    error = np.where(answered, wrong, 0.0)
+    found = []
+    for i, j in combinations(range(len(wrong)), 2):
+        both = weights * (answered[i] & answered[j])
+        total = both.sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            one = both @ error[i] / total
+            two = both @ error[j] / total
+            joint = both @ (error[i] * error[j]) / total
+            found.append((joint - one * two) / np.sqrt(one * (1 - one) * two * (1 - two)))
+    every = np.array(found)
+    kept = np.isfinite(every)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean: Floats = np.where(kept, every, 0.0).sum(axis=0) / kept.sum(axis=0)
+    return mean
+
+
+def effective(jurors: int, correlation: Ranged) -> Ranged:
+    """Return ``n/(1 + (n-1)ρ)``, the number of independent jurors; at least 1, at most n.
+
+    Its ends are those of ρ. Source: Kish's design effect for equicorrelated errors.
+    """
+    if correlation.value is None:
+        return correlation
+
+    def number(rho: float | None) -> float:
+        return jurors / (1 + (jurors - 1) * min(max(rho or 0.0, 0.0), 1.0))
+
+    return Ranged(number(correlation.value), number(correlation.high), number(correlation.low))
+
+
+def _added(columns: Columns, labels: Labels, name: str) -> Added:
+    fewer = _decisions(without(columns, name), Variant())
+    whole = _decisions(columns, Variant())
+    return Added(name, compare(f"without {name}", whole, fewer, labels))
+
+
+def _decisions(columns: Columns, variant: Variant) -> Small:
+    """Return the decisions of a rule as votes: 1 for a pass, 0 for a fail, else -1."""
+    return panel_votes(replace(columns, decision=under(Panels(columns), variant).decision))
+
+
+def _frontier(
+    columns: Columns,
+    labels: Labels,
+    rows: np.ndarray,
+    weights: Floats,
+    names: Sequence[str],
+    price: Mapping[str, float],
+) -> tuple[list[SubPanel], int]:
+    """Try every smaller panel with every rule; return those that no other beats, and how many."""
+    some, mass = _distinct(columns.at(rows.astype(np.int32)), labels.truth[rows], weights)
+    own = panel_votes(columns)
+    # A panel that decides less than the run's own is no alternative to it.
+    least = 0.98 * float(weights[own[rows] >= 0].sum())
+    candidates: list[tuple[float, float, tuple[str, ...], Strategy]] = []
+    for size in range(1, len(names) + 1):
+        for kept in combinations(names, size):
+            panels = Panels(_only(some, kept))
+            cost = sum(price[name] for name in kept)
+            for rule in RULES:
+                made = under(panels, Variant(rule))
+                vote = panel_votes(replace(some, decision=made.decision))
+                total = float(mass[:, vote >= 0].sum())
+                if total and total >= least:
+                    right = float(mass[0, vote == 0].sum() + mass[1, vote == 1].sum())
+                    candidates.append((cost, -right / total, kept, rule))
+    best: list[SubPanel] = []
+    for cost, wrong, kept, rule in sorted(candidates, key=lambda one: one[:2]):
+        if best and -wrong <= best[-1].accuracy + 1e-12:
+            continue
+        made_ = _decisions(_only(columns, kept), Variant(rule))
+        found = compare("the panel", made_, own, labels)
+        best.append(SubPanel(kept, rule, -wrong, cost, found))
+    return best, len(candidates)
+
+
+def _distinct(columns: Columns, truth: Small, weights: Floats) -> tuple[Columns, Floats]:
+    """Return each kind of panel once, and the weight of its fails and of its passes, ``[2, k]``.
+
+    Panels are of one kind if every seat and every setting is equal.
+    """
+    kinds = [
+        np.nan_to_num(np.atleast_2d(column).astype(np.float64), nan=-9e9)
+        for name in columns.__struct_fields__
+        if name not in {"key", "decision", "score"}
+        and isinstance(column := getattr(columns, name), np.ndarray)
+        and len(column)
+    ]
+    _, first, place = np.unique(
+        np.concatenate(kinds), axis=1, return_index=True, return_inverse=True
+    )
+    mass = np.zeros((2, len(first)))
+    np.add.at(mass, (truth, place.reshape(-1)), weights)
+    return columns.at(first.astype(np.int32)), mass
+
+
+def _only(columns: Columns, kept: Sequence[str]) -> Columns:
+    for name in columns.names:
+        if name not in kept:
+            columns = without(columns, name)
+    return columns

@@ -1,0 +1,137 @@
+"""A question to a run: asked before the labels that answer it, answered at every look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from reviewdesk.domain.labels.rows import LabelledRow
+from reviewdesk.domain.records import Truth
+from reviewdesk.domain.stats.figures import Look
+from reviewdesk.errors import UsageError
+
+FIGURES = {"accuracy": "accuracy", "pass_rate": "pass rate", "brier": "Brier score"}
+"""What may be asked about, by its name in a question, and as it is said."""
+LEVEL = 0.95
+PLANNED = 100
+_ASKED = re.compile(r"\s*([a-z][a-z_ ]*?)\s*(?:(>=|<=)\s*([0-9.]+)\s*(%?))?\s*", re.IGNORECASE)
+
+
+class Reply(StrEnum):
+    """What the labels say about a question so far."""
+
+    NOT_YET = "not yet"
+    YES = "yes"
+    NO = "no"
+
+
+class RunQuestion(Struct, frozen=True):
+    """What is asked of a run: a limit on a figure, or an interval no wider than ``width``."""
+
+    figure: str
+    op: str = ""
+    limit: float | None = None
+    width: float | None = None
+    level: float = LEVEL
+    planned: int = PLANNED
+    guesses: Mapping[int, float] = {}
+    """The mean that the votes predict in each stratum, from before the first label."""
+    at: str = ""
+    event: int = 0
+    """The place of the question among the events of the desk; labels before it are known."""
+    closed: bool = False
+
+    @property
+    def text(self) -> str:
+        """The question as it is asked."""
+        name = FIGURES[self.figure]
+        if self.limit is not None:
+            return f"{name} {self.op} {self.limit:g}"
+        return f"{name} within an interval {self.width:g} wide"
+
+    def detail(self) -> dict[str, Any]:
+        """Return what the event holds."""
+        return {
+            "question": {
+                "figure": self.figure,
+                "op": self.op,
+                "limit": self.limit,
+                "width": self.width,
+                "level": self.level,
+                "planned": self.planned,
+                "guesses": {str(h): mean for h, mean in self.guesses.items()},
+            }
+        }
+
+    @staticmethod
+    def from_detail(detail: Mapping[str, Any], *, at: str, event: int, closed: bool) -> RunQuestion:
+        """Read a question as its event holds it."""
+        held = dict(detail["question"])
+        guesses = {int(h): float(mean) for h, mean in held.pop("guesses").items()}
+        return RunQuestion(**held, guesses=guesses, at=at, event=event, closed=closed)
+
+
+def parse_question(
+    text: str, width: float | None = None, planned: int = PLANNED, level: float = LEVEL
+) -> RunQuestion:
+    """Read ``accuracy >= 0.9``, ``pass rate <= 40%``, or a figure alone with a width.
+
+    Raises:
+        UsageError: it names no such figure, or neither a limit nor a width between 0 and 1.
+    """
+    found = _ASKED.fullmatch(text)
+    example = 'Ask, for example, "accuracy >= 0.9", or "accuracy" with --width 0.1.'
+    if found is None:
+        raise UsageError(f"cannot read the question {text!r}", example)
+    name, op, number, percent = found.groups()
+    figure = re.sub(r"[ _]+", "_", name.lower())
+    if figure not in FIGURES:
+        raise UsageError(f"no figure {name!r} to ask about", f"One of {', '.join(FIGURES)}.")
+    limit = None
+    if number:
+        try:
+            limit = float(number) / (100 if percent else 1)
+        except ValueError:
+            raise UsageError(f"cannot read the number {number!r}", example) from None
+    if limit is None and width is None:
+        raise UsageError("the question has neither a limit nor a width", example)
+    for value in (limit, width, level):
+        if value is not None and not 0 < value < 1:
+            raise UsageError(f"{value:g} is not between 0 and 1", example)
+    if planned < 1:
+        raise UsageError(f"cannot plan for {planned} labels", "Give a number of 1 or more.")
+    return RunQuestion(figure, op or "", limit, width, level, planned)
+
+
+class Given(Struct, frozen=True):
+    """A labelled content: the verdict that stands for it, and how its label came about."""
+
+    row: LabelledRow
+    first: Truth
+    """The first decision, which the draw after it depends on; it never changes."""
+    before: bool
+    """Whether its first label is older than the question."""
+
+
+class RunAnswer(Struct, frozen=True):
+    """What the labels say about an open question, and what to label next."""
+
+    question: RunQuestion
+    reply: Reply
+    look: Look
+    more: int | None
+    """About how many labels more decide it, at the rates so far; ``None`` before any rate."""
+    safe: bool
+    """Whether one may stop: the question is answered, or the interval is as narrow as asked."""
+    waiting: int
+    """Labels that were given out of turn, and wait for contents drawn before theirs."""
+    known: int
+    """Contents that were labelled before the question."""
+    pending: tuple[tuple[int, int], ...]
+    """The places (stratum, rank) that are drawn and have no label yet, in the order drawn."""
+    drawn: tuple[tuple[int, int], ...]
+    """All places drawn so far, in order."""

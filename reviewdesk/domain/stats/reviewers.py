@@ -1,0 +1,110 @@
+"""How often people err, from second opinions, and what that leaves of an accuracy."""
+
+from __future__ import annotations
+
+import math
+
+from msgspec import Struct
+
+from reviewdesk.domain.stats.figures import Estimate, Ranged
+from reviewdesk.domain.stats.rates import wilson
+
+_MOST = 100_000
+"""The most second opinions that are counted ahead."""
+
+
+class ReviewerError(Struct, frozen=True):
+    """How often a reviewer's label is wrong, from ``n`` items that two people labelled blind.
+
+    ``ceiling`` is the accuracy that a perfect panel would get from such labels, and ``more`` the
+    second opinions more that would halve the interval of ``rate``.
+    """
+
+    n: int
+    disagreement: Ranged
+    rate: Ranged
+    more: int
+
+    @property
+    def ceiling(self) -> float | None:
+        """The share of labels that are right: no panel can be measured to agree with more."""
+        return None if self.rate.value is None else 1 - self.rate.value
+
+
+class SensitivityBand(Struct, frozen=True):
+    """What an accuracy may be, given that people err: sensitivity, not a confidence interval.
+
+    ``corrected`` is ``(a - e)/(1 - 2e)``, right if people's errors have nothing to do with the
+    panel's; ``None`` if e is a half or more.
+    """
+
+    corrected: float | None
+    low: float
+    high: float
+
+
+def error_rate(disagreement: float) -> float:
+    """Return ``e = (1 - √(1 - 2d))/2``, at most a half: two people who each err so often differ d.
+
+    Their errors are taken to be independent; errors that both make do not show.
+    """
+    return (1 - math.sqrt(max(1 - 2 * disagreement, 0.0))) / 2
+
+
+def reviewer_error(n: int, alike: Estimate) -> ReviewerError:
+    """Estimate the error rate from the share of items on which two labels are alike.
+
+    ``alike`` is through the draw, with its 95% interval. Undefined without an item.
+    """
+    if not n or alike.estimate is None:
+        reason = "no item has two labels of different people"
+        return ReviewerError(n, Ranged(None, reason=reason), Ranged(None, reason=reason), 0)
+    d = Ranged(1 - alike.estimate, 1 - alike.high, 1 - alike.low)
+    ends = (error_rate(1 - alike.high), error_rate(1 - alike.low))
+    return ReviewerError(
+        n, d, Ranged(error_rate(d.value or 0.0), *ends), _to_halve(n, d.value or 0)
+    )
+
+
+def _width(d: float, n: float) -> float:
+    low, high = wilson(d * n, n)
+    return error_rate(high) - error_rate(low)
+
+
+def _to_halve(n: int, d: float) -> int:
+    """Return how many items more with two labels halve the interval of the error rate."""
+    wanted = _width(d, n) / 2
+    low = n
+    high = n
+    while _width(d, high) > wanted and high < _MOST:
+        low = high
+        high *= 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _width(d, middle) <= wanted else (middle, high)
+    return high - n
+
+
+def sensitivity(accuracy: Estimate, error: ReviewerError) -> SensitivityBand | None:
+    """Return the band of an accuracy a under people's error e; ``None`` if either is undefined.
+
+    It contains ``(a - e)/(1 - 2e)``, for errors apart from the panel's, and ``a - e`` to ``a + e``,
+    for errors that follow the panel's or go against them. Its lower end goes down to ``a - d``, d
+    the share of items on which two people differ: people who err where the panel errs, and there up
+    to half the time, are wrong so often, and differ no more. The intervals are joined as by MOVER:
+    ``a - d - √((a - l)² + (u - d)²)``, and the upper end likewise with e. Source: Zou and Donner
+    2008 for the joining; Rogan and Gladen 1978 for the correction.
+    """
+    a = accuracy.estimate
+    d = error.disagreement
+    e = error.rate
+    if a is None or d.value is None or d.high is None or e.value is None or e.high is None:
+        return None
+    low = a - d.value - math.hypot(a - accuracy.low, d.high - d.value)
+    high = a + e.value + math.hypot(accuracy.high - a, e.high - e.value)
+    corrected = None
+    if e.value < 0.5:
+        corrected = min(max((a - e.value) / (1 - 2 * e.value), 0.0), 1.0)
+        low = min(low, corrected)
+        high = max(high, corrected)
+    return SensitivityBand(corrected, max(low, 0.0), min(high, 1.0))

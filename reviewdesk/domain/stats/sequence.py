@@ -1,0 +1,241 @@
+"""An interval for a mean over a run that stays valid at every look, however often one looks.
+
+One bets against each candidate total; each label's stratum is drawn with a chance that the labels
+before it decide. Source: Shekhar, Xu, Lipton, Liang and Ramdas, UAI 2023 (arXiv 2305.06884);
+Waudby-Smith and Ramdas, JRSS-B 2024.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from msgspec import Struct
+
+from reviewdesk.domain.stats.figures import Look
+
+GRID = 2_001
+"""The most candidates that are tried: totals in a run of fewer contents, shares in a larger one."""
+FLOOR = 0.1
+"""The part of each draw that is in proportion to what is left, so that no stratum starves."""
+FARTHEST = 10_000
+"""The most labels that a forecast looks ahead."""
+_PRIOR = 4.0
+_LEAST = 0.01
+_CAP = 0.75
+
+
+class DrawnGroup(Struct, frozen=True):
+    """One stratum as a question finds it: contents left, and the mean that the votes predict.
+
+    ``known`` contents were labelled before the question; their values add up to ``low`` if those
+    without a clear label count 0, and to ``high`` if they count 1.
+    """
+
+    left: int
+    guess: float
+    known: int = 0
+    low: float = 0.0
+    high: float = 0.0
+
+
+def shares(left: Mapping[int, float], means: Mapping[int, float]) -> dict[int, float]:
+    """Return the chance of each stratum to give the next label.
+
+    Nine tenths are split in proportion to ``R_h·√max(a_h(1-a_h), .01)``, R_h the contents left and
+    a_h their predicted mean; a tenth in proportion to R_h.
+    """
+    spread = {h: n * math.sqrt(_spread(means[h])) for h, n in left.items() if n > 0}
+    rest = sum(left[h] for h in spread)
+    total = sum(spread.values())
+    return {h: (1 - FLOOR) * spread[h] / total + FLOOR * left[h] / rest for h in spread}
+
+
+def _spread(mean: float) -> float:
+    return max(mean * (1 - mean), _LEAST)
+
+
+@dataclass
+class Learned:
+    """What is left of each stratum, and its predicted mean ``a_h = (k_h + 4 m_h)/(n_h + 4)``."""
+
+    left: dict[int, float]
+    sums: dict[int, float]
+    counts: dict[int, float]
+
+    @staticmethod
+    def of(groups: Mapping[int, DrawnGroup]) -> Learned:
+        """Start from the guesses and from what was known before the question."""
+        return Learned(
+            {h: float(one.left) for h, one in groups.items()},
+            {h: (one.low + one.high) / 2 + _PRIOR * one.guess for h, one in groups.items()},
+            {h: one.known + _PRIOR for h, one in groups.items()},
+        )
+
+    def means(self) -> dict[int, float]:
+        """Return the predicted mean of each stratum."""
+        return {h: total / self.counts[h] for h, total in self.sums.items()}
+
+    def count(self, h: int, value: float) -> None:
+        """Learn from the value of one more content that was drawn from a stratum."""
+        self.sums[h] += value
+        self.counts[h] += 1
+
+    def precision(self, size: int, means: Mapping[int, float]) -> float:
+        """Return ``(N/R)²/s²``: what the next label adds to what is known about the mean."""
+        rest = sum(self.left.values())
+        q = shares(self.left, means)
+        return (size / rest) ** 2 / _variance(self.left, rest, q, means)
+
+    def ahead(self, size: int, wanted: float, most: int) -> tuple[int, float]:
+        """Return how many labels reach a precision, were the means as predicted, and what they do.
+
+        Stops after ``most`` labels, and where fewer than one content is left.
+        """
+        means = self.means()
+        future = Learned(dict(self.left), self.sums, self.counts)
+        found = 0.0
+        for count in range(most):
+            if found >= wanted or sum(future.left.values()) < 1:
+                return count, found
+            found += future.precision(size, means)
+            for h, share in shares(future.left, means).items():
+                future.left[h] = max(future.left[h] - share, 0.0)
+        return most, found
+
+
+def _variance(
+    left: Mapping[int, float], rest: float, q: Mapping[int, float], means: Mapping[int, float]
+) -> float:
+    """Return ``s² = Σ q_h (R_h/(R·q_h))²·max(a_h(1-a_h), .01)``."""
+    return sum(
+        share * (left[h] / (rest * share)) ** 2 * _spread(means[h]) for h, share in q.items()
+    )
+
+
+@dataclass
+class _Side:
+    """The bets that the mean is higher (sign 1), or lower (sign -1), than each candidate."""
+
+    sign: int
+    total: float
+    wealth: np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+@dataclass
+class ConfidenceSequence:
+    """The confidence sequence of the mean of values in 0 to 1 over the contents of a run."""
+
+    groups: Mapping[int, DrawnGroup]
+    planned: int = 100
+    level: float = 0.95
+    whole: bool = True
+    """Whether every value is 0 or 1, so that the totals are whole numbers."""
+    labels: int = 0
+    gained: float = 0.0
+    """The precision of the labels so far."""
+    sides: tuple[_Side, _Side] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Fix the bets for the number of labels planned, before the first of them."""
+        self.size = sum(one.left + one.known for one in self.groups.values())
+        self.learned = Learned.of(self.groups)
+        self.threshold = math.log(2 / (1 - self.level))
+        _, planned = self.learned.ahead(self.size, math.inf, self.planned)
+        self.bet = math.sqrt(2 * self.threshold / planned) if planned else 0.0
+        count = min(self.size, GRID - 1) + 1
+        self.candidates = np.linspace(0, self.size, count)
+        known = [sum(getattr(one, end) for one in self.groups.values()) for end in ("low", "high")]
+        self.sides = (
+            _Side(1, known[0], np.zeros(count)),
+            _Side(-1, known[1], np.zeros(count)),
+        )
+        self._values = {h: [(one.low + one.high) / 2, one.known] for h, one in self.groups.items()}
+        self._ends = known[0] / self.size, (known[1] + self._rest) / self.size
+
+    @property
+    def _rest(self) -> float:
+        return sum(self.learned.left.values())
+
+    def add(self, h: int, q: Mapping[int, float], value: float | None) -> None:
+        """Take the label of the next content drawn, of stratum ``h``; ``None`` counts 0 and 1.
+
+        ``q`` are the chances with which its stratum was drawn.
+        """
+        left = self.learned.left
+        rest = self._rest
+        means = self.learned.means()
+        centre = sum(n / rest * means[g] for g, n in left.items())
+        scale = {g: left[g] / (rest * share) for g, share in q.items()}
+        variance = _variance(left, rest, q, means)
+        bet = self.bet * self.size / rest / variance
+        ends = (
+            min(centre - scale[g] * means[g] for g in q),
+            max(centre + scale[g] * (1 - means[g]) for g in q),
+        )
+        for side, end in zip(self.sides, ends, strict=True):
+            x = value if value is not None else (0.0 if side.sign == 1 else 1.0)
+            mean = np.clip((self.candidates - side.total) / rest, 0.0, 1.0)
+            room = np.maximum(side.sign * (mean - end), 1e-12)
+            gain = centre + scale[h] * (x - means[h]) - mean
+            side.wealth += np.log1p(side.sign * np.minimum(bet, _CAP / room) * gain)
+            side.total += x
+        self.gained += (self.size / rest) ** 2 / variance
+        middle = 0.5 if value is None else value
+        self.learned.left[h] -= 1
+        self.learned.count(h, middle)
+        self._values[h][0] += middle
+        self._values[h][1] += 1
+        self.labels += 1
+        now = self._now()
+        self._ends = max(self._ends[0], now[0]), min(self._ends[1], now[1])
+
+    def _now(self) -> tuple[float, float]:
+        """Return the ends of the candidates that no bet refutes, rounded outward."""
+        low, high = (side.total for side in self.sides)
+        kept = np.flatnonzero(
+            (self.sides[0].wealth < self.threshold)
+            & (self.sides[1].wealth < self.threshold)
+            & (self.candidates >= low - 1e-9 - self._step)
+            & (self.candidates <= high + self._rest + 1e-9 + self._step)
+        )
+        least = low / self.size
+        most = (high + self._rest) / self.size
+        if not len(kept):
+            return least, most
+        first = (self.candidates[kept[0]] - self._step) / self.size
+        last = (self.candidates[kept[-1]] + self._step) / self.size
+        return max(float(first), least), min(float(last), most)
+
+    @property
+    def _step(self) -> float:
+        """The distance between candidates where not every total is one, else 0."""
+        return 0.0 if self.whole and self.size < GRID else self.size / (len(self.candidates) - 1)
+
+    def look(self) -> Look:
+        """Return what is known now."""
+        known = all(n for _, n in self._values.values())
+        estimate = None
+        if known:
+            left = self.learned.left
+            estimate = (
+                sum(total + left[h] * total / n for h, (total, n) in self._values.items())
+                / self.size
+            )
+        return Look(self.labels, estimate, *self._ends, *self._now())
+
+    def more(self, distance: float) -> int:
+        """Return about how many labels more bring an end of the interval so near to the estimate.
+
+        At the rates so far; at most what is left, and at most ``FARTHEST``.
+        """
+        rest = int(self._rest)
+        speed = self.bet * distance - self.bet**2 / 2
+        if speed <= 0 or not rest:
+            return rest
+        count, _ = self.learned.ahead(
+            self.size, self.threshold / speed - self.gained, min(rest, FARTHEST)
+        )
+        return count
