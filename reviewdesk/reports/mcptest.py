@@ -206,14 +206,6 @@ def ballots(panel: list[dict[str, Any]], remarks: Remarks, scales: Scales) -> li
     ]
 
 
-def weigh(panel: list[dict[str, Any]], scales: Scales) -> None:
-    """Record a panel's scores in ``scales``, which must know all scores of the file."""
-    for seat, juror in enumerate(panel, 1):
-        score = values.number(juror.get("score"))
-        if score is not None and not 0 <= score <= 1:
-            scales.off(_name(juror, seat), score)
-
-
 def _name(juror: dict[str, Any], seat: int) -> str:
     for key in _JUROR_NAMES:
         if name := values.filled(juror.get(key)):
@@ -558,8 +550,6 @@ _NOTE = "shape not verified: read by structure, because the format is not publis
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    outline = look.outline
-    skip_bad = options.skip_bad
     fail = failing(source)
     some = False
     scales = Scales()
@@ -567,9 +557,10 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     header: dict[str, Any] = {"schema": FORMAT_NAME}
     producer = {"name": "mcptest", "format": "mcptest"}
     with source.open() as stream:
-        for _, document in documents(stream, outline, fail, looked):
+        for _, document in documents(stream, look.outline, fail, looked):
             for jury in find_juries(document):
-                weigh(jury.panel, scales)
+                for seat, juror in enumerate(jury.panel, 1):
+                    scales.off(_name(juror, seat), juror.get("score"))
                 some = True
             if isinstance(document, dict):
                 _learn(header, producer, document)
@@ -579,7 +570,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = JuryMapper(scales)
-        for line, document in documents(stream, outline, fail, tally):
+        for line, document in documents(stream, look.outline, fail, tally):
             secrets = named_secrets(document)
             if len(secrets) > MOST_SECRETS:
                 raise fail("", f"shows over {MOST_SECRETS} keys in clear", "Write it without them.")
@@ -590,7 +581,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         tally.notes.extend(mapper.remarks.notes())
 
     return Report(
-        source, "mcptest", header, items, skip_bad=skip_bad, notes=(_NOTE,), looked=looked
+        source, "mcptest", header, items, skip_bad=options.skip_bad, notes=(_NOTE,), looked=looked
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from operator import itemgetter
 from types import MappingProxyType
@@ -26,7 +26,7 @@ from reviewdesk.reports.tables.cells import (
     with_decimal_point,
 )
 from reviewdesk.reports.tables.rows import Layout, TableRow
-from reviewdesk.reports.tables.table_map import BallotRule, TableMap, Words
+from reviewdesk.reports.tables.table_map import BallotRule, Reader, TableMap, Words, at_path, reader
 from reviewdesk.reports.wording import must_be
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -112,70 +112,6 @@ class TableEntry(Struct, frozen=True):
     human: Human | None = None
     problem: CellError | None = None
     """Why the row cannot be read."""
-
-
-Reader: TypeAlias = Callable[[Mapping[str, Any]], Any]
-
-
-def reader(path: str, columns: Sequence[str] = ()) -> Reader:
-    """Return a function that reads the first filled cell of a path from a row."""
-    if path in columns:
-        return _one_reader(path, columns)
-    if " + " in path:
-        parts = [reader(part, columns) for part in path.split(" + ")]
-        return lambda cells: ": ".join(filter(None, (name(read(cells)) for read in parts)))
-    readers = [_one_reader(one, columns) for one in path.split("|") if one]
-    if len(readers) == 1:
-        return readers[0]
-
-    def first(cells: Mapping[str, Any]) -> Any:
-        for read in readers:
-            if not blank(value := read(cells)):
-                return value
-        return None
-
-    return first
-
-
-def _one_reader(path: str, columns: Sequence[str]) -> Reader:
-    if path in columns:
-        # A name with a point may also be that of a key inside an object.
-        return (lambda cells: _at(cells, path)) if "." in path else (lambda cells: cells.get(path))
-    if path.startswith("="):
-        return lambda _cells: path[1:]
-    if path.endswith(".*"):
-        return lambda cells: _gathered(cells, path[:-2], columns)
-    return lambda cells: _at(cells, path)
-
-
-def _at(held: Any, path: str) -> Any:
-    """Return what is at a path in an object, a list or a JSON text; None if nothing is there."""
-    held = parsed(held)
-    if isinstance(held, list):
-        step, _, rest = path.partition(".")
-        if not step.lstrip("-").isdecimal() or not -len(held) <= int(step) < len(held):
-            return None
-        return _at(held[int(step)], rest) if rest else held[int(step)]
-    if not isinstance(held, Mapping):
-        return None
-    if not blank(value := held.get(path)):
-        return value
-    end = path.find(".")
-    while end > 0:
-        if (inner := held.get(path[:end])) is not None:
-            return _at(inner, path[end + 1 :])
-        end = path.find(".", end + 1)
-    return None
-
-
-def _gathered(cells: Mapping[str, Any], stem: str, columns: Sequence[str]) -> Any:
-    """Return the one cell whose column begins with a stem, several as an object, or None."""
-    found = cells.get(stem)
-    if not isinstance(found, dict):
-        start = f"{stem}."
-        found = {key[len(start) :]: cells.get(key) for key in columns if key.startswith(start)}
-    filled = {key: one for key, one in found.items() if not blank(one)}
-    return next(iter(filled.values())) if len(filled) == 1 else filled or None
 
 
 class _Place(Struct, frozen=True):
@@ -531,7 +467,7 @@ class MapReader:
         self, cells: Mapping[str, Any], each: str, remarks: Remarks
     ) -> Iterator[tuple[Mapping[str, Any], str]]:
         """Yield the elements inside a row, each with its path for error messages."""
-        held = parsed(_at(cells, each))
+        held = parsed(at_path(cells, each))
         if blank(held):
             start = f"{each}."
             held = {

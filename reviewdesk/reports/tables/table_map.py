@@ -7,9 +7,12 @@ that begin so, ``a + b`` joins names, and ``^.a`` is what stands around an eleme
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
+
+from reviewdesk.reports.tables.cells import blank, name, parsed
 
 Words: TypeAlias = str | list[str]
 
@@ -114,3 +117,69 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     panel: bool = False
     """Whether the judges are surely one panel; else names such as tone are questions."""
     ballots: list[dict[str, Any]] = []
+
+
+Reader: TypeAlias = Callable[[Mapping[str, Any]], Any]
+
+
+def reader(path: str, columns: Sequence[str] = ()) -> Reader:
+    """Return a function that reads the first filled cell of a path from a row."""
+    if path in columns:
+        return _one_reader(path, columns)
+    if " + " in path:
+        parts = [reader(part, columns) for part in path.split(" + ")]
+        return lambda cells: ": ".join(filter(None, (name(read(cells)) for read in parts)))
+    readers = [_one_reader(one, columns) for one in path.split("|") if one]
+    if len(readers) == 1:
+        return readers[0]
+
+    def first(cells: Mapping[str, Any]) -> Any:
+        for read in readers:
+            if not blank(value := read(cells)):
+                return value
+        return None
+
+    return first
+
+
+def _one_reader(path: str, columns: Sequence[str]) -> Reader:
+    if path in columns:
+        # A name with a point may also be that of a key inside an object.
+        return (
+            (lambda cells: at_path(cells, path)) if "." in path else (lambda cells: cells.get(path))
+        )
+    if path.startswith("="):
+        return lambda _cells: path[1:]
+    if path.endswith(".*"):
+        return lambda cells: _gathered(cells, path[:-2], columns)
+    return lambda cells: at_path(cells, path)
+
+
+def at_path(held: Any, path: str) -> Any:
+    """Return what is at a path in an object, a list or a JSON text; None if nothing is there."""
+    held = parsed(held)
+    if isinstance(held, list):
+        step, _, rest = path.partition(".")
+        if not step.lstrip("-").isdecimal() or not -len(held) <= int(step) < len(held):
+            return None
+        return at_path(held[int(step)], rest) if rest else held[int(step)]
+    if not isinstance(held, Mapping):
+        return None
+    if not blank(value := held.get(path)):
+        return value
+    end = path.find(".")
+    while end > 0:
+        if (inner := held.get(path[:end])) is not None:
+            return at_path(inner, path[end + 1 :])
+        end = path.find(".", end + 1)
+    return None
+
+
+def _gathered(cells: Mapping[str, Any], stem: str, columns: Sequence[str]) -> Any:
+    """Return the one cell whose column begins with a stem, several as an object, or None."""
+    found = cells.get(stem)
+    if not isinstance(found, dict):
+        start = f"{stem}."
+        found = {key[len(start) :]: cells.get(key) for key in columns if key.startswith(start)}
+    filled = {key: one for key, one in found.items() if not blank(one)}
+    return next(iter(filled.values())) if len(filled) == 1 else filled or None
