@@ -31,7 +31,7 @@ INPUT = {
         "from textual.drivers.web_driver import WINDOWS, WebDriver, _ExitInput",
         "super()._on_meta",
     },
-    "app/terminal/keyboard.py": {"from textual._xterm_parser import XTermParser"},
+    "app/terminal/changes.py": {"from textual._xterm_parser import XTermParser"},
 }
 """Textual publishes no parser of input. Its own takes parts of a paste for keys, so ours reads
 around it; the bound on Textual's version in pyproject.toml keeps these names."""

@@ -68,7 +68,7 @@ WRONG = (
     ),
     WrongProgram(
         "what is unsaved at the end is not kept", "app/controllers/undo.py",
-        "            self._keep()\n", "            pass\n",
+        "        _keep(core)\n", "        pass\n",
         "tests/app/controllers/test_unsaved.py",
     ),
     WrongProgram(
@@ -83,7 +83,7 @@ WRONG = (
         "tests/test_file_output.py",
     ),
     WrongProgram(
-        "malformed input reaches the parser", "app/terminal/keyboard.py",
+        "malformed input reaches the parser", "app/terminal/changes.py",
         "except (ValueError, ArithmeticError):", "except KeyError:",
         "tests/app/terminal/test_input.py",
     ),

@@ -341,7 +341,10 @@ def _fits(look: FirstLook) -> bool:
 def _of_tool(tool: str, what: str) -> Dialect:
     def fits(look: FirstLook) -> bool:
         layout = layout_of(look)
-        return layout is not None and bool(_fitting_maps(layout, tool))
+        if layout is None:
+            return False
+        made = [maps.packaged()[name] for name in _fitting_maps(layout, tool)]
+        return any(f'"{key}"' not in look.text for one in made for key in one.get("unless", ("",)))
 
     def open_export(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         return _open(source, look, options, tool)

@@ -78,6 +78,8 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     """Ids of the tool that are kept, by name."""
     signature: list[str] = []
     """Columns by which the kind is recognised."""
+    unless: list[str] = []
+    """A key that files of another kind have, with all the columns of this one."""
     rows: str = ""
     """The key of the list of rows, for a document with several lists."""
     item: Words = ""

@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
-from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from reviewdesk.desk import Desk
@@ -29,14 +25,6 @@ from reviewdesk.domain.labels.summary import (
     split,
     summarise,
 )
-from reviewdesk.domain.labels.team import (
-    FEW,
-    SAME,
-    Labels,
-    RatedStratum,
-    RaterAgreement,
-    rater_agreement,
-)
 from reviewdesk.domain.records import Calibration, Design, Run, Truth
 from reviewdesk.domain.stats.calibration_page import (
     NO_LABEL,
@@ -49,7 +37,7 @@ from reviewdesk.domain.stats.calibration_page import (
 )
 from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.domain.stats.figures import Part, Ranged, Target
-from reviewdesk.domain.stats.rates import cohen_kappa, midp, wilson
+from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.stratified import drawn_rate
 from reviewdesk.domain.verdict import Decision
@@ -521,89 +509,3 @@ def test_how_many_more_audits() -> None:
     )
     assert more_for("x", [Part(5, 0, 0)], Op.AT_LEAST, 0.5).labels is None
     assert more_for("x", seen, Op.AT_MOST, None).reason
-
-
-NAMES = ("ann", "ben", "cy")
-LABELS = st.sampled_from(["pass", "fail", "unsure", None])
-
-
-def measured(items: Sequence[Labels], size: int | None = None) -> RaterAgreement:
-    raters = NAMES[: len(items[0])]
-    return rater_agreement([RatedStratum(Counter(items), size)], raters)
-
-
-def alpha_by_pairs(items: Sequence[Labels]) -> float | None:
-    """Nominal alpha from its definition: every ordered pair of labels is counted, in fractions."""
-    units = [[label for label in labels if label] for labels in items]
-    units = [unit for unit in units if len(unit) > 1]
-    pairs = [(unit, *two) for unit in units for two in permutations(unit, 2)]
-    unlike = sum((Fraction(one != two, len(unit) - 1) for unit, one, two in pairs), Fraction(0))
-    every = [label for unit in units for label in unit]
-    chance = sum(one != two for one, two in permutations(every, 2))
-    return float(1 - (len(every) - 1) * unlike / chance) if chance else None
-
-
-@given(st.lists(st.tuples(LABELS, LABELS, LABELS), min_size=1, max_size=9))
-def test_alpha_and_kappa_are_those_of_their_definitions(items: list[Labels]) -> None:
-    found = measured(items)
-    expected = alpha_by_pairs(items)
-    assert found.alpha.value == (None if expected is None else pytest.approx(expected, abs=1e-12))
-    assert found.n == sum(sum(label is not None for label in one) > 1 for one in items)
-    by_names = {(pair.one, pair.two): pair for pair in found.pairs}
-    for i, j in combinations(range(3), 2):
-        both = [(one[i], one[j]) for one in items if one[i] and one[j]]
-        pair = by_names.get((NAMES[i], NAMES[j]))
-        assert (pair is None) is (not both)
-        if pair is not None:
-            kappa = cohen_kappa([one for one, _ in both], [two for _, two in both])
-            assert pair.kappa.value == (None if kappa is None else pytest.approx(kappa, abs=1e-12))
-            assert (pair.n, pair.same) == (len(both), sum(one == two for one, two in both))
-
-
-def test_the_example_of_the_field() -> None:
-    # Two raters, ten items: 4 pass/pass, 3 fail/fail, 1 pass/fail, 2 fail/pass. p_o = .7,
-    # p_e = .5·.6 + .5·.4 = .5, kappa = .4. Alpha: n = 20 labels, 11 pass and 9 fail; unlike
-    # coincidences 6 of 20, by chance 2·11·9/(20·19): 1 - .3/.52105 = .42424.
-    items = [("pass",) * 2] * 4 + [("fail",) * 2] * 3 + [("pass", "fail")] + [("fail", "pass")] * 2
-    found = measured(items)
-    (pair,) = found.pairs
-    assert pair.kappa.value == pytest.approx(0.4)
-    assert found.alpha.value == pytest.approx(1 - 0.3 / (2 * 11 * 9 / 380))
-    assert (found.raw.value, found.raw.low, found.raw.high) == (0.7, *wilson(7, 10))
-
-
-def test_the_draw_weighs_each_stratum_by_its_size() -> None:
-    # 8 of 10 alike stand for 100 verdicts, 2 of 10 for 300: (100·.8 + 300·.2)/400 = .35.
-    def stratum(alike: int, size: int | None) -> RatedStratum:
-        half = alike // 2
-        items: Counter[Labels] = Counter()
-        items |= {("pass", "pass"): half, ("fail", "fail"): half, ("pass", "fail"): 10 - alike}
-        return RatedStratum(items, size)
-
-    found = rater_agreement([stratum(8, 100), stratum(2, 300)], NAMES[:2])
-    assert found.raw.value == pytest.approx(0.35)
-    # Joint shares: pass/pass and fail/fail .175 each, pass/fail .65; p_e = .825·.175·2.
-    chance = 2 * 0.825 * 0.175
-    assert found.pairs[0].kappa.value == pytest.approx((0.35 - chance) / (1 - chance))
-    unweighted = rater_agreement([stratum(8, None), stratum(2, None)], NAMES[:2])
-    assert unweighted.raw.value == pytest.approx(0.5)
-    # A stratum without items: the others do not stand for the run.
-    missing = rater_agreement([stratum(8, 100), RatedStratum({}, 300)], NAMES[:2])
-    assert (missing.raw.value, missing.raw.low) == (0.8, wilson(8, 10)[0])
-
-
-def test_what_is_undefined_says_why() -> None:
-    nothing = measured([("pass", None), (None, "fail")])
-    assert (nothing.n, nothing.pairs, nothing.raw.reason) == (0, (), FEW)
-    assert nothing.alpha.reason == FEW
-    same = measured([("pass", "pass")] * 20)
-    assert same.raw.value == 1
-    assert same.alpha.value is same.pairs[0].kappa.value is None
-    assert same.alpha.reason == SAME
-
-
-def test_only_the_share_of_two_people_has_an_interval() -> None:
-    alike = measured([("pass", "pass")] * 10 + [("fail", "fail")] * 10)
-    assert alike.raw.low == pytest.approx(wilson(20, 20)[0])
-    assert (alike.alpha.value, alike.alpha.low, alike.pairs[0].kappa.low) == (1, None, None)
-    assert measured([("pass", "pass", "fail")] * 20).raw.low is None
