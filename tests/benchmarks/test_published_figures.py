@@ -68,3 +68,11 @@ with server(0.01, 6, 1.0) as url:
         [sys.executable, "-c", script], cwd=ROOT, check=False, capture_output=True, text=True
     )
     assert done.stdout.split() == ["0", "True"], done.stderr[-2000:]
+
+
+def test_an_interval_for_every_look_misses_in_few_sessions() -> None:
+    text = printed("looks", "--sessions", "12")
+    missed = [float(one) for one in re.findall(r"\| ([0-9.]+)% \| [0-9.]+% \|", text)]
+    # Four panels; one session of twelve may miss, and two by bad luck.
+    assert len(missed) == 4
+    assert max(missed) <= 17

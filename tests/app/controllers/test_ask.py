@@ -1,0 +1,63 @@
+"""``:ask`` in the console: what comes next, what the foot says, and closing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.app.paint.frame import strip_lines
+from reviewdesk.desk.figures.question import answer
+from tests.app.appkit import open_run, report, verdict
+from tests.app.reviewkit import Review
+
+
+@pytest.fixture
+def review(tmp_path: Path) -> Review:
+    bodies = [verdict(at, (0.9, 0.8, 0.9), escalate_for_review=at % 3 == 0) for at in range(1, 41)]
+    return Review(*open_run(tmp_path / "d.db", report(bodies)))
+
+
+def foot(review: Review) -> str:
+    state = review.state
+    return strip_lines(state.session, state.figures, "", 120)[0].plain.strip()
+
+
+def test_the_next_items_are_those_that_the_question_has_drawn(review: Review) -> None:
+    review.command("ask accuracy >= 0.7")
+    assert foot(review).startswith("accuracy >= 0.7? not yet · 0.000 to 1.000")
+    review.press("label.pass")
+    for _ in range(30):
+        asked = answer(review.desk, review.session.run)
+        assert asked is not None
+        (row,) = review.desk.rows([review.state.session.keys[review.state.session.index or 0]])
+        assert row.stratum.startswith(("flagged", "rest"))
+        assert asked.waiting <= 1  # the item that was open when the question was asked
+        review.press("label.pass")
+    found = answer(review.desk, review.session.run)
+    assert found is not None
+    assert found.look.labels >= 30
+    assert "you may stop" in foot(review)
+    review.command("ask close")
+    assert "labels" in foot(review)
+    review.desk.close()
+
+
+def test_a_filter_shows_what_it_keeps_all_the_same(review: Review) -> None:
+    review.command("ask accuracy >= 0.7")
+    review.command("filter esc")
+    review.press("label.pass")
+    (row,) = review.desk.rows([review.state.session.keys[review.state.session.index or 0]])
+    assert row.stratum.startswith("flagged")
+    review.desk.close()
+
+
+def test_what_cannot_be_asked_is_said(review: Review) -> None:
+    for text, says in (
+        ("ask kappa >= 1", "no figure 'kappa' to ask about"),
+        ("ask close", "no question is open"),
+        ("ask", "nothing was asked yet"),
+    ):
+        review.command(text)
+        assert says in review.notice
+    review.desk.close()
