@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from reviewdesk.domain.labels.chain import AGENT, DESK
 from reviewdesk.domain.labels.team import Disagreement, PairAgreement, TeamMember, TeamPage
 from reviewdesk.domain.records import Truth
+from reviewdesk.domain.stats.alternative import EDGE, AlternativeTest
 from reviewdesk.views.document import (
     Block,
     Column,
@@ -41,7 +42,31 @@ def team(page: TeamPage, found: Sequence[Disagreement] = (), *, blind: bool = Fa
     A blind session is not told what the panel decided.
     """
     differing = (_disagreements(found, blind=blind),) if found else ()
-    return Document((_agreement(page), *differing, _members(page.members)))
+    stand_in = () if blind else _stand_in(page.alternative)
+    return Document((_agreement(page), *stand_in, *differing, _members(page.members)))
+
+
+def _stand_in(found: AlternativeTest) -> tuple[Section, ...]:
+    """Return whether the panel may stand in for a person; nothing without three reviewers."""
+    if not found.reviewers:
+        return ()
+    heads = ("without", "items", "panel", "reviewer", "p")
+    rows: list[Sequence[Words]] = [
+        (
+            outside(one.reviewer, 40),
+            f"{one.items:,}",
+            number(one.panel, 2),
+            number(one.person, 2),
+            number(one.p),
+        )
+        for one in found.reviewers
+    ]
+    won = sum(one.won for one in found.reviewers)
+    of = f"it is as good as {won} of {plural(len(found.reviewers), 'reviewer')}"
+    said = "The panel may stand in for a person" if found.passed else "It is not shown that it may"
+    note = f"how often each is alike with as many of the others; a person counts {EDGE:g} more"
+    blocks = (table(heads, rows, "The panel against each reviewer"), Paragraph(f"{said}: {of}."))
+    return (Section("May the panel stand in for a person?", blocks, note),)
 
 
 def _agreement(page: TeamPage) -> Section:

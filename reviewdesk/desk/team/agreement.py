@@ -25,6 +25,7 @@ from reviewdesk.domain.labels.team import (
     second_opinions,
 )
 from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.stats.alternative import alternative_test
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, labels, team, verdicts
@@ -64,6 +65,11 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
             disputed=sum(row.place.truth is Truth.DISPUTED for row in rows),
             adjudicated=team.adjudicated(desk.conn, run.key),
             error=_error(desk, rows, totals, given, names),
+            alternative=alternative_test(
+                [[given[row.key].get(name) for name in names] for row in rows],
+                [row.decision for row in rows],
+                names,
+            ),
         )
 
 

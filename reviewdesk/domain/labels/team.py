@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.labels.repeats import SelfAgreement
 from reviewdesk.domain.records import Pace, Truth
+from reviewdesk.domain.stats.alternative import AlternativeTest
 from reviewdesk.domain.stats.dense import Floats
 from reviewdesk.domain.stats.figures import Estimate, Part, Ranged
 from reviewdesk.domain.stats.rates import wilson
@@ -231,6 +232,8 @@ class TeamPage(Struct, frozen=True):
     adjudicated: int
     error: ReviewerError | None = None
     """How often people err, from items that were chosen at random for a second opinion."""
+    alternative: AlternativeTest = AlternativeTest()
+    """Whether the panel may stand in for a person."""
 
 
 class Opinion(Struct, frozen=True):

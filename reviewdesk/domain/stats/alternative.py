@@ -1,0 +1,113 @@
+"""Whether a panel may stand in for a person: the alternative annotator test.
+
+Source: Calderon, Reichart and Dror 2025, arXiv 2501.10970.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, stdev
+
+from msgspec import Struct
+
+from reviewdesk.domain.stats.rates import t_two_sided
+
+REVIEWERS = 3
+"""The fewest reviewers for the test."""
+ITEMS = 30
+"""The fewest items that a reviewer must share with two others."""
+EDGE = 0.15
+"""What a person is worth more than a panel, as they cost more: .2 for experts, .1 for a crowd."""
+_RATE = 0.05
+
+
+class LeftOut(Struct, frozen=True):
+    """One reviewer against the panel, by how often each is alike with the other reviewers.
+
+    ``panel`` and ``person`` are the shares of the ``items`` on which each is alike with at least as
+    many of the others as the opponent; ``p`` is of the panel being worse by ``EDGE``.
+    """
+
+    reviewer: str
+    items: int
+    panel: float
+    person: float
+    p: float
+    won: bool = False
+
+
+class AlternativeTest(Struct, frozen=True):
+    """The test over all reviewers; ``reason`` says why there is none."""
+
+    reviewers: tuple[LeftOut, ...] = ()
+    reason: str = ""
+
+    @property
+    def winning(self) -> float | None:
+        """The share of reviewers whom the panel may stand in for."""
+        found = self.reviewers
+        return fmean(one.won for one in found) if found else None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the panel may stand in for a person: for half of the reviewers, or more."""
+        return (self.winning or 0.0) >= 0.5
+
+
+def alternative_test(
+    labels: Sequence[Sequence[str | None]], panel: Sequence[str | None], names: Sequence[str]
+) -> AlternativeTest:
+    """Test the panel against each reviewer in turn, over the items that both decided.
+
+    ``labels`` are of each item by each of the ``names``, ``panel`` its decision; an item counts for
+    a reviewer if two others labelled it too. A paired t-test holds the difference of both shares
+    against ``EDGE``; Benjamini and Yekutieli bound the false discoveries over reviewers at 5%.
+    """
+    found = []
+    for j, name in enumerate(names):
+        differences = []
+        panels = []
+        persons = []
+        for given, decided in zip(labels, panel, strict=True):
+            others = [one for k, one in enumerate(given) if k != j and one is not None]
+            if given[j] is None or decided is None or len(others) < REVIEWERS - 1:
+                continue
+            mine = sum(one == given[j] for one in others)
+            its = sum(one == decided for one in others)
+            panels.append(its >= mine)
+            persons.append(mine >= its)
+            differences.append(float(persons[-1]) - float(panels[-1]))
+        if len(differences) >= ITEMS:
+            p = _less(differences, EDGE)
+            found.append(LeftOut(name, len(differences), fmean(panels), fmean(persons), p))
+    if len(found) < REVIEWERS:
+        return AlternativeTest(
+            reason=f"it takes {REVIEWERS} reviewers with {ITEMS} items in common with two others"
+        )
+    limit = _yekutieli([one.p for one in found])
+    return AlternativeTest(
+        tuple(
+            LeftOut(one.reviewer, one.items, one.panel, one.person, one.p, one.p <= limit)
+            for one in found
+        )
+    )
+
+
+def _less(values: Sequence[float], than: float) -> float:
+    """Return the p of Student's test that the mean of ``values`` is less than a number."""
+    apart = fmean(values) - than
+    spread = stdev(values)
+    if not spread:
+        return 0.0 if apart < 0 else 1.0
+    t = apart / (spread / math.sqrt(len(values)))
+    half = t_two_sided(t, len(values) - 1) / 2
+    return half if t < 0 else 1 - half
+
+
+def _yekutieli(ps: Sequence[float]) -> float:
+    """Return the largest p that is rejected, -1 if none: ``p_(k) <= k·q/(m·Σ 1/i)``."""
+    m = len(ps)
+    harmonic = sum(1 / i for i in range(1, m + 1))
+    kept = [p for k, p in enumerate(sorted(ps), 1) if p <= k * _RATE / (m * harmonic)]
+    return kept[-1] if kept else -1.0
