@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from hashlib import sha256
 from shlex import quote
 from typing import Any
 
@@ -11,7 +12,7 @@ from msgspec import Struct, field
 
 from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.canonical import CanonicalVerdict
+from reviewdesk.domain.canonical import CanonicalVerdict, canonical_texts
 from reviewdesk.domain.enums import AgreementSource
 from reviewdesk.domain.verdict import Band, Decision, Verdict
 
@@ -175,6 +176,21 @@ class Item(Struct, frozen=True):
     other_tags: tuple[str, ...] = ()
     """The tags of all other authors, without repeats."""
     marked: bool = False
+
+    @property
+    def dimension(self) -> str | None:
+        """The criterion, where one response is judged by several."""
+        found: str | None = self.verdict.body["case"].get("dimension")
+        return found
+
+    @property
+    def read_as(self) -> str:
+        """The name of the texts that are read: the same for every criterion of one response."""
+        if self.dimension is None or not self.verdict.has_response:
+            return self.item_hash
+        body = self.verdict.body
+        names = ("input", "output", "alternative", "reference")
+        return sha256(canonical_texts(*map(body.get, names))).hexdigest()
 
 
 class TagCount(Struct, frozen=True):

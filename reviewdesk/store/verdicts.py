@@ -18,6 +18,8 @@ from reviewdesk.errors import NotFoundError
 from reviewdesk.store.rows import decision, in_pages, value
 
 _WINDOW = 200
+_NEAR = 40
+"""How many verdicts before and after one are looked at for its other criteria."""
 _SEATS = 50
 """How many seats of a panel one expression reads."""
 
@@ -137,6 +139,33 @@ def panels(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[str, str |
         told = [text for part in row for text in json.loads(part)]
         pairs = zip(told[::2], told[1::2], strict=True)
         yield [(name, model) for name, model in pairs if name is not None]
+
+
+def criteria(conn: sqlite3.Connection, run: int, key: int, start: str) -> list[tuple[str, int]]:
+    """Return the criteria by which a verdict's response is judged in its run: names and keys.
+
+    They are verdicts of one test, input and response with different dimensions. Where their ids
+    begin alike, with ``start``, they may be anywhere in the file; else they stand near the verdict.
+    """
+    where = "o.id BETWEEN ? AND ?" if start else "o.key BETWEEN ? AND ?"
+    ends = (start, f"{start}\U0010ffff") if start else (key - _NEAR, key + _NEAR)
+    texts = ("input", "output", "alternative", "reference")
+    same = " AND ".join(
+        f"json_extract(c.body, '$.{text}') IS json_extract(b.body, '$.{text}')" for text in texts
+    )
+    rows = conn.execute(
+        f"""SELECT json_extract(c.body, '$.case.dimension') AS name, o.key AS key
+            FROM verdicts v JOIN bodies b ON b.verdict = v.key
+            JOIN verdicts o ON o.run = ? AND o.test = v.test AND {where}
+            JOIN bodies c ON c.verdict = o.key AND {same}
+            WHERE v.key = ? ORDER BY o.key""",
+        (run, *ends, key),
+    )
+    found: dict[str, int] = {}
+    for row in rows:
+        if row["name"] is not None and (row["key"] == key or row["name"] not in found):
+            found[row["name"]] = row["key"]
+    return list(found.items())
 
 
 COUNTERPART = """coalesce(

@@ -29,6 +29,7 @@ from reviewdesk.app.controllers.saving import Outbox
 from reviewdesk.app.controllers.session import ReviewSession, resumed
 from reviewdesk.app.controllers.state import (
     Ask,
+    Criterion,
     Figures,
     Form,
     Notice,
@@ -89,6 +90,7 @@ class Core:
     figures = Figures()
     reading = ReadingOptions()
     reruns = NOTHING
+    criteria: tuple[Criterion, ...] = ()
     unfinished: Sequence[UnfinishedRerun] = ()
     _panes = Panes()
     saved = _unmarked = ""
@@ -279,6 +281,7 @@ class Core:
             self.reading = replace(self.reading, page=at)
             self.start = self.start + 1
             self.guard.hide()
+        self.criteria = self.review.criteria()
         self.read_reruns()
 
     def read_reruns(self) -> None:

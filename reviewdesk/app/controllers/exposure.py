@@ -160,8 +160,8 @@ class _SeenItem(Struct):
 class SeenItems:
     """Remembers what was on screen of each item's responses, and where the item was left.
 
-    Items are known by the hash of their content. What is enough once stays enough: neither
-    another width nor another height of the pane takes it back.
+    Items are known by their texts, so that the criteria of one response are seen together. What is
+    enough once stays enough: neither another width nor another height of the pane takes it back.
     """
 
     def __init__(self, clock: Callable[[], float] = lambda: 0.0) -> None:
@@ -192,7 +192,7 @@ class SeenItems:
         An item that came back after the event ``since`` is new when it is opened first: nothing
         may tell that it was there before.
         """
-        name = "" if item is None else item.item_hash
+        name = "" if item is None else item.read_as
         if item is not None and since > self._came_back.get(name, 0):
             self._came_back[name] = since
             self._items.pop(name, None)
@@ -210,7 +210,7 @@ class SeenItems:
         Of a folded input that is its start. A response must have been on screen before ``at``, the
         time at which the label's key was pressed.
         """
-        found = self._items.get(item.item_hash)
+        found = self._items.get(item.read_as)
         if found is None:
             return Unseen(TextPassage(RESPONSES[0], end=1))
         for part in found.drawn.layout.responses:
@@ -221,18 +221,18 @@ class SeenItems:
                 last = part.starts[-1] if part.starts else 0
                 return Unseen(TextPassage(part.name, part.page, last, part.end))
         asked = found.drawn.layout.part("input")
-        if asked is not None and asked.folded and item.item_hash not in self._asked:
+        if asked is not None and asked.folded and item.read_as not in self._asked:
             return Unseen(TextPassage("input", asked.page, end=1))
         return None
 
     def folded(self, item: Item) -> frozenset[str]:
-        found = self._items.get(item.item_hash)
+        found = self._items.get(item.read_as)
         parts = () if found is None else found.drawn.layout.parts
-        return frozenset(one.name for one in parts if one.folded)
+        return frozenset(one.folded for one in parts if one.folded)
 
     def paged(self, item: Item) -> Place:
         """Return the heading of a text that has several pages, of a response if one has."""
-        found = self._items.get(item.item_hash)
+        found = self._items.get(item.read_as)
         parts = () if found is None else found.drawn.layout.parts
         paged = [one.name for one in parts if one.pages > 1]
         return Place(next((name for name in (*RESPONSES, *paged) if name in paged), ""))

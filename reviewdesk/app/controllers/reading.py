@@ -8,14 +8,16 @@ from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core, Verb
 from reviewdesk.app.controllers.state import LEAST, WIDE, Jump
-from reviewdesk.app.texts.layout import FOLDS, TITLE
+from reviewdesk.app.texts.layout import FOLDS, TITLE, TOOLS
 from reviewdesk.views.document import Tone
 from reviewdesk.views.verdict import FIGURES, REASONS
 
 _STEP = 4
 """The columns by which one key press widens or narrows a pane."""
 JURY = FIGURES | {REASONS}
-_FOLDED_TEXTS = {TITLE: "name", "rubric": "rubric", "input": "input", "reference": "reference"}
+_FOLDED_TEXTS = {
+    TITLE: "name", "rubric": "rubric", "input": "input", "reference": "reference", TOOLS: "tools",
+}  # fmt: skip
 
 
 def _shift(core: Core, by: int, *, around: bool = False) -> None:

@@ -94,6 +94,7 @@ class ReviewController:
             core.seen.scroll,
             copy(core.page),
             core.reasons,
+            core.criteria,
         )
 
     def take(self) -> tuple[Request, ...]:

@@ -12,10 +12,10 @@ from reviewdesk.app.controllers.claims import ItemClaims
 from reviewdesk.app.controllers.exposure import Exposure
 from reviewdesk.app.controllers.repeats import Repeats
 from reviewdesk.app.controllers.saving import Outbox, with_waiting
-from reviewdesk.app.controllers.state import Page, SearchHits, Session, effective_order
+from reviewdesk.app.controllers.state import Criterion, Page, SearchHits, Session, effective_order
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.question import asked_keys
-from reviewdesk.desk.review import kept, queue
+from reviewdesk.desk.review import items, kept, queue
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.query.places import place_of
@@ -54,6 +54,10 @@ class ReviewSession:
         self.asked = tuple(asked_keys(desk, run))
         """What the open question has drawn, in the order drawn; empty without one."""
         self._trail: list[int] = []
+        self._criteria: dict[int, list[tuple[str, int]]] = {}
+        """The criteria of each response that was shown, by the verdict of each of them."""
+        self._left_at: dict[int, int] = {}
+        """Where the queue goes on behind a criterion to which a label led: the verdict left at."""
         self._unfiltered: str | None = None
         """The verdict that was shown before the queue was filtered."""
         self.begin(view)
@@ -94,6 +98,31 @@ class ReviewSession:
             self._rows.clear()
         elif row and not (row.decided or row.labelled_by_other or self.desk.double):
             self._rows[row.key] = replace(row, label=act.label, deferred=False)
+
+    def criteria(self) -> tuple[Criterion, ...]:
+        """Return the criteria of the current response as they are now; none if it has only one."""
+        item = self.session.item
+        group = [] if item is None or item.dimension is None else self._group(item)
+        keys = [key for _, key in group]
+        rows = {row.key: row for row in self.listed(keys)} if len(keys) > 1 else {}
+        if item is not None:
+            rows[item.row.key] = item.row
+        return tuple(
+            Criterion(name, rows[key], item is not None and key == item.row.key)
+            for name, key in group
+            if len(rows) > 1 and key in rows
+        )
+
+    def _group(self, item: Item) -> list[tuple[str, int]]:
+        """Return the criteria of an item's response, which are looked up once."""
+        key = item.row.key
+        if key not in self._criteria:
+            if len(self._criteria) > _MOST_ROWS:
+                self._criteria.clear()
+            self._criteria[key] = found = items.criteria(self.desk, item)
+            for _, other in found:
+                self._criteria.setdefault(other, found)
+        return self._criteria[key]
 
     def ahead(self) -> tuple[int, ...]:
         """Return the verdict that comes after a label of the current item, and the one after it.
@@ -179,6 +208,9 @@ class ReviewSession:
         found = self._asked(waiting) if session.whole else None
         if found is not None and found != session.index:
             return found
+        found = self._criterion(after, waiting) if session.whole else None
+        if found is not None:
+            return found
         found = self.desk.next_undecided(session.run, session.keys, after, waiting)
         if onwards and found is not None and self.claims.open_with:
             held = self._held(waiting, session.keys[found])
@@ -201,6 +233,32 @@ class ReviewSession:
             if key not in decided and key not in waiting:
                 return place_of(session.keys, key)
         return None
+
+    def _criterion(self, at: int, waiting: Mapping[int, bool | None]) -> int | None:
+        """Return the place that comes after a criterion of a response, ``None`` if any may.
+
+        Once it is decided the next undecided one comes first. After the last one the queue goes on
+        from where it was left, and past those that the reviewer stepped over.
+        """
+        session = self.session
+        here = session.keys[at] if 0 <= at < len(session.keys) else 0
+        keys = [key for _, key in self._criteria.get(here, ())]
+        if len(keys) < 2 or here not in keys:
+            return None
+        item = session.item
+        late = item is not None and item.row.key == here and item.row.deferred
+        if late or here in waiting or here in self.desk.decided(session.run):
+            turn = keys.index(here) + 1
+            for row in self.listed([*keys[turn:], *keys[: turn - 1]]):
+                taken = row.decided or row.deferred or row.open_with or row.key in waiting
+                place = None if taken else place_of(session.keys, row.key)
+                if place is not None:
+                    return place
+        left = place_of(session.keys, self._left_at.get(here, here))
+        if left is None or left == at:
+            return None
+        skipped = {**waiting, **dict.fromkeys(keys)}
+        return self.desk.next_undecided(session.run, session.keys, left, skipped)
 
     def _held(self, waiting: Mapping[int, bool | None], found: int) -> int | None:
         """Return the place of the item that is held to come next, if it is still undecided.
@@ -369,7 +427,14 @@ class ReviewSession:
         if found is None:
             self._finish(self.session.index or 0)
             return False
-        self.claims.offer(self.show(found))
+        item = self.session.item
+        before = 0 if item is None else item.row.key
+        key = self.show(found)
+        self.claims.offer(key)
+        if any(key == one for _, one in self._criteria.get(before, ())):
+            self._left_at.setdefault(key, self._left_at.get(before, before))
+        else:
+            self._left_at.pop(key, None)
         return True
 
     def _finish(self, index: int) -> None:

@@ -16,7 +16,17 @@ from reviewdesk.domain.panel.rerun import OpenRerun, RerunHistory
 from reviewdesk.domain.query.completion import Completion
 from reviewdesk.domain.query.filter import MIXED, hidden_order, parse_filter
 from reviewdesk.domain.query.places import places_of
-from reviewdesk.domain.records import Blocker, Calibration, Item, Metrics, Pace, Progress, Run, View
+from reviewdesk.domain.records import (
+    Blocker,
+    Calibration,
+    Item,
+    Metrics,
+    Pace,
+    Progress,
+    QueueRow,
+    Run,
+    View,
+)
 from reviewdesk.settings import Feedback
 from reviewdesk.views.document import Document, Tone, Words
 
@@ -415,6 +425,14 @@ class Panes(Struct, frozen=True):
         return made
 
 
+class Criterion(Struct, frozen=True):
+    """A criterion by which the response in view is judged, and the row of its verdict."""
+
+    name: str
+    row: QueueRow
+    current: bool
+
+
 class ReasonsLine(Struct, frozen=True):
     """The line in which digits give tags to an item, or take them away."""
 
@@ -463,3 +481,5 @@ class ViewState(Struct, frozen=True):
     page: object = None
     """The page of the calibration or runs screen, as it was, if one is in view."""
     reasons: ReasonsLine | None = None
+    criteria: tuple[Criterion, ...] = ()
+    """The criteria of the response in view, if there are several."""

@@ -8,9 +8,10 @@ from msgspec import Struct
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.controllers.state import Figures, ReasonsLine, Session
+from reviewdesk.app.controllers.state import Criterion, Figures, ReasonsLine, Session
 from reviewdesk.app.keys.actions import Hint
 from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.paint.rows import label_mark
 from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
@@ -20,6 +21,7 @@ from reviewdesk.app.paint.styled import (
     clip_start,
     cut,
     cut_below,
+    cut_words,
     flow,
     heading,
     inline,
@@ -46,6 +48,8 @@ from reviewdesk.views.words import number, plural
 _SAVED = "saved ✓"
 _MARK = len(_SAVED) + 3
 _NAME = 10
+_ASKS = 20
+"""The least cells in which the beginning of a rubric says anything."""
 _SHORT_NAME = 4
 """The cells that a run's name keeps while other facts stand in full, and in any case."""
 
@@ -235,6 +239,24 @@ def reasons_lines(line_: ReasonsLine | None, width: int) -> Lines:
         line(("t", Ink.KEY), (" types  ", Ink.MUTED), ("esc", Ink.KEY), (" closes", Ink.MUTED))
     )
     return [line(" ") + row for row in flow(groups, max(1, width - 2), 2)]
+
+
+def criteria_lines(criteria: Sequence[Criterion], asks: str, width: int) -> Lines:
+    """Return the criteria of the response in view with their labels, and what the current asks."""
+    if not criteria:
+        return []
+    groups = [line(("CRITERIA", Ink.HEAD))]
+    for one in criteria:
+        name = clip(inline(one.name), 30)
+        shown = (f"▶{name}", Ink.STRONG) if one.current else (name, Ink.TEXT)
+        groups.append(line(shown, " ", label_mark(one.row)))
+    lines = flow(groups, max(1, width - 2), 2)
+    room = width - 2 - lines[-1].cell_length - 3
+    # The rubric of a criterion without one is its name.
+    told = any(one.current and one.name == asks for one in criteria)
+    if asks and not told and room >= _ASKS:
+        lines[-1] += line("   ") + cut_words(line((inline(asks), Ink.MUTED)), room)
+    return [line(" ") + row for row in lines]
 
 
 def asking_lines(asking: Sequence[OpenRerun], most: int, width: int) -> Lines:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import repeat
+from itertools import pairwise, repeat
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -29,6 +29,7 @@ from reviewdesk.app.texts.inked import (
 from reviewdesk.app.texts.layout import (
     RESPONSES,
     TITLE,
+    TOOLS,
     ItemLayout,
     PartLines,
     ReadingOptions,
@@ -45,6 +46,9 @@ from reviewdesk.views import verdict, words
 from reviewdesk.views.document import Section
 
 _WORD = re.compile(r"[^\W_]+")
+_TURN = re.compile(r"[^\W\dA-Z_][\w.-]*(?: [\w.-]+){0,2}: ")
+_TOOL = re.compile(r"tool: |[^:]+: calls(?:$| (?:a tool|[^\s(]+)(?:\(|$))")
+"""How a turn of a conversation begins, and one that calls a tool or is its result."""
 
 
 def highlight(lines: Sequence[Content], words: Sequence[str]) -> list[Content]:
@@ -128,7 +132,14 @@ class PaintedText(Struct, frozen=True):
     lines: tuple[Content, ...]
     starts: tuple[int, ...]
     end: int
-    folded: bool = False
+    folded: str = ""
+    """What shows all of it where some lines are left out, as ``ReadingOptions`` names it."""
+    counts: tuple[int, ...] = ()
+    """How many lines of the text each line stands for, if some stand for several."""
+
+    @property
+    def counted_lines(self) -> tuple[int, ...]:
+        return self.counts or (1,) * len(self.lines)
 
     @classmethod
     def counted(cls, lines: Sequence[Content]) -> PaintedText:
@@ -140,18 +151,21 @@ def page_lines(text: str, width: int, page: int) -> PaintedText:
     return _body(text, part(text, page).number - 1, width) if text else PaintedText((), (), 0)
 
 
-def folded(text: PaintedText, size: int, key: str, words: Sequence[str] = ()) -> PaintedText:
+def folded(
+    text: PaintedText, size: int, key: str, words: Sequence[str] = (), name: str = "text"
+) -> PaintedText:
     """Return the first and last lines of a text, ``size`` lines with the one that counts the rest.
 
     ``key`` shows the rest. A text of which fewer than ``WORTH`` lines would be hidden stays whole,
     and so does one that has a search hit of ``words`` in them.
     """
-    hidden = len(text.lines) - size + 1
     last = max(1, (size - 1) // 3)
     first = size - 1 - last
     back = len(text.lines) - last
-    if hidden < WORTH or found_line(text.lines[first:back], words) is not None:
+    if back - first < WORTH or found_line(text.lines[first:back], words) is not None:
         return text
+    counts = text.counted_lines
+    hidden = sum(counts[first:back])
     count = line((f"{ELLIPSIS} {hidden:,} lines {ELLIPSIS}", Ink.MUTED))
     if key:
         count += line("  ", (key, Ink.KEY), (" shows them", Ink.MUTED))
@@ -159,7 +173,8 @@ def folded(text: PaintedText, size: int, key: str, words: Sequence[str] = ()) ->
         (*text.lines[:first], count, *text.lines[back:]),
         (*text.starts[: first + 1], *text.starts[back:]),
         text.end,
-        folded=True,
+        folded=name,
+        counts=(*counts[:first], hidden, *counts[back:]),
     )
 
 
@@ -336,7 +351,7 @@ def painted_item(
     for one in (*verdict.checks(item), *verdict.review(item, blind=hidden)):
         lines = section_lines(one, width)
         parts.append(_Part(one.title.lower(), lines[:1], PaintedText.counted(lines[1:])))
-    return _stacked(item.item_hash, parts, width, reading, airy=airy)
+    return _stacked(item.read_as, parts, width, reading, airy=airy)
 
 
 def pages(item: Item) -> int:
@@ -389,6 +404,8 @@ def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str
 
     A reference, which stands below, folds to half of the room. Nothing folds if all fits.
     """
+    if sum(len(one.lines) for one in parts) > room:
+        parts = [_tools_folded(one, reading, key) for one in parts]
     half = room // 2
     responses = [one for one in parts if one.name in RESPONSES]
     before = parts[: parts.index(responses[0])]
@@ -404,10 +421,42 @@ def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str
 
 def _fold(one: _Part, size: int | None, reading: ReadingOptions, key: str) -> _Part:
     """Fold a text, unless the reviewer wants it whole, turns its pages or found its lines."""
-    whole = one.name in reading.open_sections or (reading.page and one.pages > 1)
-    if size is None or whole:
+    if size is None or _is_whole(one, reading, one.name):
         return one
-    return replace(one, text=folded(one.text, size, key, reading.find))
+    return replace(one, text=folded(one.text, size, key, reading.find, one.name))
+
+
+def _is_whole(one: _Part, reading: ReadingOptions, name: str) -> bool:
+    return name in reading.open_sections or bool(reading.page and one.pages > 1)
+
+
+def _tools_folded(one: _Part, reading: ReadingOptions, key: str) -> _Part:
+    """Fold each long call and result of a tool in a conversation, so that its turns are met."""
+    text = one.text
+    if one.name != "input" or _is_whole(one, reading, TOOLS):
+        return one
+    rows = [row.plain for row in text.lines]
+    turns = [
+        at for at, row in enumerate(rows) if _TURN.match(row) and not (at and rows[at - 1].strip())
+    ]
+    if not turns or turns[0]:
+        # What does not begin with a turn is no conversation.
+        return one
+    made = PaintedText((), (), text.end)
+    # The blank line between two turns belongs to neither.
+    blanks = [at - 1 for at in turns[1:]]
+    for start, end in pairwise(sorted((*turns, *blanks, len(rows)))):
+        turn = PaintedText(text.lines[start:end], text.starts[start:end], text.end)
+        if _TOOL.match(rows[start]):
+            turn = folded(turn, _LEAST, key, reading.find, TOOLS)
+        made = PaintedText(
+            made.lines + turn.lines,
+            made.starts + turn.starts,
+            text.end,
+            made.folded or turn.folded,
+            made.counts + turn.counted_lines,
+        )
+    return replace(one, text=made)
 
 
 def _stacked(

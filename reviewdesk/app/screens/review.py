@@ -18,6 +18,7 @@ from reviewdesk.app.controllers.item import REASON_KEYS
 from reviewdesk.app.controllers.state import PANES, Page, Panes, ViewState
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.frame import (
+    criteria_lines,
     done_lines,
     nothing_lines,
     reading_lines,
@@ -159,6 +160,7 @@ class ReviewScreen(DeskScreen):
     DEFAULT_CSS = """
     _Column { height: 1fr; width: 1fr; }
     _Column > Bar { background: $desk-bar; }
+    _Column > #criteria { height: 0; }
     _Column > Pane, _Column > QueueList { height: 1fr; background: $background; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("review")]
@@ -181,6 +183,8 @@ class ReviewScreen(DeskScreen):
                 yield Divider(pane.id or "")
                 with _Column(id=f"{pane.id}-column"):
                     yield Bar(id=f"{pane.id}-title")
+                    if pane.id == "item":
+                        yield Bar(id="criteria")
                     yield pane
 
     def on_mount(self) -> None:
@@ -287,6 +291,7 @@ class ReviewScreen(DeskScreen):
             focused = name == state.panes.current
             title = partial(one_line, title_line, name.upper(), note, focused=focused)
             self.bar(f"{name}-title").paint(title)
+        self._draw_criteria(state, before)
         reasons = partial(reasons_lines, state.reasons)
         if before is None or before.reasons != state.reasons or before.panes != state.panes:
             self.bar("reasons").styles.height = min(4, len(reasons(state.panes.width)))
@@ -298,6 +303,17 @@ class ReviewScreen(DeskScreen):
         strip = self.bar("strip")
         strip.paint(figures_painter)
         strip.styles.height = len(figures_painter(state.panes.width))
+
+    def _draw_criteria(self, state: ViewState, before: ViewState | None) -> None:
+        item = state.session.item
+        asks = item.verdict.body.get("rubric") if item and state.criteria else None
+        draw = partial(criteria_lines, state.criteria, asks or "")
+        bar = self.bar("criteria")
+        if before is None or before.criteria != state.criteria or before.panes != state.panes:
+            panes = state.panes
+            lines = draw(panes.width if panes.alone else panes.columns["item"])
+            bar.styles.height = min(4, len(lines))
+        bar.paint(draw)
 
     def _draw_queue(self, state: ViewState, before: ViewState | None) -> None:
         session = state.session

@@ -213,7 +213,9 @@ def _ideograph(char: str) -> bool:
 
 
 TITLE = "title"
-FOLDS = frozenset({TITLE, "rubric", "input", "reference"})
+TOOLS = "tools"
+"""The calls and results of tools in a conversation, each of which folds by itself."""
+FOLDS = frozenset({TITLE, "rubric", "input", "reference", TOOLS})
 """The sections of an item that fold where they are long."""
 
 
@@ -323,7 +325,8 @@ class PartLines(Struct, frozen=True):
     end: int
     page: int = 0
     pages: int = 1
-    folded: bool = False
+    folded: str = ""
+    """The section that unfolds it, empty if nothing of it is folded."""
 
     @property
     def cuts(self) -> Iterator[Cut]:
@@ -349,7 +352,7 @@ class PartLines(Struct, frozen=True):
 class ItemLayout(Struct, frozen=True):
     """The parts of an item from top to bottom; the first is what stands above the texts.
 
-    ``item`` is the hash of the item's content.
+    ``item`` names the texts of the item, as ``Item.read_as`` does.
     """
 
     item: str = ""

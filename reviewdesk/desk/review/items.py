@@ -73,6 +73,19 @@ def _is_told(event: Event, reviewer: str, *, hidden: bool) -> bool:
     return not hidden and event.kind in {"note", "tags", "mark", "defer"}
 
 
+def criteria(desk: OpenFile, item: Item) -> list[tuple[str, int]]:
+    """Return the names and keys of the criteria by which an item's response is judged.
+
+    They are in file order; empty for an item without a dimension. No label of another criterion
+    serves an item: each is an item of its own.
+    """
+    name = item.dimension
+    if name is None or not item.verdict.has_response:
+        return []
+    base, behind, _ = item.verdict.id.rpartition(f" / {name}")
+    return verdicts.criteria(desk.conn, item.run.key, item.row.key, f"{base} / " if behind else "")
+
+
 def verdict_of(desk: OpenFile, key: int) -> Verdict:
     """Read one verdict as its report states it."""
     row = verdicts.by_key(desk.conn, key, body=True)

@@ -158,3 +158,42 @@ async def test_an_item_is_reported_again_whenever_it_is_painted(tmp_path: Path) 
         assert seen_lines(stage) == 1
         await stage.settle()
         assert seen_lines(stage) is None
+
+
+@pytest.mark.parametrize("blind", [False, True])
+async def test_criteria_stand_above_a_text_that_stays_where_it_is(
+    tmp_path: Path, blind: bool
+) -> None:
+    made = [
+        verdict(
+            1, id=f"r / {name}", case={"test": "r", "dimension": name}, output=LONG, rubric=asks
+        )
+        for name, asks in (("tone", "Is it kind?"), ("facts", "Is it right?"))
+    ]
+    opened = open_run(tmp_path / "d.db", report([*made, verdict(2)]))
+    view = View(order="file", blind=blind)
+    async with staged(*opened, size=SMALL, view=view) as stage:
+        assert stage.cells()[2].rstrip() == " CRITERIA  ▶tone ·  facts ·   Is it kind?"
+        await stage.press("G")
+        text = stage.cells()[3:-4]
+        assert text[0].split()[0] != "RUBRIC"
+        await stage.press("p")
+        assert stage.cells()[2].rstrip() == " CRITERIA  tone p  ▶facts ·   Is it right?"
+        assert stage.cells()[3:-4] == text
+        await stage.press("f")
+        # An item without other criteria has the line for its text.
+        assert "CRITERIA" not in stage.drawn()
+        assert stage.review.bar("criteria").size.height == 0
+
+
+async def test_a_conversation_shows_its_turns_first_and_then_its_tools(tmp_path: Path) -> None:
+    turns = "\n\n".join(f"user: turn {n}" for n in range(20))
+    talk = f"{turns}\n\ntool: {LONG}\n\nuser: go on"
+    opened = open_run(tmp_path / "d.db", report([verdict(1, input=talk, output=LONG)]))
+    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+        shown = []
+        for _ in range(4):
+            text = stage.review.item.text
+            shown.append(("turn 10" in text, "line 50" in text.partition("RESPONSE")[0]))
+            await stage.press("semicolon")
+        assert shown == [(False, False), (True, False), (True, True), (False, False)]
