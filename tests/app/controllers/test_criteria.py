@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reviewdesk.desk.review.items import criteria
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings
 from tests.app.builders import SMALL, WIDE, open_run, report, verdict
@@ -171,6 +173,25 @@ def test_ids_without_a_criterion_in_them_are_found_near_each_other(tmp_path: Pat
     verdicts = [judged(1, name, id=f"v{number}") for number, name in enumerate(NAMES)]
     with reviewed(tmp_path, verdicts) as review:
         assert line(review) == "[clarity] tone safety"
+
+
+@pytest.mark.parametrize("name", ["r{} / {}", "{}{}"], ids=["by id", "by place"])
+def test_criteria_are_found_as_fast_in_a_larger_run(tmp_path: Path, name: str) -> None:
+    found = []
+    for count in (60, 600):
+        verdicts = [
+            judged(at, one, id=name.format(at, one)) for at in range(count) for one in NAMES
+        ]
+        desk, run = open_run(tmp_path / f"{count}.db", report(verdicts))
+        item = desk.item(desk.queue(run, "", "file")[90])
+        steps: list[int] = []
+        desk.conn.set_progress_handler(partial(steps.append, 1), 1)
+        assert len(criteria(desk, item)) == 3
+        desk.conn.set_progress_handler(None, 1)
+        found.append(len(steps))
+        desk.close()
+    # Reading the whole run would take ten times the steps.
+    assert found[1] <= found[0] + 60
 
 
 def test_a_response_judged_twice_by_a_criterion_shows_the_one_in_view(tmp_path: Path) -> None:
