@@ -167,6 +167,7 @@ SHAPES = (
     ("ingest", f"ingest {SAMPLES / 'release-notes.json'}"),
     ("calibrate", "calibrate --run library-desk"),
     ("calibrate --jurors", "calibrate --run library-desk --jurors"),
+    ("calibrate --by", "calibrate --run library-desk --by decision"),
     ("ask", "ask accuracy>=0.8 --run library-desk"),
     ("calibrate LABELS", f"calibrate {SAMPLES / 'library-desk-labels.jsonl'}"),
     ("compare", "compare support-bot support-bot-second-panel"),

@@ -22,6 +22,7 @@ NUMPY = {
     "domain/audit/mismatches.py",
     "domain/audit/stated_rule.py",
     "domain/gates/such_items.py",
+    "domain/jurors/bias.py",
     "domain/jurors/drift.py",
     "domain/jurors/panels.py",
     "domain/jurors/strata.py",

@@ -18,6 +18,11 @@ from reviewdesk.errors import UsageError
 )
 @click.option("--full", is_flag=True, help="All figures, by question.")
 @click.option("--jurors", is_flag=True, help="Compare each juror with the labels, and over time.")
+@click.option(
+    "--by",
+    type=click.Choice(["tag", "test", "dimension", "generator", "family", "decision"]),
+    help="Split the figures, the worst first.",
+)
 @options("run", "json")
 def calibrate(
     *,
@@ -25,6 +30,7 @@ def calibrate(
     confidence: str | None,
     full: bool,
     jurors: bool,
+    by: str | None,
     run_name: str | None,
     as_json: bool,
 ) -> None:
@@ -34,8 +40,12 @@ def calibrate(
     elsewhere: where its rows say what the judge decided, they correct the run's pass rate.
     """
     if labels is None:
-        _of_run(run_name, confidence, full=full, jurors=jurors, as_json=as_json)
+        _of_run(run_name, confidence, by, full=full, jurors=jurors, as_json=as_json)
         return
+    if by:
+        raise UsageError(
+            "--by: a labels file holds no run to split", "Leave out the file, or --by."
+        )
     if jurors:
         raise UsageError(
             "--jurors: a labels file holds no votes", "Leave out the file, or --jurors."
@@ -61,13 +71,20 @@ def _of_file(labels: str, run_name: str | None, *, full: bool, as_json: bool) ->
 
 
 def _of_run(
-    run_name: str | None, confidence: str | None, *, full: bool, jurors: bool, as_json: bool
+    run_name: str | None,
+    confidence: str | None,
+    by: str | None,
+    *,
+    full: bool,
+    jurors: bool,
+    as_json: bool,
 ) -> None:
-    from reviewdesk.desk.figures.calibration import FitScope, calibration_page
-    from reviewdesk.desk.figures.jurors import jurors_page
+    from reviewdesk.desk.figures.calibration import FitScope, calibration_page, segments
+    from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
     from reviewdesk.desk.figures.people import with_people
     from reviewdesk.views import jurors as juror_views
     from reviewdesk.views.calibration import calibration
+    from reviewdesk.views.calibration import segments as segment_document
     from reviewdesk.views.json import figures
 
     with open_desk() as desk:
@@ -75,13 +92,21 @@ def _of_run(
         page = calibration_page(desk, run, confidence, jurors=full, fits=FitScope.HEADLINE)
         page = with_people(desk, run, page)
         seated = jurors_page(desk, run, worth=True) if jurors else None
+        probes = bias_probes(desk, run) if jurors else ()
+        split = segments(desk, run, by) if by else ()
     if as_json:
-        put_json(figures.run_figures(page) | ({} if seated is None else figures.jurors(seated)))
+        more = {} if seated is None else figures.jurors(seated) | figures.bias(probes)
+        put_json(figures.run_figures(page) | more | (figures.segments(by, split) if by else {}))
         return
     put_document(calibration(page, full=full))
+    if by:
+        put()
+        put_document(segment_document(by, split))
     if seated is not None:
         put()
         put_document(juror_views.jurors(seated))
+        put()
+        put_document(juror_views.bias(probes))
     elif not full:
         say("all figures: calibrate --full")
 

@@ -10,8 +10,10 @@ from typing import Any
 
 from reviewdesk.domain.canonical import content_digest
 from reviewdesk.domain.gates.join import ReportContent
+from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.segments import SegmentVerdict
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.report_model import verdict_model
 from reviewdesk.domain.stats.figures import ConfidenceSums
@@ -145,6 +147,36 @@ _SURE = {
     "reported": "confidence",
 }
 """SQL of what confidence is taken from; the other sources take the score."""
+
+
+_BODY = "JOIN bodies b ON b.verdict = v.key"
+_GENERATOR = """coalesce(json_extract(b.body, '$.generator.{0}'),
+    json_extract((SELECT header FROM runs WHERE key = v.run), '$.generator.{0}'))"""
+_WHO = f"{_GENERATOR.format('model')}, {_GENERATOR.format('vendor')}"
+_SEGMENTS = {
+    "tag": ("c.tag", "JOIN case_tags c ON c.verdict = v.key AND c.run = v.run"),
+    "test": ("v.test", ""),
+    "decision": ("v.decision", ""),
+    "dimension": ("json_extract(b.body, '$.case.dimension')", _BODY),
+    "generator": (_WHO, _BODY),
+    "family": (_WHO, _BODY),
+}
+"""What a run is split by: the SQL of a verdict's segment, and the table that it needs."""
+
+
+def segment_frame(conn: sqlite3.Connection, run: int, by: str) -> list[SegmentVerdict]:
+    """Return every verdict of a run in each of its segments; those without one are left out."""
+    value, join = _SEGMENTS[by]
+    query = f"SELECT v.key, v.stratum, v.rank, v.decision, {value} FROM verdicts v {join}"
+    made = []
+    for row in conn.execute(f"{query} WHERE v.run = ? ORDER BY v.key", (run,)):
+        key, h, rank, _, name, *vendor = row
+        if by == "family":
+            found = family(name, *vendor)
+            name = found and found.name
+        if name:
+            made.append(SegmentVerdict(name, key, h, rank, decision(row)))
+    return made
 
 
 def confidence_sums(

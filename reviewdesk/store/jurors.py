@@ -47,6 +47,17 @@ def labelled_bodies(
         yield row["key"], row["body"], decision(row), Truth(row["truth"])
 
 
+def pair_bodies(conn: sqlite3.Connection, run: int) -> Iterator[tuple[str, Decision | None]]:
+    """Yield body and decision of every verdict on a pair of responses."""
+    rows = conn.execute(
+        """SELECT b.body, v.decision FROM verdicts v JOIN bodies b ON b.verdict = v.key
+           WHERE v.run = ? AND (instr(b.body, '"alternative"') OR instr(b.body, '"swapped"'))""",
+        (run,),
+    )
+    for row in rows:
+        yield row["body"], decision(row)
+
+
 def unparsed(conn: sqlite3.Connection, failed: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield verdict key and seat of every reply that could not be parsed, of failed verdicts."""
     rows = in_pages(

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.gates.expect import GateStatus, LimitCheck
 from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
+from reviewdesk.domain.labels.segments import SegmentFigures
 from reviewdesk.domain.records import Calibration, Design, Metrics, TagCount
 from reviewdesk.domain.stats.calibration_page import (
     BlindSplit,
@@ -38,6 +39,7 @@ from reviewdesk.views.document import (
     Text,
     Tone,
     Words,
+    joined,
     outside,
     table,
 )
@@ -539,3 +541,33 @@ def _tags(found: Sequence[TagCount]) -> list[Section]:
         return []
     groups = tuple((outside(one.tag, 80), " ", Text(str(one.count), Tone.STRONG)) for one in found)
     return [Section("Tags", (Flow(groups),), "items that carry them")]
+
+
+def segments(by: str, found: Sequence[SegmentFigures]) -> Document:
+    """Return the figures by segment; segments with few labels are named without figures."""
+    rates = ("accuracy", "false_passes", "false_fails", "should_pass")
+    heads = (
+        by, Column("verdicts", rank=2), "labels", "accuracy", "95%", "false passes", "95%",
+        "false fails", Column("95%", rank=1), "should pass", Column("95%", rank=1),
+    )  # fmt: skip
+    rows: list[list[Words]] = []
+    small: list[Text] = []
+    for one in found:
+        name = outside(one.segment, 60)
+        if one.accuracy is None:
+            small.append(name)
+            continue
+        row: list[Words] = [name, f"{one.verdicts:,}", f"{one.labels:,}"]
+        for rate in (getattr(one, key) for key in rates):
+            known = rate is not None and (rate.low > 0 or rate.high < 1)
+            row += [number(rate.estimate, 2), between(rate)] if known else [NONE, NONE]
+        rows.append(row)
+    blocks: list[Block] = []
+    if rows:
+        text = "Each interval is for one row alone: among many, the worst looks worse than it is."
+        blocks += [table(heads, rows, f"Figures by {by}"), Paragraph(text, Tone.MUTED)]
+    if small:
+        more = f" and {len(small) - 12} more" if len(small) > 12 else ""
+        said = ("too small, under 20 labels: ", *joined(small[:12]), more)
+        blocks.append(Paragraph(said, Tone.WARN))
+    return Document((Section(f"By {by}", tuple(blocks), "the worst first"),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import (
     ENOUGH,
     Difference,
@@ -22,6 +23,7 @@ from reviewdesk.views.document import (
     Block,
     Column,
     Document,
+    Facts,
     Paragraph,
     Row,
     Section,
@@ -35,6 +37,11 @@ from reviewdesk.views.document import (
 )
 from reviewdesk.views.words import NONE, number
 
+_PROBES = {
+    "length_of_pass": "length, should pass",
+    "length_of_fail": "length, should fail",
+    "position": "place in a pair",
+}
 _DRIFT_RATE = 0.05
 """A change of offsets counts as drift up to this false discovery rate."""
 _RATES = "sens.: of what should pass, passed; spec.: of what should fail, failed"
@@ -67,6 +74,25 @@ def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN
 
 def _name(one: JurorFacts) -> Text:
     return outside(one.name, 200, Tone.STRONG)
+
+
+def bias(found: Sequence[BiasProbe]) -> Document:
+    """Return what goes with the panel's answers that should not, a line each."""
+    rows: list[tuple[str, Words]] = []
+    for one in found:
+        ends = words.interval(one.found.low, one.found.high, 2, "+")
+        text = f"{number(one.found.value, 2, '+')} {ends} by {words.plural(one.n, 'label')}"
+        told = "they go together, which need not be a bias" if one.shown else "nothing shown"
+        if one.turned is not None:
+            turned = f"{number(one.turned.value)} {words.interval(one.turned.low, one.turned.high)}"
+            of = f"of {words.plural(one.n, 'vote')} asked both ways turn"
+            text = f"{turned} {of}; to the first place {number(one.found.value, 2, '+')} {ends}"
+            told = "the place of a response counts" if one.shown else "nothing shown"
+        why = f", {one.found.reason}" if one.found.value is None else ""
+        tone = Tone.WARN if one.shown else Tone.MUTED
+        rows.append((_PROBES[one.probe], Text(f"{text}: {told}{why}", tone)))
+    note = "from -1 to +1, through the draw"
+    return Document((Section("What else goes with the score?", (Facts.of(*rows),), note),))
 
 
 # Against the labels

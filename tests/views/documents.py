@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
-from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
+from reviewdesk.desk.figures.calibration import segments as segments_of
+from reviewdesk.desk.figures.jurors import bias_probes, jurors_page, panel_comparison
 from reviewdesk.desk.figures.labels_file import calibrate_file
 from reviewdesk.desk.figures.whatif import what_if as what_if_of
 from reviewdesk.desk.figures.whatif import what_if_item
@@ -45,12 +46,12 @@ from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.views import run as run_views
 from reviewdesk.views import team as team_views
 from reviewdesk.views import whatif
-from reviewdesk.views.calibration import calibration, file_calibration
+from reviewdesk.views.calibration import calibration, file_calibration, segments
 from reviewdesk.views.calibration import summary as calibration_summary
 from reviewdesk.views.comparison import comparison, two_panels
 from reviewdesk.views.document import Document, Section
 from reviewdesk.views.gates import gates
-from reviewdesk.views.jurors import jurors
+from reviewdesk.views.jurors import bias, jurors
 from reviewdesk.views.live import rerun
 from reviewdesk.views.live.panel import consent, panel, turnout
 from reviewdesk.views.reliability import reliability
@@ -110,6 +111,9 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     yield "runs", run_views.run_lines(overview(desk))
     yield "run in short", Document((run_views.summary(details),))
     yield "jurors", jurors(seated)
+    yield "bias", bias(bias_probes(desk, run))
+    yield "segments", segments("decision", segments_of(desk, run, "decision"))
+    yield "tests", segments("test", segments_of(desk, run, "test"))
     yield "jurors of such items", jurors(seated, target=Target.ITEMS)
     yield "jurors, blind", jurors(seated, blind=True)
     yield "what if", whatif.what_if(what_if_of(desk, run))

@@ -16,10 +16,13 @@ from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
 from reviewdesk.domain.labels.repeats import NOTHING
 from reviewdesk.domain.labels.sampling import audit, strata
+from reviewdesk.domain.labels.segments import SegmentFigures, SegmentVerdict, segment_table
 from reviewdesk.domain.records import Blocker, DrawGap, Run, Truth
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts, more, of_strata
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.verdict import Policy
+from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, jurors, queue, runs
 from reviewdesk.store.connect import reading
 from reviewdesk.store.explain import explained
@@ -193,6 +196,24 @@ def _with_fit(
     such = panel_intervals(made, Target.ITEMS)
     gates = default_checks(page.calibration.headline, fitted.null)
     return replace(page, gates=gates, fit=fitted, intervals=run, such=such)
+
+
+def frame(desk: OpenFile, run: Run, by: str) -> Sequence[SegmentVerdict]:
+    """Return all verdicts of a run by segment; raise UsageError if they are not known."""
+    found = figures.segment_frame(desk.conn, run.key, by) if run.whole == run.verdicts else []
+    if not found:
+        why = f"no verdict has a {by}" if run.whole == run.verdicts else "it is an archive"
+        raise UsageError(f"{show_line(run.name, 80)}: {why}", "Split by something else.")
+    return found
+
+
+def segments(desk: Desk, run: Run, by: str) -> tuple[SegmentFigures, ...]:
+    """Return a run's figures by segment; raise UsageError as ``frame`` does."""
+    from reviewdesk.domain.labels.summary import make_rows
+
+    with reading(desk.conn, desk.path):
+        made = make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key))
+        return segment_table(made, frame(desk, run, by), by)
 
 
 def _counts(run: Run, labelled: list[LabelledRow], decided: int) -> TruthCounts:

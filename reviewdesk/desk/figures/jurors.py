@@ -11,6 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.desk.figures.calibration import labelled, labelled_ballots, panels, stated_trims
+from reviewdesk.domain.canonical import stored_body
+from reviewdesk.domain.jurors.bias import BiasProbe, length_probe, position_probe
 from reviewdesk.domain.jurors.facts import (
     Basis,
     Contest,
@@ -25,9 +27,11 @@ from reviewdesk.domain.jurors.facts import (
     volatile,
 )
 from reviewdesk.domain.jurors.panels import PanelComparison
-from reviewdesk.domain.records import Design, Run
+from reviewdesk.domain.panel.samples import by_order
+from reviewdesk.domain.records import Design, Run, Truth
+from reviewdesk.domain.verdict import Decision, verdict_reader
 from reviewdesk.errors import UsageError
-from reviewdesk.store import jurors, verdicts
+from reviewdesk.store import figures, jurors, runs, verdicts
 from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
@@ -123,6 +127,49 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
         pairs=pairs(now),
         worth=_worth(desk, now, counted.drawn_labels) if worth else None,
     )
+
+
+def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
+    """Return what goes with the panel's answers that should not, by labels and by both orders.
+
+    A pair is asked in both orders by a panel that swaps it, or as two verdicts of the run.
+    """
+    from reviewdesk.domain.labels.summary import make_rows
+
+    votes = []
+    seen: dict[int, tuple[int, bool]] = {}
+    read = verdict_reader(run.header, runs.options(desk.conn, run.key))
+    with reading(desk.conn, desk.path):
+        made = make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key))
+        told = jurors.labelled_bodies(desk.conn, run.key)
+        lengths = {key: len(stored_body(text).get("output") or "") for key, text, _, _ in told}
+        for unit, (text, decision) in enumerate(jurors.pair_bodies(desk.conn, run.key)):
+            body = stored_body(text)
+            threshold = read(body).policy.threshold
+            orders = [by_order(one, threshold) for one in body["jurors"]]
+            votes += [
+                (unit, said[False] is True, said[True] is True)
+                for said in orders
+                if len(said) == 2 and set(said.values()) <= {False, True}
+            ]
+            pair = body.get("output"), body.get("alternative")
+            if decision not in {Decision.PASS, Decision.FAIL} or not all(pair):
+                continue
+            question = body.get("rubric"), body.get("input")
+            first, passed = seen.get(hash((question, *reversed(pair))), (unit, None))
+            if passed is not None:
+                votes.append((first, passed, decision is Decision.FAIL))
+            seen[hash((question, *pair))] = unit, decision is Decision.PASS
+    drawn = made.weighing.design.stands
+    rows: dict[Truth, list[tuple[object, float, float, int]]] = {Truth.PASS: [], Truth.FAIL: []}
+    for row, weight in zip(made.labelled, made.weighing.weights, strict=True):
+        score = row.stated_score if made.figures.scores_stated else row.score
+        if row.place.usable and score is not None and lengths[row.key] and (weight or not drawn):
+            own = weight if drawn else 1.0
+            rows[row.place.truth].append((row.item, own, score, lengths[row.key]))
+    position = position_probe(votes)
+    made_of = [length_probe(f"length_of_{truth}", found) for truth, found in rows.items()]
+    return (*made_of, *([] if position is None else [position]))
 
 
 _PRICED = 500

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,10 @@ from reviewdesk.domain.gates.expect import (
     Finding,
     FindingTally,
     GateStatus,
+    TargetValue,
     hold,
 )
-from reviewdesk.domain.gates.targets import RANGED, CalibrationReadings, Reliability
+from reviewdesk.domain.gates.targets import BAND, RANGED, SPLIT, CalibrationReadings, Reliability
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import of_trusted
@@ -31,7 +32,9 @@ from reviewdesk.errors import ReviewDeskError, SuiteError
 from reviewdesk.views.words import DESIGNS
 
 if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
     from reviewdesk.domain.labels.summary import LabelledRows
+    from reviewdesk.domain.records import Run
     from reviewdesk.domain.stats.calibration import Rows
     from reviewdesk.domain.stats.figures import PanelIntervals
     from reviewdesk.reports.suites.suite import CalibrationGate
@@ -41,6 +44,7 @@ INDEPENDENCE = "independence unknown"
 BOTH = "Write the two together: reviewdesk labels export --format suite -o FOLDER."
 NO_SET = "neither reliability nor the rows say what the judge decided and deserved to decide"
 UNEVEN = "the rows weigh differently and are no draw of a run: give reliability"
+NO_BAND = "the accuracy of the run is not known, or no item has two labels of different people"
 HALF = 0.5
 """The most that a reliability block may differ from its rows, whose weights may be rounded."""
 
@@ -64,6 +68,8 @@ class _Labels(Struct, frozen=True):
     passed: float = 0
     decided: float | None = None
     joined: JoinedReport | None = None
+    of_run: Mapping[str, TargetValue] = {}
+    """The targets that only a run has, as far as they are held."""
     question: str = ""
     """The question that the run was asked, and its answer."""
     independent: bool = True
@@ -115,6 +121,7 @@ def entry_result(
             found.rate,
             _interval_figures(gate, found) | {"honest_rate": honest},
             by_default=gate.by_default,
+            of_run=found.of_run,
         )
         tally.add(hold(one, judge.read(one.target)) for one in found.expect)
     joined = found.joined if found else None
@@ -183,7 +190,32 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
         decided = totals.passed + totals.failed
     asked = answer(desk, run)
     found = _of_rows(gate, made, passed, decided)
+    found = replace(found, of_run=_run_targets(desk, run, made, found))
     return found if asked is None else replace(found, question=said(asked))
+
+
+def _run_targets(
+    desk: Desk, run: Run, made: LabelledRows, found: _Labels
+) -> dict[str, TargetValue]:
+    """Return the targets of the worst segment and of people's errors that the entry holds."""
+    from reviewdesk.desk.figures.calibration import frame
+    from reviewdesk.desk.team.agreement import people_err
+    from reviewdesk.domain.labels.segments import worst_low
+    from reviewdesk.domain.stats.reviewers import sensitivity
+
+    values = {}
+    for target in {one.target for one in found.expect}:
+        if target.startswith(SPLIT):
+            by = target.removeprefix(SPLIT)
+            low, note = worst_low(made, frame(desk, run, by), by)
+            values[target] = TargetValue(low, note=note, skip=note if low is None else "")
+        elif target == BAND:
+            error = people_err(desk, run)
+            accuracy = None if found.intervals is None else found.intervals.accuracy
+            band = sensitivity(accuracy, error) if error and accuracy else None
+            low = None if band is None else band.low
+            values[target] = TargetValue(low, skip=NO_BAND if low is None else "")
+    return values
 
 
 def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: float) -> _Labels:

@@ -23,10 +23,15 @@ HONEST = ("honest_rate", "honest_rate_low", "honest_rate_high")
 RANGED = ("accuracy", "gap", "brier", "sensitivity", "specificity", "kappa", "honest_rate")
 """The figures with an interval, by which ``--require-representative`` checks them; its ends are
 targets too."""
+BAND = "accuracy_band_low"
+"""The lower end of what the accuracy of a run may be, as people err."""
+SPLIT = "accuracy_low by "
+"""Begins the target of the worst segment of a run; the property that splits it follows."""
+_OF_A_RUN = "only the labels of a loaded run tell it"
 CALIBRATION_SPANS: dict[str, Span] = dict.fromkeys(
     (
         "ece", "brier", "gap", "auroc", "ece_p", "accuracy", "n", *RATES, "sensitivity",
-        "specificity", "kappa", "honest_rate", *(f"{one}_{end}" for one in RANGED
+        "specificity", "kappa", "honest_rate", BAND, *(f"{one}_{end}" for one in RANGED
                                                  for end in ("low", "high")),
     ),
     Span("a number", is_number, numeric=True),
@@ -87,7 +92,8 @@ class Reliability(Cells, frozen=True):
 class CalibrationReadings(Struct, frozen=True):
     """The figures of a labels file or a run, with the corrected rate if its inputs are given.
 
-    ``by_default`` skips the corrected rate of a judge without a signal.
+    ``by_default`` skips the corrected rate of a judge without a signal. ``of_run`` has the targets
+    that only a run has.
     """
 
     metrics: Metrics
@@ -95,9 +101,12 @@ class CalibrationReadings(Struct, frozen=True):
     rate: Corrected | None
     ranged: Mapping[str, Ranged]
     by_default: bool
+    of_run: Mapping[str, TargetValue] = {}
 
     def read(self, target: str) -> TargetValue:
         """Return the value of a target; a value that the labels leave undefined is skipped."""
+        if target == BAND or target.startswith(SPLIT):
+            return self.of_run.get(target, TargetValue(None, skip=_OF_A_RUN))
         if target in RATES:
             return self._corrected_rate(target)
         if target == "n":

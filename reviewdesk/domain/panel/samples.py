@@ -141,18 +141,14 @@ def answers(ballot: CanonicalBallot) -> list[Free]:
     ]
 
 
-def _groups(ballot: CanonicalBallot) -> Iterator[tuple[int, list[Free]]]:
-    """Yield the answers to each question that did not fail, and the round of the question.
-
-    A question is asked in a round and an order.
-    """
+def _groups(ballot: CanonicalBallot) -> Iterator[tuple[tuple[int, bool], list[Free]]]:
+    """Yield each question, a round and an order, and the answers to it that did not fail."""
     found: dict[tuple[int, bool], list[Free]] = {}
     for one in answers(ballot):
         if not _failed(one):
             question = one.get("round", 1), bool(one.get("swapped"))
             found.setdefault(question, []).append(one)
-    for question, group in found.items():
-        yield question[0], group
+    yield from found.items()
 
 
 def flips(ballot: CanonicalBallot, threshold: float | None) -> tuple[int, int]:
@@ -171,12 +167,16 @@ def flips(ballot: CanonicalBallot, threshold: float | None) -> tuple[int, int]:
     return differing, count
 
 
+def by_order(ballot: CanonicalBallot, threshold: float | None) -> dict[bool, Choice]:
+    """Return what a juror says in each order of a pair, by whether the order is the other one."""
+    last = ballot.get("round") or 1
+    return {
+        swapped: majority([choice(one, threshold) for one in group])
+        for (asked, swapped), group in _groups(ballot)
+        if asked == last
+    }
+
+
 def position_flip(ballot: CanonicalBallot, threshold: float | None) -> bool:
     """Return whether the juror passes a response in one order and fails it in the other."""
-    last = ballot.get("round") or 1
-    votes = {
-        majority([choice(one, threshold) for one in group])
-        for which, group in _groups(ballot)
-        if which == last
-    }
-    return votes >= {True, False}
+    return set(by_order(ballot, threshold).values()) >= {True, False}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, Expectation, Matcher, Span
@@ -14,8 +15,10 @@ from reviewdesk.domain.gates.targets import (
     HONEST,
     JURY_SPANS,
     RATES,
+    SPLIT,
     Reliability,
 )
+from reviewdesk.domain.labels.segments import BY
 from reviewdesk.domain.stats.correction import Corrected
 from reviewdesk.errors import ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
@@ -131,6 +134,18 @@ class CalibrationExpectationModel(ExpectationModel):
 
     spans = CALIBRATION_SPANS
 
+    by: Annotated[Literal[BY] | None, GIVEN] = None  # type: ignore[valid-type]
+    """The property by which the run is split: its worst segment is then held."""
+
+    @model_validator(mode="after")
+    def _splits(self) -> CalibrationExpectationModel:
+        if self.by is not None:
+            if self.target != "accuracy_low":
+                problem = f"has by beside {self.target}, which is not split"
+                raise FieldError(("by",), problem, "Use accuracy_low, or leave it out.")
+            self._made = replace(self._made, target=f"{SPLIT}{self.by}")
+        return self
+
 
 class ReliabilityModel(SuitePart):
     """A judge against a trusted set."""
@@ -236,6 +251,9 @@ class CalibrationGate(Entry):
             problem = "has observed_n without observed_positive_rate"
             raise FieldError(("observed_n",), problem, "Give the rate of those verdicts too.")
         for at, one in enumerate(self.expected or () if self.run is None else ()):
+            if one.by is not None:
+                problem = "has by, and a labels file holds no run to split"
+                raise FieldError(("expect", at), problem, "Name a run, or leave it out.")
             if one.target in RATES and self.rate is None:
                 problem = f"{one.target} needs both reliability and observed_positive_rate"
                 raise FieldError(("expect", at), problem, "Give both, or leave it out.")

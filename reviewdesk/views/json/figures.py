@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
 from reviewdesk.domain.labels.question import RunAnswer
+from reviewdesk.domain.labels.segments import SegmentFigures
 from reviewdesk.domain.records import Calibration, Item, Metrics
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage, PeopleErr
 from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Target
@@ -132,6 +134,22 @@ def two_panels(found: PanelComparison) -> dict[str, Any]:
 def _compared(found: PanelComparison, run: ComparedRun, alone: int) -> dict[str, Any]:
     rate = shape(run, _rate("accuracy", "rate", "estimate"))
     return {"run": run.name, "right": found.both_right + alone, "alone": alone, **rate}
+
+
+def segments(by: str, found: Sequence[SegmentFigures]) -> dict[str, Any]:
+    """Return the segments of a run, the worst first; figures are ``null`` where labels are few."""
+    rates = ("accuracy", "false_passes", "false_fails", "should_pass")
+    keys = " ".join(_rate(name, value="estimate") for name in rates)
+    keys = f"segment verdicts labels passed {keys}"
+    return {"by": by, "segments": [shape(one, keys) for one in found]}
+
+
+def bias(found: Sequence[BiasProbe]) -> dict[str, Any]:
+    """Return the associations that should not be, each with its interval."""
+    keys = (
+        "probe n value=found.value low=found.low high=found.high shown reason=found.reason turned"
+    )
+    return {"bias": [shape(one, keys) for one in found]}
 
 
 def jurors(page: JurorsPage) -> dict[str, Any]:

@@ -1,0 +1,106 @@
+"""What goes with a panel's answers that should not: a response's length, the order of a pair."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from reviewdesk.domain.stats.correction import Z
+from reviewdesk.domain.stats.figures import Ranged
+from reviewdesk.domain.stats.rates import wilson
+
+FEWEST = 10
+"""The fewest labels, at their effective number, that give a correlation."""
+
+
+class BiasProbe(Struct, frozen=True):
+    """One association, from -1 to 1, over ``n`` labels or votes.
+
+    For length it is the rank correlation of score and length. For position it is, of the votes that
+    turn with the order, the share that goes to the response in the first place less the share that
+    goes to the second; ``turned`` is how many of all votes turn.
+    """
+
+    probe: str
+    n: int
+    found: Ranged
+    turned: Ranged | None = None
+
+    @property
+    def shown(self) -> bool:
+        """Whether the interval leaves out 0."""
+        low, high = self.found.low, self.found.high
+        return low is not None and high is not None and (low > 0 or high < 0)
+
+
+def length_probe(probe: str, rows: Sequence[tuple[object, float, float, int]]) -> BiasProbe:
+    """Return how scores go with length; a row is content, weight, score and length.
+
+    Spearman's correlation of weighted ranks. Its interval is Fisher's, with the variance
+    ``(1 + r²/2)/(n - 3)``, n Kish's effective number of contents. Source: Bonett and Wright 2000.
+    """
+    import numpy as np
+
+    mass = defaultdict[object, float](float)
+    for content, weight, _, _ in rows:
+        mass[content] += weight
+    n = sum(mass.values()) ** 2 / sum(one**2 for one in mass.values()) if mass else 0.0
+    if n < FEWEST:
+        return BiasProbe(probe, len(mass), Ranged(None, reason=f"under {FEWEST} labels"))
+    _, weights, *columns = zip(*rows, strict=True)
+    ranks = [_ranks(values, weights) for values in columns]
+    found = np.cov(ranks, aweights=weights, ddof=0)
+    spread = float(found[0, 0] * found[1, 1])
+    if spread <= 0:
+        return BiasProbe(probe, len(mass), Ranged(None, reason="all scores or lengths are alike"))
+    r = float(found[0, 1]) / math.sqrt(spread)
+    middle = math.atanh(min(max(r, -1 + 1e-9), 1 - 1e-9))
+    off = Z * math.sqrt((1 + r * r / 2) / (n - 3))
+    return BiasProbe(probe, len(mass), Ranged(r, math.tanh(middle - off), math.tanh(middle + off)))
+
+
+def _ranks(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Return of each value the weight below it and half the weight of its equals."""
+    mass = defaultdict[float, float](float)
+    for value, weight in zip(values, weights, strict=True):
+        mass[value] += weight
+    below = 0.0
+    rank = {}
+    for value in sorted(mass):
+        rank[value] = below + mass[value] / 2
+        below += mass[value]
+    return [rank[value] for value in values]
+
+
+def position_probe(votes: Sequence[tuple[int, bool, bool]]) -> BiasProbe | None:
+    """Return how votes turn with the order of a pair; ``None`` if nothing was asked both ways.
+
+    A vote is the number of its item, and whether a response passes in the first and in the second
+    place. Intervals are Wilson's at an effective number, as votes on one item go together.
+    """
+    if not votes:
+        return None
+    turned = Counter(unit for unit, first, second in votes if first is not second)
+    share = Ranged(*_clustered(turned, Counter(unit for unit, _, _ in votes)))
+    if not turned:
+        found = Ranged(None, reason="no vote turns with the order")
+    else:
+        to_first = Counter(unit for unit, first, second in votes if first and not second)
+        value, low, high = (2 * one - 1 for one in _clustered(to_first, turned))
+        found = Ranged(value, low, high)
+    return BiasProbe("position", len(votes), found, share)
+
+
+def _clustered(hits: Mapping[int, int], of: Mapping[int, int]) -> tuple[float, float, float]:
+    """Return a share of votes with its interval; ``of`` is how many votes each item has."""
+    total = sum(of.values())
+    rate = sum(hits.values()) / total
+    off = sum((hits.get(unit, 0) - rate * count) ** 2 for unit, count in of.items())
+    m = len(of)
+    n = float(m)
+    if off > 0 and m > 1:
+        n = min(rate * (1 - rate) * total**2 * (m - 1) / m / off, total)
+    return rate, *wilson(rate * n, n)

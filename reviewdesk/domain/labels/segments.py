@@ -1,0 +1,152 @@
+"""Splits a run's figures by a property of its verdicts, each segment through the draw."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace as changed
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.stats.figures import Estimate, Target
+from reviewdesk.domain.stats.stratified import drawn_rate, stratified_rates
+from reviewdesk.domain.verdict import Decision
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.labels.summary import LabelledRows
+
+BY = ("tag", "test", "dimension", "generator", "family", "decision")
+"""The properties by which figures are split."""
+FEW = 20
+"""A segment with fewer labels gets no figure."""
+
+
+class SegmentVerdict(Struct, frozen=True):
+    """A verdict of a run in one of its segments; with several tags it is in several."""
+
+    segment: str
+    key: int
+    stratum: int
+    rank: int
+    decision: Decision | None
+
+
+class SegmentFigures(Struct, frozen=True):
+    """The figures of one segment: of its ``verdicts`` the panel ``passed`` some, else failed them.
+
+    The figures are ``None`` under ``FEW`` labels. ``false_passes`` is a share of what should fail
+    and ``false_fails`` of what should pass; both are ``None`` in a segment of one decision.
+    """
+
+    segment: str
+    verdicts: int
+    labels: int
+    passed: int
+    accuracy: Estimate | None = None
+    false_passes: Estimate | None = None
+    false_fails: Estimate | None = None
+    should_pass: Estimate | None = None
+
+
+def segment_table(
+    made: LabelledRows, frame: Sequence[SegmentVerdict], by: str, target: Target = Target.RUN
+) -> tuple[SegmentFigures, ...]:
+    """Return the figures of every segment with a verdict that the panel decided.
+
+    The worst accuracy comes first, and the segments with too few labels last.
+
+    The labels of a stratum that lie in a segment are a random sample of those verdicts of the
+    stratum that do, whose number is known: so each segment is estimated by its own counts in each
+    stratum (post-stratification, Holt and Smith 1979).
+    """
+    held = defaultdict[str, list[SegmentVerdict]](list)
+    for one in frame:
+        held[one.segment].append(one)
+    places = {one.key: at for at, one in enumerate(made.labelled)}
+    found = [_figures(made, by, target, mine, places) for mine in held.values()]
+    rates = [one.accuracy or Estimate(None, 2, 2) for one in found]
+    order = [
+        (rate.low if rate.estimate is None else rate.estimate, -one.labels, one.segment, one)
+        for one, rate in zip(found, rates, strict=True)
+        if one.verdicts
+    ]
+    return tuple(one for *_, one in sorted(order, key=lambda row: row[:3]))
+
+
+def worst_low(
+    made: LabelledRows, frame: Sequence[SegmentVerdict], by: str
+) -> tuple[float | None, str]:
+    """Return the least lower end of accuracy of any segment, for such items, and which it is.
+
+    It covers what the items without an answer could have been. ``None`` without enough labels.
+    """
+    # Imported here because it loads numpy.
+    from reviewdesk.domain.labels.summary import as_wrong_and_right
+
+    every = (made, *as_wrong_and_right(made))
+    found = [one for rows in every for one in segment_table(rows, frame, by, Target.ITEMS)]
+    lows = [(one.accuracy.low, one.segment) for one in found if one.accuracy is not None]
+    if not lows:
+        return None, f"no {by} has {FEW} labels"
+    value, name = min(lows)
+    small = len({one.segment for one in found} - {told for _, told in lows})
+    left = f"; {small} with under {FEW} labels left out" if small else ""
+    return value, f"{by} {show_line(name, 60)}{left}"
+
+
+def _figures(
+    made: LabelledRows,
+    by: str,
+    target: Target,
+    mine: Sequence[SegmentVerdict],
+    places: Mapping[int, int],
+) -> SegmentFigures:
+    """Return the figures of a segment; ``places`` are those of the labelled verdicts, by key."""
+    units = defaultdict[int, set[int]](set)
+    for one in mine:
+        units[one.stratum].add(one.rank)
+    sizes = {h: len(ranks) for h, ranks in units.items()}
+    counts = Counter((one.stratum, one.decision) for one in mine)
+    decided = {h: (counts[h, Decision.PASS], counts[h, Decision.FAIL]) for h in units}
+    passes = sum(one for one, _ in decided.values())
+    verdicts = passes + sum(other for _, other in decided.values())
+    kept = sorted(places[one.key] for one in mine if one.key in places)
+    counting = {
+        made.labelled[at].place.unit: made.weighing.weights[at]
+        for at in kept
+        if made.weighing.weights[at] and made.labelled[at].place.usable
+    }
+    found = SegmentFigures(mine[0].segment, verdicts, len(counting), passes)
+    if len(counting) < FEW:
+        return found
+    mass = defaultdict[int, float](float)
+    for (h, _), weight in counting.items():
+        mass[h] += weight
+    labelled = [made.labelled[at] for at in kept]
+    weights = [
+        made.weighing.weights[at] * sizes[h] / mass[h] if mass[h] else 0.0
+        for at in kept
+        for h in [made.labelled[at].place.stratum]
+    ]
+    drawn = [made.weighing.drawn[at] for at in kept]
+    weighing = changed(made.weighing, weights=weights, drawn=drawn, inclusion=[])
+    figures = changed(made.figures, sizes=sizes, decided=decided)
+    part = replace(made, labelled=labelled, figures=figures, weighing=weighing)
+    rates = stratified_rates(part.voted, target, part.clusters)
+    both = by != "decision"
+    return changed(
+        found,
+        accuracy=rates.accuracy,
+        false_passes=_less(rates.specificity) if both else None,
+        false_fails=_less(rates.sensitivity) if both else None,
+        should_pass=drawn_rate(part.pass_parts, target, part.pass_effect(target).z),
+    )
+
+
+def _less(rate: Estimate) -> Estimate:
+    """Return 1 less a rate."""
+    value = None if rate.estimate is None else 1 - rate.estimate
+    return Estimate(value, 1 - rate.high, 1 - rate.low, rate.reason)

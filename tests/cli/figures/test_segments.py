@@ -1,0 +1,139 @@
+"""``calibrate --by`` and the gates that only the labels of a run can meet."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.domain.records import Truth
+from tests.cli.conftest import Cli
+from tests.cli.gatekit import Write, facts
+from tests.helpers import open_desk, report, verdict
+
+MODELS = ("gpt-4o", "claude-3")
+
+
+@pytest.fixture
+def run(cli: Cli, write: Write, desk_path: Path) -> Cli:
+    """Sixty verdicts that pass, all labelled: of the 30 with tag "a" six fail, of "b" none."""
+    made = [
+        verdict(
+            f"v{i}",
+            case={"test": f"t{i}", "tags": ["ab"[i % 2]], "dimension": f"d{i % 2}"},
+            generator={"model": MODELS[i % 2]} if i % 2 else None,
+        )
+        for i in range(60)
+    ]
+    cli("ingest", write("report.json", report(*made, generator={"model": MODELS[0]})))
+    with closing(open_desk(desk_path)) as desk:
+        for i, row in enumerate(desk.rows(range(1, 61))):
+            desk.label(row.key, Truth.FAIL if i % 2 == 0 and i < 12 else Truth.PASS)
+    return cli
+
+
+@pytest.mark.parametrize(
+    ("by", "worst", "other"),
+    [
+        ("tag", "a", "b"),
+        ("dimension", "d0", "d1"),
+        # The generator of the report, where a verdict names none.
+        ("generator", "gpt-4o", "claude-3"),
+        ("family", "openai", "anthropic"),
+    ],
+)
+def test_the_worst_segment_comes_first(run: Cli, by: str, worst: str, other: str) -> None:
+    found = run("calibrate", "--by", by, "--json").json
+    assert found["by"] == by
+    first, second = found["segments"]
+    assert (first["segment"], first["labels"], first["accuracy"]) == (worst, 30, 0.8)
+    assert (second["segment"], second["accuracy"]) == (other, 1)
+    # Every verdict is labelled, so nothing is left to chance.
+    assert (first["accuracy_low"], first["accuracy_high"]) == (0.8, 0.8)
+    assert (first["false_passes"], first["should_pass"], first["passed"]) == (1, 0.8, 30)
+
+
+def test_segments_in_words(run: Cli, write: Write) -> None:
+    out = run("calibrate", "--by", "decision").out
+    assert "by decision" in out.lower()
+    assert "0.90" in out
+    tests = run("calibrate", "--by", "test").out
+    assert "too small, under 20 labels: t0, t1, t10" in " ".join(tests.split())
+    assert "and 48 more" in " ".join(tests.split())
+    few = write("few.json", report(verdict("one"), report_id="few"))
+    run("ingest", few)
+    none = run("calibrate", "--by", "dimension", "--run", "few")
+    assert (none.code, "few: no verdict has a dimension" in none.err) == (2, True)
+    assert run("calibrate", few, "--by", "tag").code == 2
+
+
+GATE = b"""calibration:
+  - name: n
+    run: run
+    expect:
+      - { target: accuracy_low, by: tag, matcher: { schema: { minimum: 0.7 } } }
+      - { target: accuracy_low, matcher: { schema: { minimum: 0.7 } } }
+      - { target: accuracy_band_low, matcher: { schema: { minimum: 0.7 } } }
+"""
+
+
+def test_a_gate_holds_the_worst_segment_and_the_band(
+    run: Cli, write: Write, desk_path: Path
+) -> None:
+    path = write("s.yml", GATE)
+    worst, whole, band = facts(run("gate", path, "--json"))["entries"][0]["checks"]
+    # Wilson's lower end of 24 in 30 is 0.627, of 54 in 60 it is 0.799.
+    assert (worst["status"], worst["target"]) == ("fail", "accuracy_low by tag")
+    assert worst["value"] == pytest.approx(0.627, abs=1e-3)
+    assert "tag a" in worst["note"]
+    assert (whole["status"], whole["value"]) == ("pass", pytest.approx(0.799, abs=1e-3))
+    assert (band["status"], band["value"]) == ("skip", None)
+    assert "two labels" in band["note"]
+    with closing(open_desk(desk_path, "ben")) as desk:
+        for row in desk.rows(range(1, 21)):
+            desk.label(row.key, Truth.PASS)
+    band = facts(run("gate", path, "--json"))["entries"][0]["checks"][2]
+    assert band["status"] == "fail"
+    assert band["value"] < whole["value"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (b"accuracy_low, by: tag", b"ece, by: tag", "has by beside ece, which is not split"),
+        (b"by: tag", b"by: colour", "colour"),
+        (b"run: run", b"labels: l.jsonl", "a labels file holds no run to split"),
+    ],
+)
+def test_splits_that_no_suite_may_have(
+    cli: Cli, write: Write, old: bytes, new: bytes, says: str
+) -> None:
+    found = cli("gate", write("s.yml", GATE.replace(old, new)))
+    assert (found.code, says in found.err) == (2, True), found.err
+
+
+def test_what_goes_with_the_answers(cli: Cli, write: Write, desk_path: Path) -> None:
+    made = [
+        verdict(f"v{i}", 0.7 + i / 100, output="word " * (i + 1), case={"test": "t"})
+        for i in range(20)
+    ]
+    # j1 passes the response wherever it stands first; the panel does so of a pair and its mirror.
+    for seat in made[0]["jurors"]:
+        seat["samples"] = [{"pass": True, "score": 0.9}, {"pass": False, "swapped": True}]
+    for name, pair in (("ab", ("one", "two")), ("ba", ("two", "one"))):
+        made.append(verdict(name, input="which", output=pair[0], alternative=pair[1]))
+    cli("ingest", write("report.json", report(*made)))
+    with closing(open_desk(desk_path)) as desk:
+        for row in desk.rows(range(1, 21)):
+            desk.label(row.key, Truth.PASS)
+    found = {one["probe"]: one for one in cli("calibrate", "--jurors", "--json").json["bias"]}
+    # The longer a response, the higher its score.
+    assert found["length_of_pass"]["value"] == pytest.approx(1)
+    assert found["length_of_pass"]["shown"] is True
+    assert found["length_of_fail"]["reason"] == "under 10 labels"
+    position = found["position"]
+    assert (position["n"], position["value"], position["turned"]["value"]) == (2, 1, 1)
+    out = cli("calibrate", "--jurors").out
+    assert "they go together, which need not be a bias" in out
+    assert "2 votes asked both ways turn" in out
