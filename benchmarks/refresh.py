@@ -166,13 +166,14 @@ class Race:
 
     def _give(self, count: int) -> None:
         given = self._invented.verdicts[self._done : self._done + count]
-        self._done += count
-        label(self._desk, given)
+        self._done += len(given)
+        if given:
+            label(self._desk, given)
 
     def at(self, labels: int) -> tuple[float, float]:
         """Medians in seconds at so many labels: from the columns in memory, and all read anew."""
         desk, run, strip = self._desk, self._run, self._strip
-        self._give(labels - LABELS - self._done)
+        self._give(max(0, labels - LABELS - self._done))
         followed(strip, desk, run)
         read, reread = [], []
         for _ in range(LABELS):
