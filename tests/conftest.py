@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import socket
@@ -7,9 +8,9 @@ import sqlite3
 import sys
 import tempfile
 import uuid
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import settings
@@ -100,9 +101,11 @@ class NewDesks:
     """
 
     first: sqlite3.Connection | None = None
+    opened: ClassVar[list[sqlite3.Connection]] = []
 
     @classmethod
     def migrate(cls, conn: sqlite3.Connection, path: Path, at: str, **options: Any) -> None:
+        cls.opened.append(conn)
         if options or conn.execute("SELECT 1 FROM sqlite_master").fetchone():
             migrate(conn, path, at, **options)
         elif cls.first is None:
@@ -119,5 +122,11 @@ class NewDesks:
 
 
 @pytest.fixture(autouse=True)
-def new_desks_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+def new_desks_are_copies(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Copy new desks, and close what a test leaves open."""
     monkeypatch.setattr("reviewdesk.desk.core.migrate", NewDesks.migrate)
+    yield
+    for conn in NewDesks.opened:
+        with contextlib.suppress(sqlite3.ProgrammingError):  # of another thread
+            conn.close()
+    NewDesks.opened.clear()

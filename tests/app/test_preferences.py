@@ -100,7 +100,6 @@ def test_a_choice_that_cannot_be_stored_is_told_once_and_does_not_keep_the_app_o
         assert review.notice == ""
     review.press("pane.wider", "quit")
     assert review.closed
-    review.desk.close()
 
 
 HOSTILE = (
@@ -190,7 +189,6 @@ def test_forgetting_sets_the_screen_back(tmp_path: Path) -> None:
     close(review)
     desk = Desk.open(tmp_path / "d.db", reviewer="ann")
     assert kept.kept(desk) == {}
-    desk.close()
 
 
 async def test_the_app_starts_with_the_kept_theme_and_goes_back_to_its_own(tmp_path: Path) -> None:

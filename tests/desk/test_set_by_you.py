@@ -29,7 +29,6 @@ def test_an_open_policy_is_filled_and_shown_as_set_by_you(tmp_path: Path) -> Non
     assert item.assessment.decision is Decision.PASS
     assert shapes.verdict(item)["set_by_you"] == ["threshold", "quorum"]
     assert "set by you  threshold, quorum" in document_text(verdict(item))
-    desk.close()
 
 
 def test_what_the_file_states_is_never_overridden(tmp_path: Path) -> None:
@@ -41,7 +40,6 @@ def test_what_the_file_states_is_never_overridden(tmp_path: Path) -> None:
     assert item.verdict.set_by_you == ("quorum",)
     # Two of three is not all, so the filled quorum of 1.0 fails it.
     assert item.assessment.decision is Decision.FAIL
-    desk.close()
 
 
 def test_a_filled_rule_accuses_nobody(tmp_path: Path) -> None:
@@ -50,4 +48,3 @@ def test_a_filled_rule_accuses_nobody(tmp_path: Path) -> None:
     run = desk.load(Source.from_bytes("r.json", stated), LoadOptions(threshold=0.7, quorum=1.0)).run
     # 2 of 3 do not meet 1.0, but that quorum is not the report's own.
     assert desk.item(desk.find(run, "v")).assessment.mismatches == ()
-    desk.close()

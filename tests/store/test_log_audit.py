@@ -339,4 +339,3 @@ def test_insert_or_replace_meets_the_guards_on_the_desks_own_connection(tmp_path
     with pytest.raises(Exception, match="label_events"):
         put(desk.conn, "INSERT OR REPLACE", seq=1)
     assert rows(desk.conn) == before
-    desk.close()

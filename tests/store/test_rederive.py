@@ -247,7 +247,6 @@ def test_an_older_desk_is_whole_after_the_migration(older: Older) -> None:
     assert derived[2:5] == ("@desk", 3, "rules")
     assert audit.objects(desk.conn) == audit.made_objects()[-1]
     assert older.path.with_name("desk.db.schema-3.backup").exists()
-    desk.close()
 
 
 def test_what_stood_in_an_older_desk_stands(older: Older) -> None:
@@ -256,7 +255,6 @@ def test_what_stood_in_an_older_desk_stands(older: Older) -> None:
     assert (found.row.label, found.note) == (Truth.PASS, "n")
     assert (found.tags, found.other_tags, found.marked) == ((), ("a-b",), False)
     assert desk.rows([desk.find(desk.run(), "v0")])[0].deferred
-    desk.close()
 
 
 def test_an_older_desk_takes_tags_and_marks(older: Older) -> None:
@@ -272,7 +270,6 @@ def test_an_older_desk_takes_tags_and_marks(older: Older) -> None:
     # The note that was taken back before the migration stays so.
     assert (found.note, found.tags, found.other_tags, found.marked) == ("n", (), (), False)
     assert desk.verify(older.head).ok
-    desk.close()
 
 
 def test_the_view_holds_the_kinds_that_stand(tmp_path: Path) -> None:
@@ -284,7 +281,6 @@ def test_the_view_holds_the_kinds_that_stand(tmp_path: Path) -> None:
     events.append(desk.conn, "ann", entries)
     standing = [row["kind"] for row in desk.conn.execute("SELECT kind FROM standing_events")]
     assert sorted(standing) == sorted(STANDING)
-    desk.close()
 
 
 @pytest.fixture

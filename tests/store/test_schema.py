@@ -23,7 +23,6 @@ def test_migrations_are_recorded_and_mirrored(tmp_path: Path) -> None:
     assert names == [migration.__name__ for migration in schema.MIGRATIONS]
     version = desk.conn.execute("PRAGMA user_version").fetchone()[0]
     assert version == len(schema.MIGRATIONS) >= 2
-    desk.close()
 
 
 def test_the_pragmas_that_durability_rests_on(tmp_path: Path) -> None:
@@ -39,7 +38,6 @@ def test_the_pragmas_that_durability_rests_on(tmp_path: Path) -> None:
         "foreign_keys": 1,
         "recursive_triggers": 1,
     }
-    desk.close()
 
 
 def test_the_mark_is_in_the_header_before_the_log_is_folded(tmp_path: Path) -> None:
@@ -109,7 +107,6 @@ def test_a_migration_that_fails_changes_nothing(
     tables = {row[0] for row in desk.conn.execute("SELECT name FROM sqlite_master")}
     assert "half" not in tables
     assert desk.verify().ok
-    desk.close()
 
 
 def test_a_new_file_that_another_process_is_making_is_waited_for(
@@ -132,8 +129,6 @@ def test_a_new_file_that_another_process_is_making_is_waited_for(
     assert len(waited) == 1
     assert desk.conn.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     assert desk.verify().ok
-    desk.close()
-    other.close()
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -211,7 +206,6 @@ def test_an_empty_file_becomes_a_desk(tmp_path: Path) -> None:
     path.touch()
     desk = open_desk(path)
     assert desk.runs() == []
-    desk.close()
 
 
 def test_a_damaged_desk_is_one_sentence(tmp_path: Path) -> None:

@@ -159,7 +159,6 @@ def test_digits_never_change_their_tags_on_a_desk(tmp_path: Path) -> None:
     edits.tags(later.item.row.key, ["of-ben"])(other)
     later.press("label.fail", "tags.labelled")
     assert line_of(later).offered == (*USUAL, "my-own", "configured", "of-ben")
-    other.close()
 
 
 def test_digits_keep_their_tags_through_a_merge(tmp_path: Path) -> None:
@@ -338,7 +337,6 @@ def test_an_id_with_a_run_of_the_same_id_is_that_of_the_run(tmp_path: Path) -> N
     review.press("label.fail", "tags.labelled")
     review.digit(1)
     assert stored(review, "item/001").tags == USUAL[:1]
-    desk.close()
 
 
 @pytest.mark.parametrize("action", ["note", "tags", "mark", "defer", "adjudicate"])

@@ -53,11 +53,10 @@ def test_rows_of_a_blind_list_tell_nothing(tmp_path: Path) -> None:
         assert [event.detail["blind"] for event in review.events()] == [True]
 
 
-def test_an_open_label_is_not_blind(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("label.pass")
-        assert review.events()[0].detail["blind"] is False
-        assert review.notice == ""
+def test_an_open_label_is_not_blind(review: Review) -> None:
+    review.press("label.pass")
+    assert review.events()[0].detail["blind"] is False
+    assert review.notice == ""
 
 
 def test_what_was_seen_in_an_earlier_open_session_is_not_blind_later(tmp_path: Path) -> None:
@@ -72,7 +71,6 @@ def test_what_was_seen_in_an_earlier_open_session_is_not_blind_later(tmp_path: P
     assert later.current == first
     later.press("label.pass", "label.pass")
     assert [event.detail["blind"] for event in later.events()] == [False, True]
-    again.close()
 
 
 @pytest.mark.parametrize("feedback", list(Feedback))

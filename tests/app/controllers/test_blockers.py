@@ -33,7 +33,6 @@ def test_a_deferred_item_is_named_and_one_key_goes_there(tmp_path: Path) -> None
     assert waiting(review) == []
     review.press("blocker")
     assert review.notice == "No labels wait behind an undecided item."
-    review.desk.close()
 
 
 def test_the_key_goes_to_an_item_that_the_filter_leaves_out(tmp_path: Path) -> None:
@@ -43,7 +42,6 @@ def test_the_key_goes_to_an_item_that_the_filter_leaves_out(tmp_path: Path) -> N
     review.command("filter label:pass")
     review.press("blocker")
     assert review.current == skipped
-    review.desk.close()
 
 
 def test_an_item_deferred_twice_may_be_closed(tmp_path: Path) -> None:
@@ -70,7 +68,6 @@ def test_an_item_deferred_twice_may_be_closed(tmp_path: Path) -> None:
     assert waiting(review) == []
     review.press("undo")
     assert waiting(review) == [1]
-    review.desk.close()
 
 
 def test_a_blind_session_names_what_was_skipped_and_no_strata(tmp_path: Path) -> None:

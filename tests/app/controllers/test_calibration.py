@@ -35,77 +35,71 @@ def reads(review: Review) -> list[str]:
     return [name for name in review.runner.started if name.startswith("page ")]
 
 
-def test_the_pages_turn_both_ways_and_around_and_each_is_read_once(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("screen.calibration")
-        assert reads(review) == ["page figures"]
-        seen = []
-        for action in ("section.next", "section.next", "section.next", "section.previous"):
-            review.press(action)
-            seen.append(NAMES[page(review).at])
-            following = NAMES[(page(review).at + 1) % len(NAMES)]
-            assert review.hint("section.next") == following
-        assert seen == ["reliability", "jurors", "what-if", "jurors"]
-        review.press("section.next", "section.next")
-        assert NAMES[page(review).at] == "figures"
-        # The diagram is drawn from what the figures were.
-        assert reads(review) == ["page figures", "page jurors", "page what-if"]
+def test_the_pages_turn_both_ways_and_around_and_each_is_read_once(review: Review) -> None:
+    review.press("screen.calibration")
+    assert reads(review) == ["page figures"]
+    seen = []
+    for action in ("section.next", "section.next", "section.next", "section.previous"):
+        review.press(action)
+        seen.append(NAMES[page(review).at])
+        following = NAMES[(page(review).at + 1) % len(NAMES)]
+        assert review.hint("section.next") == following
+    assert seen == ["reliability", "jurors", "what-if", "jurors"]
+    review.press("section.next", "section.next")
+    assert NAMES[page(review).at] == "figures"
+    # The diagram is drawn from what the figures were.
+    assert reads(review) == ["page figures", "page jurors", "page what-if"]
 
 
-def test_enter_shows_all_figures(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        # All six pass by the panel with mean 0.667; two of four labels say so.
-        review.press("label.pass", "label.fail", "label.pass", "label.fail", "screen.calibration")
-        assert text(review).endswith("Figures show after 2 more labels.")
-        assert review.hint("drill") == "all figures"
-        review.press("drill")
-        for words in ("HOW RIGHT?", "WHICH ITEMS?", "WHICH GATES?", "0.500", "FAIL  ece"):
-            assert words in text(review)
+def test_enter_shows_all_figures(review: Review) -> None:
+    # All six pass by the panel with mean 0.667; two of four labels say so.
+    review.press("label.pass", "label.fail", "label.pass", "label.fail", "screen.calibration")
+    assert text(review).endswith("Figures show after 2 more labels.")
+    assert review.hint("drill") == "all figures"
+    review.press("drill")
+    for words in ("HOW RIGHT?", "WHICH ITEMS?", "WHICH GATES?", "0.500", "FAIL  ece"):
+        assert words in text(review)
 
 
-def test_a_page_says_that_it_is_being_worked_out(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.controller.handle("screen.calibration")
-        for start in ("reading", "reading", "working out", "working out"):
-            assert text(review).startswith(start)
-            review.controller.handle("section.next")
+def test_a_page_says_that_it_is_being_worked_out(review: Review) -> None:
+    review.controller.handle("screen.calibration")
+    for start in ("reading", "reading", "working out", "working out"):
+        assert text(review).startswith(start)
+        review.controller.handle("section.next")
 
 
-def test_an_answer_that_comes_after_the_screen_was_left_is_dropped(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.controller.handle("screen.calibration")
-        job = review.runner.waiting["page figures"]
-        review.controller.handle("leave")
-        review.controller.hear(lambda: job.ended(None, DeskError("late")))
-        assert review.notice == ""
-        review.press("screen.calibration")
-        assert "figures" in page(review).found
+def test_an_answer_that_comes_after_the_screen_was_left_is_dropped(review: Review) -> None:
+    review.controller.handle("screen.calibration")
+    job = review.runner.waiting["page figures"]
+    review.controller.handle("leave")
+    review.controller.hear(lambda: job.ended(None, DeskError("late")))
+    assert review.notice == ""
+    review.press("screen.calibration")
+    assert "figures" in page(review).found
 
 
-def test_an_error_of_a_page_is_one_line_that_goes_as_the_page_is_turned(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.controller.handle("screen.calibration")
-        job = review.runner.waiting.pop("page figures")
-        review.controller.hear(lambda: job.ended(None, DeskError("gone")))
-        assert review.notice == "gone"
-        review.press("drill")
-        assert review.notice == "there are no figures to look behind yet"
-        review.press("section.next", "section.next")
-        assert review.notice == ""
+def test_an_error_of_a_page_is_one_line_that_goes_as_the_page_is_turned(review: Review) -> None:
+    review.controller.handle("screen.calibration")
+    job = review.runner.waiting.pop("page figures")
+    review.controller.hear(lambda: job.ended(None, DeskError("gone")))
+    assert review.notice == "gone"
+    review.press("drill")
+    assert review.notice == "there are no figures to look behind yet"
+    review.press("section.next", "section.next")
+    assert review.notice == ""
 
 
-def test_a_confusion_cell_leads_to_its_verdicts(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("label.pass", "label.fail", "label.fail", "screen.calibration")
-        review.press("drill", "drill")
-        place = next(i for i, o in enumerate(options(review)) if "wrong:pass" in o)
-        review.answer(place)
-        assert review.state.where == "review"
-        assert review.session.view.filter == "wrong:pass"
-        assert len(review.session.keys) == 2
-        review.press("screen.calibration", "drill", "drill")
-        review.answer(None)
-        assert review.state.where == "calibration"
+def test_a_confusion_cell_leads_to_its_verdicts(review: Review) -> None:
+    review.press("label.pass", "label.fail", "label.fail", "screen.calibration")
+    review.press("drill", "drill")
+    place = next(i for i, o in enumerate(options(review)) if "wrong:pass" in o)
+    review.answer(place)
+    assert review.state.where == "review"
+    assert review.session.view.filter == "wrong:pass"
+    assert len(review.session.keys) == 2
+    review.press("screen.calibration", "drill", "drill")
+    review.answer(None)
+    assert review.state.where == "calibration"
 
 
 def test_a_bin_leads_to_its_verdicts(tmp_path: Path) -> None:
@@ -123,69 +117,62 @@ def test_a_bin_leads_to_its_verdicts(tmp_path: Path) -> None:
     review.answer(0)
     assert review.session.view.filter.endswith("confidence>=.6 confidence<.7")
     assert len(review.session.keys) == 2
-    desk.close()
 
 
-def test_only_the_figures_lead_to_verdicts(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("screen.calibration", "section.next", "drill")
-        assert review.notice == "no pass or fail labels yet: no verdict is behind it"
-        review.press("leave", "label.pass", "screen.calibration", "section.next", "section.next")
-        assert review.hint("drill") is False
-        review.press("drill")
-        assert review.dialogs == []
+def test_only_the_figures_lead_to_verdicts(review: Review) -> None:
+    review.press("screen.calibration", "section.next", "drill")
+    assert review.notice == "no pass or fail labels yet: no verdict is behind it"
+    review.press("leave", "label.pass", "screen.calibration", "section.next", "section.next")
+    assert review.hint("drill") is False
+    review.press("drill")
+    assert review.dialogs == []
 
 
-def test_the_diagram_turns_into_its_table_and_back(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        # From another page the key turns to the diagram first.
-        review.press("label.pass", "label.fail", "screen.calibration", "diagram.table")
-        assert "RELIABILITY" in text(review)
-        assert review.hint("diagram.table") == "as a table"
-        review.press("diagram.table")
-        assert "BINS" in text(review)
-        assert "RELIABILITY" not in text(review)
-        assert review.hint("diagram.table") == "as a diagram"
-        review.press("diagram.table")
-        assert "RELIABILITY" in text(review)
+def test_the_diagram_turns_into_its_table_and_back(review: Review) -> None:
+    # From another page the key turns to the diagram first.
+    review.press("label.pass", "label.fail", "screen.calibration", "diagram.table")
+    assert "RELIABILITY" in text(review)
+    assert review.hint("diagram.table") == "as a table"
+    review.press("diagram.table")
+    assert "BINS" in text(review)
+    assert "RELIABILITY" not in text(review)
+    assert review.hint("diagram.table") == "as a diagram"
+    review.press("diagram.table")
+    assert "RELIABILITY" in text(review)
 
 
-def test_intervals_switch_between_the_run_and_such_items(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("screen.calibration")
-        assert review.hint("target.switch") == Target.ITEMS.value
-        review.press("target.switch")
-        assert page(review).target is Target.ITEMS
-        review.press("target.switch")
-        assert page(review).target is Target.RUN
+def test_intervals_switch_between_the_run_and_such_items(review: Review) -> None:
+    review.press("screen.calibration")
+    assert review.hint("target.switch") == Target.ITEMS.value
+    review.press("target.switch")
+    assert page(review).target is Target.ITEMS
+    review.press("target.switch")
+    assert page(review).target is Target.RUN
 
 
-def test_what_if_counts_and_marks(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("label.pass", "label.fail", "screen.calibration", "section.previous")
-        found = text(review)
-        for words in ("WHAT IF", "RULE", "TRIMMED MEAN", "QUORUM", "THRESHOLD", "JUROR LEFT OUT"):
-            assert words in found
-        # 0.9 0.8 0.3 pass a quorum of half; by the lowest all six of them fail.
-        assert "● quorum" in found
-        lowest = next(line for line in found.splitlines() if "lowest" in line)
-        assert lowest.split()[lowest.split().index("lowest") + 1] == "6"
-        assert "turns the most decisions: 6 of 6" in " ".join(found.split())
+def test_what_if_counts_and_marks(review: Review) -> None:
+    review.press("label.pass", "label.fail", "screen.calibration", "section.previous")
+    found = text(review)
+    for words in ("WHAT IF", "RULE", "TRIMMED MEAN", "QUORUM", "THRESHOLD", "JUROR LEFT OUT"):
+        assert words in found
+    # 0.9 0.8 0.3 pass a quorum of half; by the lowest all six of them fail.
+    assert "● quorum" in found
+    lowest = next(line for line in found.splitlines() if "lowest" in line)
+    assert lowest.split()[lowest.split().index("lowest") + 1] == "6"
+    assert "turns the most decisions: 6 of 6" in " ".join(found.split())
 
 
-def test_the_palette_brings_a_page_from_anywhere(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.choose("section.next")
-        assert (review.state.where, NAMES[page(review).at]) == ("calibration", "reliability")
+def test_the_palette_brings_a_page_from_anywhere(review: Review) -> None:
+    review.choose("section.next")
+    assert (review.state.where, NAMES[page(review).at]) == ("calibration", "reliability")
 
 
-def test_the_screen_starts_anew_with_figures_of_its_own(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("screen.calibration", "section.next", "section.next")
-        review.command("run run")
-        review.press("screen.calibration")
-        assert NAMES[page(review).at] == "figures"
-        assert list(page(review).found) == ["figures"]
+def test_the_screen_starts_anew_with_figures_of_its_own(review: Review) -> None:
+    review.press("screen.calibration", "section.next", "section.next")
+    review.command("run run")
+    review.press("screen.calibration")
+    assert NAMES[page(review).at] == "figures"
+    assert list(page(review).found) == ["figures"]
 
 
 def test_a_blind_session_reads_nothing_of_other_rules_and_lists_no_bins(tmp_path: Path) -> None:

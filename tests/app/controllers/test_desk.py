@@ -89,121 +89,112 @@ def _alone(review: Review) -> bool:
     return review.state.panes.alone
 
 
-def test_zoom_shows_one_pane_and_keeps_the_place(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        assert not _alone(review)
-        review.press("zoom")
-        assert review.state.panes.current == "item"
-        assert _alone(review)
-        review.resize(SMALL)
-        review.resize(WIDE)
-        assert _alone(review)
-        # A pane that gets the focus while another stands alone does not take its place.
-        review.controller.enter_pane("jury")
-        assert review.state.panes.current == "item"
-        review.press("zoom")
-        review.controller.enter_pane("jury")
-        assert review.state.panes.current == "jury"
-        review.resize(SMALL)
-        review.press("zoom")
-        assert review.notice == "the pane has the whole screen already"
+def test_zoom_shows_one_pane_and_keeps_the_place(review: Review) -> None:
+    assert not _alone(review)
+    review.press("zoom")
+    assert review.state.panes.current == "item"
+    assert _alone(review)
+    review.resize(SMALL)
+    review.resize(WIDE)
+    assert _alone(review)
+    # A pane that gets the focus while another stands alone does not take its place.
+    review.controller.enter_pane("jury")
+    assert review.state.panes.current == "item"
+    review.press("zoom")
+    review.controller.enter_pane("jury")
+    assert review.state.panes.current == "jury"
+    review.resize(SMALL)
+    review.press("zoom")
+    assert review.notice == "the pane has the whole screen already"
 
 
-def test_help_does_what_was_chosen(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("help")
-        assert review.dialog == HelpForm()
-        review.answer("zoom")
-        assert review.state.panes.zoomed
-        # Zoomed on the queue, the item cannot be read: it is opened, and no label is given.
-        review.press("screen.queue", "help")
-        review.answer("label.fail")
-        assert review.notice == "The item is open. Press f to label it fail."
-        assert review.dialogs == []
+def test_help_does_what_was_chosen(review: Review) -> None:
+    review.press("help")
+    assert review.dialog == HelpForm()
+    review.answer("zoom")
+    assert review.state.panes.zoomed
+    # Zoomed on the queue, the item cannot be read: it is opened, and no label is given.
+    review.press("screen.queue", "help")
+    review.answer("label.fail")
+    assert review.notice == "The item is open. Press f to label it fail."
+    assert review.dialogs == []
 
 
-def test_copying_takes_the_selection_or_says_how_to_close(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        for text, notice in (
-            ("abc", "copied 3 characters"),
-            ("", "nothing is selected; press q to close"),
-        ):
-            review.press("copy")
-            request = review.requests[-1]
-            assert isinstance(request, TakeSelection)
-            request.then(text)
-            review.after()
-            assert review.notice == notice
-        assert review.copied == "abc"
+def test_copying_takes_the_selection_or_says_how_to_close(review: Review) -> None:
+    for text, notice in (
+        ("abc", "copied 3 characters"),
+        ("", "nothing is selected; press q to close"),
+    ):
+        review.press("copy")
+        request = review.requests[-1]
+        assert isinstance(request, TakeSelection)
+        request.then(text)
+        review.after()
+        assert review.notice == notice
+    assert review.copied == "abc"
 
 
-def test_a_theme_is_chosen_by_command_and_by_name(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.command("theme desk-light")
-        assert review.theme == "desk-light"
-        review.choose("theme.ansi-dark")
-        assert review.theme == "ansi-dark"
-        review.command("theme nope")
-        assert review.notice.startswith("no theme 'nope'")
-        assert review.theme == "ansi-dark"
+def test_a_theme_is_chosen_by_command_and_by_name(review: Review) -> None:
+    review.command("theme desk-light")
+    assert review.theme == "desk-light"
+    review.choose("theme.ansi-dark")
+    assert review.theme == "ansi-dark"
+    review.command("theme nope")
+    assert review.notice.startswith("no theme 'nope'")
+    assert review.theme == "ansi-dark"
 
 
-def test_closing_saves_the_view_even_where_it_cannot(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.desk.conn.execute("DROP TABLE views")
-        review.press("quit")
-        assert review.closed
+def test_closing_saves_the_view_even_where_it_cannot(review: Review) -> None:
+    review.desk.conn.execute("DROP TABLE views")
+    review.press("quit")
+    assert review.closed
 
 
 # commands
 
 
-def test_a_command_that_cannot_be_read_is_refused_by_the_field(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("command")
-        form = review.dialog
-        assert isinstance(form, PromptForm)
-        with pytest.raises(UsageError, match="no command 'fliter'") as error:
-            form.check("fliter")
-        assert "Did you mean filter" in str(error.value)
-        assert form.complete is not None
-        assert form.complete("ord", 3).options[0].text == "order"
-        review.answer("order score")
-        assert review.session.view.order == "score"
+def test_a_command_that_cannot_be_read_is_refused_by_the_field(review: Review) -> None:
+    review.press("command")
+    form = review.dialog
+    assert isinstance(form, PromptForm)
+    with pytest.raises(UsageError, match="no command 'fliter'") as error:
+        form.check("fliter")
+    assert "Did you mean filter" in str(error.value)
+    assert form.complete is not None
+    assert form.complete("ord", 3).options[0].text == "order"
+    review.answer("order score")
+    assert review.session.view.order == "score"
 
 
-def test_arrows_recall_what_was_typed_before(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.typed("command", "order id")
-        review.typed("command", "order -id")
-        review.press("command")
-        form = review.dialog
-        assert isinstance(form, PromptForm)
-        assert list(form.past) == ["order id", "order -id"]
+def test_arrows_recall_what_was_typed_before(review: Review) -> None:
+    review.typed("command", "order id")
+    review.typed("command", "order -id")
+    review.press("command")
+    form = review.dialog
+    assert isinstance(form, PromptForm)
+    assert list(form.past) == ["order id", "order -id"]
 
 
 @pytest.mark.parametrize("screen", ["screen.queue", "screen.calibration"])
 def test_a_command_that_succeeds_clears_the_error_of_the_one_before(
-    tmp_path: Path, screen: str
+    review: Review, screen: str
 ) -> None:
-    with reviewing(tmp_path) as review:
-        review.command("go no-such-item")
-        assert "no-such-item" in review.notice
-        review.press(screen)
-        review.command("go item/002")
-        assert (review.current, review.notice) == ("item/002", "")
+    review.command("go no-such-item")
+    assert "no-such-item" in review.notice
+    review.press(screen)
+    review.command("go item/002")
+    assert (review.current, review.notice) == ("item/002", "")
 
 
-def test_a_command_that_fails_again_says_so_again_and_other_notices_stay(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.command("go no-such-item")
-        review.command("go another")
-        assert "another" in review.notice
-        review.command("save x")
-        review.press("label.pass")
-        assert review.state.saved.startswith("saved ✓ pass")
-        review.command("go item/003")
-        assert review.state.saved.startswith("saved ✓ pass")
+def test_a_command_that_fails_again_says_so_again_and_other_notices_stay(review: Review) -> None:
+    review.command("go no-such-item")
+    review.command("go another")
+    assert "another" in review.notice
+    review.command("save x")
+    review.press("label.pass")
+    assert review.state.saved.startswith("saved ✓ pass")
+    review.command("go item/003")
+    assert review.state.saved.startswith("saved ✓ pass")
 
 
 # notices
@@ -231,62 +222,61 @@ def test_what_is_told_of_an_item_is_not_told_of_the_next(tmp_path: Path) -> None
         assert "the panel said" in review.notice
 
 
-def test_each_screen_has_a_notice_of_its_own(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.command("order id")
-        told = review.notice
-        review.press("screen.runs")
-        assert review.notice == ""
-        review.press("run.remove")
-        assert review.notice == "this run is under review: turn to another one first"
-        review.press("screen.calibration")
-        assert review.notice == ""
-        review.press("leave")
-        assert review.notice == told
+def test_each_screen_has_a_notice_of_its_own(review: Review) -> None:
+    review.command("order id")
+    told = review.notice
+    review.press("screen.runs")
+    assert review.notice == ""
+    review.press("run.remove")
+    assert review.notice == "this run is under review: turn to another one first"
+    review.press("screen.calibration")
+    assert review.notice == ""
+    review.press("leave")
+    assert review.notice == told
 
 
 # loading and export
 
 
-def test_a_report_is_loaded_in_the_background_and_reviewed(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.command(f"open {a_report(tmp_path / 'new.json', *range(20, 30))}")
-        assert review.notice == "loaded new: 10 verdicts"
-        assert review.session.run.name == "new"
-        review.command(f"open {tmp_path / 'new.json'}")
-        assert review.notice == "loaded new: 10 verdicts (known already)"
-        review.command(f"open {tmp_path / 'gone.json'}")
-        assert "gone.json" in review.notice
+def test_a_report_is_loaded_in_the_background_and_reviewed(tmp_path: Path, review: Review) -> None:
+    review.command(f"open {a_report(tmp_path / 'new.json', *range(20, 30))}")
+    assert review.notice == "loaded new: 10 verdicts"
+    assert review.session.run.name == "new"
+    review.command(f"open {tmp_path / 'new.json'}")
+    assert review.notice == "loaded new: 10 verdicts (known already)"
+    review.command(f"open {tmp_path / 'gone.json'}")
+    assert "gone.json" in review.notice
 
 
-def test_a_report_loaded_below_a_dialog_does_not_take_its_place(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.controller.run(f"open {a_report(tmp_path / 'new.json', 20)}")
-        assert review.state.jobs == "loading 0%"
-        review.press("note")
-        assert review.notice == "loaded new: 1 verdicts"
-        assert review.session.run.hash == review.run.hash
+def test_a_report_loaded_below_a_dialog_does_not_take_its_place(
+    tmp_path: Path, review: Review
+) -> None:
+    review.controller.run(f"open {a_report(tmp_path / 'new.json', 20)}")
+    assert review.state.jobs == "loading 0%"
+    review.press("note")
+    assert review.notice == "loaded new: 1 verdicts"
+    assert review.session.run.hash == review.run.hash
 
 
-def test_a_second_load_is_refused_and_changes_nothing_of_the_first(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("screen.runs", "run.load")
-        file = a_report(tmp_path / "new.json", 20)
-        review.dialogs.pop().then(FieldInput(file, given=True))
-        review.controller.below_dialog(False)
-        review.controller.run(f"open {file}")
-        assert "being loaded already" in review.notice
-        review.after()
-        assert review.notice == "loaded new: 1 verdicts"
-        assert review.session.run.hash == review.run.hash
+def test_a_second_load_is_refused_and_changes_nothing_of_the_first(
+    tmp_path: Path, review: Review
+) -> None:
+    review.press("screen.runs", "run.load")
+    file = a_report(tmp_path / "new.json", 20)
+    review.dialogs.pop().then(FieldInput(file, given=True))
+    review.controller.below_dialog(False)
+    review.controller.run(f"open {file}")
+    assert "being loaded already" in review.notice
+    review.after()
+    assert review.notice == "loaded new: 1 verdicts"
+    assert review.session.run.hash == review.run.hash
 
 
-def test_a_report_that_cannot_be_turned_to_is_one_line(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.desk.conn.execute("DROP TABLE views")
-        review.command(f"open {a_report(tmp_path / 'new.json', 20)}")
-        assert "no such table" in review.notice
-        assert review.session.run.hash == review.run.hash
+def test_a_report_that_cannot_be_turned_to_is_one_line(tmp_path: Path, review: Review) -> None:
+    review.desk.conn.execute("DROP TABLE views")
+    review.command(f"open {a_report(tmp_path / 'new.json', 20)}")
+    assert "no such table" in review.notice
+    assert review.session.run.hash == review.run.hash
 
 
 def test_a_bad_file_is_one_line(tmp_path: Path) -> None:
@@ -298,15 +288,14 @@ def test_a_bad_file_is_one_line(tmp_path: Path) -> None:
         assert review.session.run.hash == review.run.hash
 
 
-def test_a_stopped_load_is_not_heard_of_again(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.controller.run(f"open {a_report(tmp_path / 'new.json', 20)}")
-        review.controller.handle("stop")
-        assert review.notice == "stopped: loading"
-        assert "loading" not in review.runner.waiting
-        assert review.state.jobs == ""
-        review.press("stop")
-        assert review.notice == "nothing runs in the background"
+def test_a_stopped_load_is_not_heard_of_again(tmp_path: Path, review: Review) -> None:
+    review.controller.run(f"open {a_report(tmp_path / 'new.json', 20)}")
+    review.controller.handle("stop")
+    assert review.notice == "stopped: loading"
+    assert "loading" not in review.runner.waiting
+    assert review.state.jobs == ""
+    review.press("stop")
+    assert review.notice == "nothing runs in the background"
 
 
 def test_labels_leave_by_a_command(tmp_path: Path) -> None:
@@ -354,10 +343,9 @@ def test_a_run_leaves_by_a_command(tmp_path: Path, name: str, start: str) -> Non
     [("~no-such-user/x.jsonl", "there is no such home folder"), ("x" * 300, "xxx…")],
     ids=["home", "long"],
 )
-def test_a_path_that_cannot_be_is_one_line(tmp_path: Path, target: str, said: str) -> None:
-    with reviewing(tmp_path) as review:
-        review.command(f"export {target}")
-        assert said.removesuffix("…") in review.notice
+def test_a_path_that_cannot_be_is_one_line(review: Review, target: str, said: str) -> None:
+    review.command(f"export {target}")
+    assert said.removesuffix("…") in review.notice
 
 
 def test_other_keys_are_told_in_the_texts(tmp_path: Path) -> None:

@@ -56,4 +56,3 @@ def test_no_label_is_saved_before_its_response_was_on_screen(
             assert presses < 10, item.verdict.id
         for part in responses:
             assert len(rows[part.name]) >= min(height, len(part.starts)), item.verdict.id
-    desk.close()

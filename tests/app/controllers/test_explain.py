@@ -23,13 +23,12 @@ def explained(review: Review, lines: list[str]) -> list[str]:
     return words
 
 
-def test_the_flags_and_the_rule_of_the_item_come_first(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        words = explained(review, STRIP)
-        flags = {note.flag for note in review.item.assessment.notes}
-        assert flags
-        assert words[len(flags)] == "quorum"
-        assert words[-4:] == ["accuracy", "false passes", "flagged", "random check"]
+def test_the_flags_and_the_rule_of_the_item_come_first(review: Review) -> None:
+    words = explained(review, STRIP)
+    flags = {note.flag for note in review.item.assessment.notes}
+    assert flags
+    assert words[len(flags)] == "quorum"
+    assert words[-4:] == ["accuracy", "false passes", "flagged", "random check"]
 
 
 def test_a_hidden_verdict_is_not_told_of(tmp_path: Path) -> None:
@@ -39,12 +38,11 @@ def test_a_hidden_verdict_is_not_told_of(tmp_path: Path) -> None:
         assert "quorum" in explained(review, [])
 
 
-def test_calibration_explains_its_page_from_the_top(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("screen.calibration")
-        assert explained(review, ["gap +0.1", "Brier 0.2"]) == ["gap", "Brier"]
-        review.press("explain")
-        request = review.requests[-1]
-        assert isinstance(request, TakeLines)
-        request.then(["nothing to measure"])
-        assert review.notice.startswith("no figure is in view")
+def test_calibration_explains_its_page_from_the_top(review: Review) -> None:
+    review.press("screen.calibration")
+    assert explained(review, ["gap +0.1", "Brier 0.2"]) == ["gap", "Brier"]
+    review.press("explain")
+    request = review.requests[-1]
+    assert isinstance(request, TakeLines)
+    request.then(["nothing to measure"])
+    assert review.notice.startswith("no figure is in view")

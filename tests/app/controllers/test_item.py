@@ -34,115 +34,109 @@ def note_of(review: Review) -> NoteForm:
 # notes and tags
 
 
-def test_a_note_draft_survives_the_end_of_the_app(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        first, key = review.current, review.item.row.key
-        review.press("note")
-        note_of(review).changed("dr")
-        # Nothing was saved and nothing closed: what a killed app leaves behind.
-        assert review.desk.view(review.run) == View(item=first)
-        later = Review(Desk.open(tmp_path / "d.db", reviewer="ann"), review.run)
-        assert later.item.row.key == key
-        later.press("note")
-        assert note_of(later).text == "dr"
-        note_of(later).changed("dra")
-        later.leave("dra")
-        assert later.notice == f"{first}: draft kept, c continues it"
-        later.press("note")
-        later.answer("dra")
-        assert later.state.saved == "saved ✓ note"
-        assert later.item.note == "dra"
-        assert kept.draft(later.desk, key) is None
-        later.press("note")
-        assert note_of(later).text == "dra"
-        # A draft that is the note again is none.
-        note_of(later).changed("dra")
-        later.leave("dra")
-        assert later.notice == ""
-        later.press("item.next", "note")
-        assert note_of(later).text == ""
-        later.desk.close()
+def test_a_note_draft_survives_the_end_of_the_app(tmp_path: Path, review: Review) -> None:
+    first, key = review.current, review.item.row.key
+    review.press("note")
+    note_of(review).changed("dr")
+    # Nothing was saved and nothing closed: what a killed app leaves behind.
+    assert review.desk.view(review.run) == View(item=first)
+    later = Review(Desk.open(tmp_path / "d.db", reviewer="ann"), review.run)
+    assert later.item.row.key == key
+    later.press("note")
+    assert note_of(later).text == "dr"
+    note_of(later).changed("dra")
+    later.leave("dra")
+    assert later.notice == f"{first}: draft kept, c continues it"
+    later.press("note")
+    later.answer("dra")
+    assert later.state.saved == "saved ✓ note"
+    assert later.item.note == "dra"
+    assert kept.draft(later.desk, key) is None
+    later.press("note")
+    assert note_of(later).text == "dra"
+    # A draft that is the note again is none.
+    note_of(later).changed("dra")
+    later.leave("dra")
+    assert later.notice == ""
+    later.press("item.next", "note")
+    assert note_of(later).text == ""
+    later.desk.close()
 
 
-def test_a_draft_that_cannot_be_looked_at_is_one_line_and_not_lost(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("note")
-        note_of(review).changed("x")
-        review.desk.conn.execute("ALTER TABLE drafts RENAME TO gone")
-        review.leave("x")
-        assert "no such table" in review.notice
-        review.desk.conn.execute("ALTER TABLE gone RENAME TO drafts")
-        review.press("note")
-        assert note_of(review).text == "x"
+def test_a_draft_that_cannot_be_looked_at_is_one_line_and_not_lost(review: Review) -> None:
+    review.press("note")
+    note_of(review).changed("x")
+    review.desk.conn.execute("ALTER TABLE drafts RENAME TO gone")
+    review.leave("x")
+    assert "no such table" in review.notice
+    review.desk.conn.execute("ALTER TABLE gone RENAME TO drafts")
+    review.press("note")
+    assert note_of(review).text == "x"
 
 
-def test_tags_are_typed_completed_and_undone(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.typed("tags", "Wrong Policy, tone")
-        assert tags(review) == ("wrong-policy", "tone")
-        assert review.notice == "tags: wrong-policy, tone"
-        review.press("item.next", "tags")
-        complete = form_of(review).complete
-        assert complete is not None
-        assert [option.text for option in complete("wr", 2).options] == ["wrong-policy"]
-        review.answer("wrong-policy")
-        assert tags(review) == ("wrong-policy",)
-        review.press("undo")
-        assert tags(review) == ()
-        assert review.notice.startswith("undo: tags wrong-policy")
-        review.press("redo")
-        assert tags(review) == ("wrong-policy",)
-        review.press("tags")
-        assert form_of(review).value == "wrong-policy, "
-        review.answer("wrong-policy")
-        assert review.notice == "the tags are as they were"
-        review.press("tags")
-        review.leave("ton")
-        review.press("tags")
-        assert form_of(review).value == "ton"
+def test_tags_are_typed_completed_and_undone(review: Review) -> None:
+    review.typed("tags", "Wrong Policy, tone")
+    assert tags(review) == ("wrong-policy", "tone")
+    assert review.notice == "tags: wrong-policy, tone"
+    review.press("item.next", "tags")
+    complete = form_of(review).complete
+    assert complete is not None
+    assert [option.text for option in complete("wr", 2).options] == ["wrong-policy"]
+    review.answer("wrong-policy")
+    assert tags(review) == ("wrong-policy",)
+    review.press("undo")
+    assert tags(review) == ()
+    assert review.notice.startswith("undo: tags wrong-policy")
+    review.press("redo")
+    assert tags(review) == ("wrong-policy",)
+    review.press("tags")
+    assert form_of(review).value == "wrong-policy, "
+    review.answer("wrong-policy")
+    assert review.notice == "the tags are as they were"
+    review.press("tags")
+    review.leave("ton")
+    review.press("tags")
+    assert form_of(review).value == "ton"
 
 
-def test_a_mark_is_set_filtered_for_and_taken_away(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        first = review.current
-        review.press("mark")
-        assert review.notice == "marked: \\ then mark shows the marked ones"
-        review.typed("filter", "mark")
-        assert len(review.session.keys) == 1
-        assert review.current == first
-        review.press("mark")
-        assert not review.item.marked
-        assert (review.notice, review.state.saved) == ("mark taken away", "saved ✓ unmark")
+def test_a_mark_is_set_filtered_for_and_taken_away(review: Review) -> None:
+    first = review.current
+    review.press("mark")
+    assert review.notice == "marked: \\ then mark shows the marked ones"
+    review.typed("filter", "mark")
+    assert len(review.session.keys) == 1
+    assert review.current == first
+    review.press("mark")
+    assert not review.item.marked
+    assert (review.notice, review.state.saved) == ("mark taken away", "saved ✓ unmark")
 
 
-def test_commands_write_as_the_keys_do(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.command("tag Wrong Policy, tone")
-        review.command("note as I see it")
-        assert (review.item.tags, review.item.note) == (("wrong-policy", "tone"), "as I see it")
-        review.command("cal")
-        assert review.state.where == "calibration"
-        review.command("item")
-        review.press("undo")
-        assert review.item.note is None
+def test_commands_write_as_the_keys_do(review: Review) -> None:
+    review.command("tag Wrong Policy, tone")
+    review.command("note as I see it")
+    assert (review.item.tags, review.item.note) == (("wrong-policy", "tone"), "as I see it")
+    review.command("cal")
+    assert review.state.where == "calibration"
+    review.command("item")
+    review.press("undo")
+    assert review.item.note is None
 
 
 # history and other runs
 
 
-def test_history_tells_of_the_item_and_of_my_work_and_goes_there(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        first = review.current
-        review.press("label.pass", "label.fail", "undo", "history")
-        told = [(e.label, e.undone) for e in dialog_events(review) if e.label]
-        mine = dialog_events(review, 1)
-        assert told == [("fail", True)]
-        assert mine[-1].verdict == first
-        review.answer(mine[-1])
-        assert review.current == first
-        review.press("history")
-        review.answer(None)
-        assert review.current == first
+def test_history_tells_of_the_item_and_of_my_work_and_goes_there(review: Review) -> None:
+    first = review.current
+    review.press("label.pass", "label.fail", "undo", "history")
+    told = [(e.label, e.undone) for e in dialog_events(review) if e.label]
+    mine = dialog_events(review, 1)
+    assert told == [("fail", True)]
+    assert mine[-1].verdict == first
+    review.answer(mine[-1])
+    assert review.current == first
+    review.press("history")
+    review.answer(None)
+    assert review.current == first
 
 
 def test_blind_history_holds_no_judgement_of_others(tmp_path: Path) -> None:
@@ -172,13 +166,12 @@ def test_two_runs_of_one_content_are_compared(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a|b", "two words", 'said "so"', "@kept", "!not"])
-def test_a_run_of_any_name_leads_to_what_it_turned(tmp_path: Path, name: str) -> None:
-    with reviewing(tmp_path) as review:
-        run = second_run(review.desk, name)
-        review.press("diff")
-        review.answer(run)
-        # As above: items 1 and 2.
-        assert len(review.session.keys) == 2
+def test_a_run_of_any_name_leads_to_what_it_turned(review: Review, name: str) -> None:
+    run = second_run(review.desk, name)
+    review.press("diff")
+    review.answer(run)
+    # As above: items 1 and 2.
+    assert len(review.session.keys) == 2
 
 
 def test_a_blind_comparison_is_told_to_count_no_decisions(tmp_path: Path) -> None:
@@ -190,10 +183,9 @@ def test_a_blind_comparison_is_told_to_count_no_decisions(tmp_path: Path) -> Non
         assert plain(dialog_page(review).lead) == "with again   6 items in both runs"
 
 
-def test_nothing_to_compare_with_says_so(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("diff")
-        assert review.notice == "no other loaded run judged this content"
+def test_nothing_to_compare_with_says_so(review: Review) -> None:
+    review.press("diff")
+    assert review.notice == "no other loaded run judged this content"
 
 
 # copying and reading
@@ -236,13 +228,11 @@ def test_long_texts_turn_pages_and_keep_them_for_the_way_back(tmp_path: Path) ->
     assert review.state.reading.page == 0
     review.press("item.previous")
     assert review.state.reading.page == 1
-    desk.close()
 
 
-def test_an_answer_that_never_came_changes_nothing(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        for action in ("note", "tags", "filter", "search", "command", "order", "history"):
-            review.press(action)
-            review.answer(None)
-        assert review.desk.head().startswith("1:")
-        assert review.session.view == View()
+def test_an_answer_that_never_came_changes_nothing(review: Review) -> None:
+    for action in ("note", "tags", "filter", "search", "command", "order", "history"):
+        review.press(action)
+        review.answer(None)
+    assert review.desk.head().startswith("1:")
+    assert review.session.view == View()

@@ -18,40 +18,38 @@ from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError
 from tests.app.builders import SMALL, WIDE
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import reviewing
+from tests.app.reviewkit import Review, reviewing
 from tests.domain.labels.test_strip import close, same
 from tests.helpers import label_row
 
 
-def test_a_label_is_saved_marked_and_moves_on(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        first = review.current
-        review.press("label.pass")
-        assert review.current != first
-        assert review.labels[0] is Truth.PASS
-        assert review.state.saved == f"saved ✓ pass {first}"
-        review.press("label.fail", "label.unsure", "label.fail")
-        assert review.labels[:4] == [Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.FAIL]
-        review.press("back")
-        assert review.session.index == 3
+def test_a_label_is_saved_marked_and_moves_on(review: Review) -> None:
+    first = review.current
+    review.press("label.pass")
+    assert review.current != first
+    assert review.labels[0] is Truth.PASS
+    assert review.state.saved == f"saved ✓ pass {first}"
+    review.press("label.fail", "label.unsure", "label.fail")
+    assert review.labels[:4] == [Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.FAIL]
+    review.press("back")
+    assert review.session.index == 3
 
 
-def test_the_label_is_on_disk_before_its_mark_is_shown(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        first = review.current
-        review.clock.wait(1)
-        review.controller.handle("label.pass")
-        # The figures that count the label have not been read yet.
-        assert review.state.saved == ""
-        with sqlite3.connect(tmp_path / "d.db") as conn:
-            query = "SELECT label FROM label_events WHERE kind = 'label'"
-            assert conn.execute(query).fetchall() == [("pass",)]
-        conn.close()
-        review.after()
-        assert review.state.saved == f"saved ✓ pass {first}"
-        found = review.state.figures.calibration
-        assert found is not None
-        assert found.labelled.n == 1
+def test_the_label_is_on_disk_before_its_mark_is_shown(tmp_path: Path, review: Review) -> None:
+    first = review.current
+    review.clock.wait(1)
+    review.controller.handle("label.pass")
+    # The figures that count the label have not been read yet.
+    assert review.state.saved == ""
+    with sqlite3.connect(tmp_path / "d.db") as conn:
+        query = "SELECT label FROM label_events WHERE kind = 'label'"
+        assert conn.execute(query).fetchall() == [("pass",)]
+    conn.close()
+    review.after()
+    assert review.state.saved == f"saved ✓ pass {first}"
+    found = review.state.figures.calibration
+    assert found is not None
+    assert found.labelled.n == 1
 
 
 def test_twenty_quick_presses_label_twenty(tmp_path: Path) -> None:
@@ -68,12 +66,11 @@ def test_a_held_key_labels_once(tmp_path: Path) -> None:
         assert review.notice == "pass ignored: too soon after the last key"
 
 
-def test_a_stray_key_keeps_a_paste_from_labelling(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.clock.wait(1)
-        review.controller.core.guard.stray()
-        review.press("label.pass", wait=0.01)
-        assert not any(review.labels)
+def test_a_stray_key_keeps_a_paste_from_labelling(review: Review) -> None:
+    review.clock.wait(1)
+    review.controller.core.guard.stray()
+    review.press("label.pass", wait=0.01)
+    assert not any(review.labels)
 
 
 def test_no_key_counts_before_the_item_has_been_drawn(tmp_path: Path) -> None:
@@ -98,33 +95,30 @@ def test_no_key_counts_before_the_item_has_been_drawn(tmp_path: Path) -> None:
         review.after()
 
 
-def test_a_key_is_judged_by_when_it_was_pressed(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.clock.wait(1)
-        # Handled a second after it was pressed, which was before the item came on screen.
-        review.controller.handle("label.pass", late=1.1)
-        assert not any(review.labels)
-        review.clock.wait(1)
-        review.controller.handle("label.fail", late=0.5)
-        assert sum(label is not None for label in review.labels) == 1
+def test_a_key_is_judged_by_when_it_was_pressed(review: Review) -> None:
+    review.clock.wait(1)
+    # Handled a second after it was pressed, which was before the item came on screen.
+    review.controller.handle("label.pass", late=1.1)
+    assert not any(review.labels)
+    review.clock.wait(1)
+    review.controller.handle("label.fail", late=0.5)
+    assert sum(label is not None for label in review.labels) == 1
 
 
-def test_a_dialog_closed_starts_the_wait_anew(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("filter")
-        review.leave()
-        review.press("label.pass", wait=0.01)
-        assert not any(review.labels)
-        review.press("label.pass")
-        assert review.labels.count(Truth.PASS) == 1
+def test_a_dialog_closed_starts_the_wait_anew(review: Review) -> None:
+    review.press("filter")
+    review.leave()
+    review.press("label.pass", wait=0.01)
+    assert not any(review.labels)
+    review.press("label.pass")
+    assert review.labels.count(Truth.PASS) == 1
 
 
-def test_keys_below_a_dialog_do_nothing(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("note", *sorted(GIVES_LABEL), "undo", "screen.runs", "defer")
-        assert not any(review.labels)
-        assert review.state.where == "review"
-        assert len(review.dialogs) == 1
+def test_keys_below_a_dialog_do_nothing(review: Review) -> None:
+    review.press("note", *sorted(GIVES_LABEL), "undo", "screen.runs", "defer")
+    assert not any(review.labels)
+    assert review.state.where == "review"
+    assert len(review.dialogs) == 1
 
 
 def test_a_label_is_given_where_the_item_can_be_read(tmp_path: Path) -> None:
@@ -140,17 +134,16 @@ def test_a_label_is_given_where_the_item_can_be_read(tmp_path: Path) -> None:
         assert review.labels.count(Truth.PASS) == 1
 
 
-def test_a_tiny_terminal_takes_no_label_and_its_growth_starts_the_wait(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.resize((39, 24))
-        review.press("label.pass", "defer", "undo")
-        assert not any(review.labels)
-        review.clock.wait(5)
-        review.resize(WIDE)
-        review.press("label.pass", wait=0.01)
-        assert not any(review.labels)
-        review.press("label.pass")
-        assert review.labels.count(Truth.PASS) == 1
+def test_a_tiny_terminal_takes_no_label_and_its_growth_starts_the_wait(review: Review) -> None:
+    review.resize((39, 24))
+    review.press("label.pass", "defer", "undo")
+    assert not any(review.labels)
+    review.clock.wait(5)
+    review.resize(WIDE)
+    review.press("label.pass", wait=0.01)
+    assert not any(review.labels)
+    review.press("label.pass")
+    assert review.labels.count(Truth.PASS) == 1
 
 
 def test_a_failing_desk_keeps_the_item_and_says_so(
@@ -195,46 +188,42 @@ def test_a_desk_that_was_deleted_saves_nothing_and_says_so(tmp_path: Path) -> No
 # chosen by name
 
 
-def test_a_label_chosen_by_name_asks_and_no_is_the_default(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.choose("label.fail")
-        assert review.dialog == QuestionForm(f"Label {review.current} fail?", "u takes it back.")
-        review.answer(False)
-        assert not any(review.labels)
-        review.choose("label.fail")
-        review.answer(True)
-        assert review.labels[0] is Truth.FAIL
+def test_a_label_chosen_by_name_asks_and_no_is_the_default(review: Review) -> None:
+    review.choose("label.fail")
+    assert review.dialog == QuestionForm(f"Label {review.current} fail?", "u takes it back.")
+    review.answer(False)
+    assert not any(review.labels)
+    review.choose("label.fail")
+    review.answer(True)
+    assert review.labels[0] is Truth.FAIL
 
 
-def test_a_label_by_name_from_another_screen_only_goes_to_the_item(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        for name in sorted(GIVES_LABEL):
-            review.press("screen.runs")
-            review.choose(name)
-            assert review.state.where == "review"
-            assert "read the item first" in review.notice
-        assert not any(review.labels)
+def test_a_label_by_name_from_another_screen_only_goes_to_the_item(review: Review) -> None:
+    for name in sorted(GIVES_LABEL):
+        review.press("screen.runs")
+        review.choose(name)
+        assert review.state.where == "review"
+        assert "read the item first" in review.notice
+    assert not any(review.labels)
 
 
-def test_a_confirmed_label_is_given_though_another_window_wrote_meanwhile(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        key = review.item.row.key
-        review.choose("label.fail")
-        other = Desk.open(review.desk.path, reviewer="bob")
-        other.note(key, "seen")
-        other.close()
-        review.controller.poll()
-        review.answer(True)
-        assert review.desk.item(key).row.label is Truth.FAIL
+def test_a_confirmed_label_is_given_though_another_window_wrote_meanwhile(review: Review) -> None:
+    key = review.item.row.key
+    review.choose("label.fail")
+    other = Desk.open(review.desk.path, reviewer="bob")
+    other.note(key, "seen")
+    other.close()
+    review.controller.poll()
+    review.answer(True)
+    assert review.desk.item(key).row.label is Truth.FAIL
 
 
-def test_a_confirmed_label_is_not_given_to_an_item_that_moved_in(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.choose("label.fail")
-        # A finished load turned to another item below the dialog.
-        review.controller.core.review.step(1)
-        review.answer(True)
-        assert not any(review.labels)
+def test_a_confirmed_label_is_not_given_to_an_item_that_moved_in(review: Review) -> None:
+    review.choose("label.fail")
+    # A finished load turned to another item below the dialog.
+    review.controller.core.review.step(1)
+    review.answer(True)
+    assert not any(review.labels)
 
 
 # deferrals, undo and redo
@@ -253,41 +242,38 @@ def test_a_deferred_item_comes_back_last(tmp_path: Path) -> None:
         assert review.session.page is Page.DONE
 
 
-def test_undo_and_redo_go_to_the_item_and_name_it(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        first = review.current
-        review.press("label.pass", "label.fail", "undo", "undo")
-        assert review.current == first
-        assert not any(review.labels)
-        assert review.notice == f"undo: label pass on {first}"
-        review.press("redo")
-        assert review.labels[0] is Truth.PASS
-        review.press("redo", "redo")
-        assert review.notice == "Nothing to redo."
-        review.press("undo", "undo", "undo")
-        assert review.notice == "Nothing to undo."
+def test_undo_and_redo_go_to_the_item_and_name_it(review: Review) -> None:
+    first = review.current
+    review.press("label.pass", "label.fail", "undo", "undo")
+    assert review.current == first
+    assert not any(review.labels)
+    assert review.notice == f"undo: label pass on {first}"
+    review.press("redo")
+    assert review.labels[0] is Truth.PASS
+    review.press("redo", "redo")
+    assert review.notice == "Nothing to redo."
+    review.press("undo", "undo", "undo")
+    assert review.notice == "Nothing to undo."
 
 
-def test_undo_goes_to_the_other_run(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        other = second_run(review.desk)
-        review.desk.label(review.desk.queue(other)[0], Truth.FAIL)
-        review.press("undo")
-        assert review.session.run.hash == other.hash
-        assert review.notice.startswith("undo: label fail on item/")
-        assert review.state.saved == "saved ✓ undo"
-        assert review.desk.progress(other).labelled == 0
+def test_undo_goes_to_the_other_run(review: Review) -> None:
+    other = second_run(review.desk)
+    review.desk.label(review.desk.queue(other)[0], Truth.FAIL)
+    review.press("undo")
+    assert review.session.run.hash == other.hash
+    assert review.notice.startswith("undo: label fail on item/")
+    assert review.state.saved == "saved ✓ undo"
+    assert review.desk.progress(other).labelled == 0
 
 
-def test_undo_in_a_removed_run_says_so_and_stays(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        other = second_run(review.desk)
-        review.desk.label(review.desk.queue(other)[0], Truth.FAIL)
-        review.desk.remove(other)
-        before = review.current
-        review.press("undo")
-        assert (review.session.run.hash, review.current) == (review.run.hash, before)
-        assert "in a run that was removed" in review.notice
+def test_undo_in_a_removed_run_says_so_and_stays(review: Review) -> None:
+    other = second_run(review.desk)
+    review.desk.label(review.desk.queue(other)[0], Truth.FAIL)
+    review.desk.remove(other)
+    before = review.current
+    review.press("undo")
+    assert (review.session.run.hash, review.current) == (review.run.hash, before)
+    assert "in a run that was removed" in review.notice
 
 
 # the end of the queue
@@ -310,16 +296,15 @@ def test_the_done_page_offers_no_item(tmp_path: Path) -> None:
         assert review.current is not None
 
 
-def test_a_filter_that_drops_the_labelled_item_keeps_the_queue_whole(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.command("filter label:none")
-        review.press("label.pass")
-        # The list is as it was asked for; the next item is the one after the labelled.
-        assert review.session.index == 1
-        assert len(review.session.keys) == 6
-        review.command("filter label:none")
-        assert len(review.session.keys) == 5
-        assert review.session.item is not None
+def test_a_filter_that_drops_the_labelled_item_keeps_the_queue_whole(review: Review) -> None:
+    review.command("filter label:none")
+    review.press("label.pass")
+    # The list is as it was asked for; the next item is the one after the labelled.
+    assert review.session.index == 1
+    assert len(review.session.keys) == 6
+    review.command("filter label:none")
+    assert len(review.session.keys) == 5
+    assert review.session.item is not None
 
 
 # the strip
@@ -342,30 +327,28 @@ def test_each_label_moves_the_figures_that_are_kept(tmp_path: Path, blind: bool)
         assert page.counts.labelled == 3
 
 
-def test_only_the_newest_figures_count(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.clock.wait(1)
-        review.controller.handle("label.pass")
-        first = review.runner.waiting["calibration"]
-        review.controller.core.recalibrate()
-        # The runner drops the older job; what is waiting is the newer one alone.
-        assert review.runner.waiting["calibration"] is not first
-        assert review.state.saved == ""
-        review.after()
-        assert review.state.saved.startswith("saved ✓ pass")
+def test_only_the_newest_figures_count(review: Review) -> None:
+    review.clock.wait(1)
+    review.controller.handle("label.pass")
+    first = review.runner.waiting["calibration"]
+    review.controller.core.recalibrate()
+    # The runner drops the older job; what is waiting is the newer one alone.
+    assert review.runner.waiting["calibration"] is not first
+    assert review.state.saved == ""
+    review.after()
+    assert review.state.saved.startswith("saved ✓ pass")
 
 
-def test_figures_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        job = None
-        review.controller.core.recalibrate()
-        job = review.runner.waiting.pop("calibration")
-        review.press("screen.runs")
-        review.controller.hear(lambda: job.ended(None, DeskError("no figures: gone")))
-        # It is told where the figures stand.
-        assert review.notice == ""
-        review.press("leave")
-        assert review.notice == "no figures: gone"
+def test_figures_that_cannot_be_read_are_one_line(review: Review) -> None:
+    job = None
+    review.controller.core.recalibrate()
+    job = review.runner.waiting.pop("calibration")
+    review.press("screen.runs")
+    review.controller.hear(lambda: job.ended(None, DeskError("no figures: gone")))
+    # It is told where the figures stand.
+    assert review.notice == ""
+    review.press("leave")
+    assert review.notice == "no figures: gone"
 
 
 def test_an_import_is_taken_back_in_the_background(tmp_path: Path) -> None:

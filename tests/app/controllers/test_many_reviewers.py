@@ -184,4 +184,3 @@ def test_eight_processes_share_the_items(tmp_path: Path) -> None:
     }
     assert desk.verify().ok
     agrees_with_oracles(desk, run)
-    desk.close()

@@ -28,55 +28,51 @@ def shown(review: Review) -> Document:
     return found
 
 
-def test_the_chosen_run_is_compared_with_the_one_under_review(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        again = second_run(review.desk)
-        review.press("screen.runs", "first")
-        assert review.hint("run.compare") is True
-        review.press("run.compare")
-        assert dialog_page(review).title == f"run against {again.name}"
-        review.answer(True)
-        assert dialog_lines(review)[0] == "    2  decided otherwise in again   flip:again"
-        review.answer(0)
-        assert (review.state.where, review.session.view.filter) == ("review", "flip:again")
-        assert len(review.session.keys) == 2
+def test_the_chosen_run_is_compared_with_the_one_under_review(review: Review) -> None:
+    again = second_run(review.desk)
+    review.press("screen.runs", "first")
+    assert review.hint("run.compare") is True
+    review.press("run.compare")
+    assert dialog_page(review).title == f"run against {again.name}"
+    review.answer(True)
+    assert dialog_lines(review)[0] == "    2  decided otherwise in again   flip:again"
+    review.answer(0)
+    assert (review.state.where, review.session.view.filter) == ("review", "flip:again")
+    assert len(review.session.keys) == 2
 
 
 def test_from_the_run_under_review_the_newest_of_the_same_items_is_compared(
-    tmp_path: Path,
+    review: Review,
 ) -> None:
-    with reviewing(tmp_path) as review:
-        again = second_run(review.desk)
-        review.press("screen.runs")
-        assert review.hint("run.compare") is True
-        review.press("run.compare")
-        assert dialog_page(review).title == f"run against {again.name}"
+    again = second_run(review.desk)
+    review.press("screen.runs")
+    assert review.hint("run.compare") is True
+    review.press("run.compare")
+    assert dialog_page(review).title == f"run against {again.name}"
 
 
-def test_the_run_under_review_is_not_compared_with_itself(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("screen.runs")
-        assert review.hint("run.compare") is False
-        review.press("run.compare")
-        assert review.notice.startswith("no other loaded run judged these items")
-        review.command("compare run")
-        assert review.notice.startswith("run is one run, and two are compared")
-        assert review.dialogs == []
+def test_the_run_under_review_is_not_compared_with_itself(review: Review) -> None:
+    review.press("screen.runs")
+    assert review.hint("run.compare") is False
+    review.press("run.compare")
+    assert review.notice.startswith("no other loaded run judged these items")
+    review.command("compare run")
+    assert review.notice.startswith("run is one run, and two are compared")
+    assert review.dialogs == []
 
 
-def test_a_command_compares_with_the_newest_run_of_the_same_items(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.command("compare")
-        assert review.notice.startswith("no other loaded run judged these items")
-        second_run(review.desk)
-        other(review.desk, [verdict(99)], "alone")
-        review.command("compare")
-        assert dialog_page(review).title == "run against again"
-        review.answer(False)
-        review.command("compare alone")
-        assert dialog_page(review).title == "run against alone"
-        review.answer(False)
-        assert review.dialogs == []
+def test_a_command_compares_with_the_newest_run_of_the_same_items(review: Review) -> None:
+    review.command("compare")
+    assert review.notice.startswith("no other loaded run judged these items")
+    second_run(review.desk)
+    other(review.desk, [verdict(99)], "alone")
+    review.command("compare")
+    assert dialog_page(review).title == "run against again"
+    review.answer(False)
+    review.command("compare alone")
+    assert dialog_page(review).title == "run against alone"
+    review.answer(False)
+    assert review.dialogs == []
 
 
 def test_a_blind_session_compares_the_labelled_items_alone(tmp_path: Path) -> None:

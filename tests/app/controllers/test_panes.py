@@ -69,62 +69,58 @@ def test_a_finished_queue_has_no_jury(tmp_path: Path) -> None:
         assert review.state.panes.names == ("queue", "item")
 
 
-def test_keys_widen_and_narrow_the_pane_in_focus_and_set_all_back(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("screen.queue", "pane.wider")
-        assert widths(review) == {"queue": 51, "item": 64, "jury": 43}
-        assert review.notice == "the queue has 51 columns; = sets all back"
-        review.press("pane.next", "pane.narrower")
-        assert widths(review) == {"queue": 51, "item": 68, "jury": 39}
-        review.press("pane.next", "pane.wider")
-        assert widths(review) == {"queue": 51, "item": 72, "jury": 35}
+def test_keys_widen_and_narrow_the_pane_in_focus_and_set_all_back(review: Review) -> None:
+    review.press("screen.queue", "pane.wider")
+    assert widths(review) == {"queue": 51, "item": 64, "jury": 43}
+    assert review.notice == "the queue has 51 columns; = sets all back"
+    review.press("pane.next", "pane.narrower")
+    assert widths(review) == {"queue": 51, "item": 68, "jury": 39}
+    review.press("pane.next", "pane.wider")
+    assert widths(review) == {"queue": 51, "item": 72, "jury": 35}
+    review.press("pane.default")
+    assert widths(review) == Panes(width=160).columns
+
+
+def test_no_pane_gets_too_narrow_by_keys_and_one_press_leads_back(review: Review) -> None:
+    for pane in ("queue", "item", "jury"):
         review.press("pane.default")
-        assert widths(review) == Panes(width=160).columns
-
-
-def test_no_pane_gets_too_narrow_by_keys_and_one_press_leads_back(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        for pane in ("queue", "item", "jury"):
-            review.press("pane.default")
-            while review.state.panes.current != pane:
-                review.press("pane.next")
-            for action, back in (("wider", "narrower"), ("narrower", "wider")):
-                review.press(*[f"pane.{action}"] * 40)
-                assert review.notice == f"the {pane} cannot be {action} here"
-                columns = widths(review)
-                assert sum(columns.values()) == 158
-                assert all(columns[name] >= least for name, least in LEAST.items())
-                review.press(f"pane.{back}")
-                assert abs(widths(review)[pane] - columns[pane]) == 4
-
-
-def test_a_dragged_rule_stands_where_the_mouse_is(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        drag = review.controller.drag
-        drag("item", 50)
-        assert widths(review) == {"queue": 50, "item": 65, "jury": 43}
-        drag("jury", 100)
-        # The rule has column 100, and 59 are right of it.
-        assert widths(review) == {"queue": 50, "item": 49, "jury": 59}
-        for name, column in (("item", 0), ("item", 159), ("jury", 0), ("jury", 159)):
-            drag(name, column)
+        while review.state.panes.current != pane:
+            review.press("pane.next")
+        for action, back in (("wider", "narrower"), ("narrower", "wider")):
+            review.press(*[f"pane.{action}"] * 40)
+            assert review.notice == f"the {pane} cannot be {action} here"
             columns = widths(review)
             assert sum(columns.values()) == 158
             assert all(columns[name] >= least for name, least in LEAST.items())
+            review.press(f"pane.{back}")
+            assert abs(widths(review)[pane] - columns[pane]) == 4
 
 
-def test_widths_follow_the_terminal_and_come_back(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.controller.drag("item", 48)
-        review.controller.drag("jury", 119)
-        before = widths(review)
-        assert before == {"queue": 48, "item": 70, "jury": 40}
-        review.resize((320, 48))
-        # Twice the columns: 30% and 25% of them.
-        assert widths(review) == {"queue": 96, "item": 142, "jury": 80}
-        review.resize(SMALL)
-        review.resize((160, 48))
-        assert widths(review) == before
+def test_a_dragged_rule_stands_where_the_mouse_is(review: Review) -> None:
+    drag = review.controller.drag
+    drag("item", 50)
+    assert widths(review) == {"queue": 50, "item": 65, "jury": 43}
+    drag("jury", 100)
+    # The rule has column 100, and 59 are right of it.
+    assert widths(review) == {"queue": 50, "item": 49, "jury": 59}
+    for name, column in (("item", 0), ("item", 159), ("jury", 0), ("jury", 159)):
+        drag(name, column)
+        columns = widths(review)
+        assert sum(columns.values()) == 158
+        assert all(columns[name] >= least for name, least in LEAST.items())
+
+
+def test_widths_follow_the_terminal_and_come_back(review: Review) -> None:
+    review.controller.drag("item", 48)
+    review.controller.drag("jury", 119)
+    before = widths(review)
+    assert before == {"queue": 48, "item": 70, "jury": 40}
+    review.resize((320, 48))
+    # Twice the columns: 30% and 25% of them.
+    assert widths(review) == {"queue": 96, "item": 142, "jury": 80}
+    review.resize(SMALL)
+    review.resize((160, 48))
+    assert widths(review) == before
 
 
 def test_a_pane_that_stands_alone_has_no_width(tmp_path: Path) -> None:

@@ -69,30 +69,28 @@ def test_a_filter_is_checked_applied_and_cleared(tmp_path: Path) -> None:
         assert review.current is not None
 
 
-def test_one_verdict_is_told_in_the_singular(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.command("filter id~001")
-        assert review.notice == "1 verdict in the queue"
+def test_one_verdict_is_told_in_the_singular(review: Review) -> None:
+    review.command("filter id~001")
+    assert review.notice == "1 verdict in the queue"
 
 
-def test_the_order_is_asked_for_and_applied(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        first = review.current
-        review.press("order")
-        assert dialog_page(review).choices[0].answer == "draw"
-        review.answer("file")
-        assert review.session.view.order == "file"
-        # The order begins with its first item, and the one that was in view is one key away.
-        assert review.session.index == 0
-        assert review.current != first
-        review.press("back")
-        assert review.current == first
-        # The order in force changes nothing.
-        review.command("order file")
-        assert review.current == first
-        review.press("order")
-        review.answer(None)
-        assert review.session.view.order == "file"
+def test_the_order_is_asked_for_and_applied(review: Review) -> None:
+    first = review.current
+    review.press("order")
+    assert dialog_page(review).choices[0].answer == "draw"
+    review.answer("file")
+    assert review.session.view.order == "file"
+    # The order begins with its first item, and the one that was in view is one key away.
+    assert review.session.index == 0
+    assert review.current != first
+    review.press("back")
+    assert review.current == first
+    # The order in force changes nothing.
+    review.command("order file")
+    assert review.current == first
+    review.press("order")
+    review.answer(None)
+    assert review.session.view.order == "file"
 
 
 def test_without_its_filter_the_queue_is_where_it_was_before(tmp_path: Path) -> None:
@@ -151,17 +149,16 @@ def test_a_view_that_cannot_be_parsed_does_not_keep_the_run_closed(
         assert review.notice.startswith("opened without the filter and order you left: ")
 
 
-def test_it_resumes_where_it_was_left(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("label.pass", "item.next", "item.next")
-        left = review.current
-        review.press("quit")
-        assert review.closed
-        view = review.desk.view(review.run)
-        assert view == View(item=left)
-        later = Review(review.desk, review.run, view=view, notice="open as left")
-        assert later.current == left
-        assert later.notice == "resumed at item 4 of 6; 5 to go; open as left"
+def test_it_resumes_where_it_was_left(review: Review) -> None:
+    review.press("label.pass", "item.next", "item.next")
+    left = review.current
+    review.press("quit")
+    assert review.closed
+    view = review.desk.view(review.run)
+    assert view == View(item=left)
+    later = Review(review.desk, review.run, view=view, notice="open as left")
+    assert later.current == left
+    assert later.notice == "resumed at item 4 of 6; 5 to go; open as left"
 
 
 def test_what_is_in_the_state_is_what_a_label_means_also_where_the_view_is_not_kept(
@@ -172,7 +169,6 @@ def test_what_is_in_the_state_is_what_a_label_means_also_where_the_view_is_not_k
     review.typed("filter", "id~item/008")
     assert review.current == "item/008"
     assert "no such table" in review.notice
-    review.desk.close()
 
 
 # other writers
@@ -195,14 +191,13 @@ def test_another_writer_is_followed(tmp_path: Path) -> None:
         assert review.state.rows == rows + 1
 
 
-def test_a_desk_that_cannot_be_looked_at_is_one_line_on_the_review(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("screen.runs")
-        review.desk.conn.execute("DROP TABLE label_events")
-        review.controller.poll()
-        assert review.notice == ""
-        review.press("leave")
-        assert "no such table" in review.notice
+def test_a_desk_that_cannot_be_looked_at_is_one_line_on_the_review(review: Review) -> None:
+    review.press("screen.runs")
+    review.desk.conn.execute("DROP TABLE label_events")
+    review.controller.poll()
+    assert review.notice == ""
+    review.press("leave")
+    assert "no such table" in review.notice
 
 
 # search and jumps
@@ -221,7 +216,6 @@ def test_search_goes_through_what_it_found_and_round(opened: Opened) -> None:
     assert not any(review.labels)
     review.typed("search", "")
     assert review.notice == "nothing is searched for"
-    review.desk.close()
 
 
 def test_blind_search_knows_nothing_of_reasons(opened: Opened) -> None:
@@ -229,7 +223,6 @@ def test_blind_search_knows_nothing_of_reasons(opened: Opened) -> None:
     review.typed("search", "refund")
     assert walked(review, 3) == {"item/003", "item/007"}
     assert "of 2 with refund" in review.notice
-    review.desk.close()
 
 
 def test_what_was_found_in_the_open_is_forgotten_in_a_blind_session(opened: Opened) -> None:
@@ -238,7 +231,6 @@ def test_what_was_found_in_the_open_is_forgotten_in_a_blind_session(opened: Open
     assert review.current == "item/005"
     review.press("blind", "search.next")
     assert review.notice == "nothing was searched for yet: / searches"
-    review.desk.close()
 
 
 def test_nothing_found_says_so_and_what_is_outside_the_filter_is_counted(opened: Opened) -> None:
@@ -248,7 +240,6 @@ def test_nothing_found_says_so_and_what_is_outside_the_filter_is_counted(opened:
     review.typed("filter", "id~003")
     review.typed("search", "refund")
     assert review.notice == "1 of 1 with refund · 2 outside this filter"
-    review.desk.close()
 
 
 def test_the_index_is_built_in_the_background_and_told_of(opened: Opened) -> None:
@@ -262,7 +253,6 @@ def test_the_index_is_built_in_the_background_and_told_of(opened: Opened) -> Non
     review.typed("search", "refund")
     assert search.indexed(desk, run) == 1
     assert review.state.jobs == ""
-    desk.close()
 
 
 def test_jumps_by_row_and_by_id(opened: Opened) -> None:
@@ -274,7 +264,6 @@ def test_jumps_by_row_and_by_id(opened: Opened) -> None:
     review.command("go 99")
     assert "The queue has 10 rows" in review.notice
     assert review.current == "item/009"
-    review.desk.close()
 
 
 def test_moves_stay_within_the_queue(opened: Opened) -> None:
@@ -291,13 +280,11 @@ def test_moves_stay_within_the_queue(opened: Opened) -> None:
     assert review.session.index == 3
     review.controller.choose_row(4)
     assert review.session.index == 4
-    review.desk.close()
 
 
-def test_the_way_back_ends(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("back")
-        assert review.notice == "No item was seen before this one."
+def test_the_way_back_ends(review: Review) -> None:
+    review.press("back")
+    assert review.notice == "No item was seen before this one."
 
 
 # saved filters
@@ -322,7 +309,6 @@ def test_a_filter_is_saved_recalled_and_forgotten(opened: Opened) -> None:
     assert isinstance(form, PromptForm)
     with pytest.raises(UsageError):
         form.check("@todo")
-    review.desk.close()
 
 
 def test_what_was_left_with_escape_is_brought_back_by_the_arrow(opened: Opened) -> None:
@@ -337,7 +323,6 @@ def test_what_was_left_with_escape_is_brought_back_by_the_arrow(opened: Opened) 
         review.leave()
     assert review.session.view.filter == ""
     assert review.session.keys == array("q", review.desk.queue(review.run))
-    review.desk.close()
 
 
 @pytest.mark.parametrize(("count", "filter_"), [(0, ""), (3, "label:pass")], ids=["run", "filter"])

@@ -109,7 +109,6 @@ def test_ballots_come_one_by_one_while_the_review_goes_on(tmp_path: Path) -> Non
     review.controller.hear(lambda: job.ended(None, None))
     assert review.notice == "item/001: stopped after 1 of 3: 1 answered; kept"
     assert review.state.jobs == ""
-    review.desk.close()
 
 
 def test_the_fields_of_a_ballot_are_read() -> None:
@@ -132,7 +131,6 @@ def test_a_fault_of_the_job_is_one_line_and_the_session_goes_on(tmp_path: Path) 
     assert review.notice == "asking failed: RuntimeError"
     review.press("label.pass")
     assert review.labels.count(Truth.PASS) == 1
-    review.desk.close()
 
 
 async def test_the_whole_panel_the_missing_or_one_juror_is_asked(tmp_path: Path) -> None:
@@ -143,7 +141,6 @@ async def test_the_whole_panel_the_missing_or_one_juror_is_asked(tmp_path: Path)
     assert await asked(review, index=3) == ["model-judge-1"]
     assert len(await asked(review)) == 3
     assert len(review.state.reruns.reruns) == 3
-    review.desk.close()
 
 
 async def test_answers_and_failures_are_told_apart(tmp_path: Path) -> None:
@@ -158,7 +155,6 @@ async def test_answers_and_failures_are_told_apart(tmp_path: Path) -> None:
         told = [line for line in dialog_lines(review, at) if "answered" in line]
         assert len(told) == 1
         assert "1 answered, 2 failed" in told[0]
-    review.desk.close()
 
 
 async def test_where_nobody_answered_nobody_is_said_to_have_come_back(tmp_path: Path) -> None:
@@ -169,7 +165,6 @@ async def test_where_nobody_answered_nobody_is_said_to_have_come_back(tmp_path: 
     [told] = [line for line in dialog_lines(review) if "answered" in line]
     assert "0 answered, 1 failed" in told
     assert "came back" not in told
-    review.desk.close()
 
 
 async def test_undo_takes_back_the_label_and_leaves_the_rerun(tmp_path: Path) -> None:
@@ -187,7 +182,6 @@ async def test_undo_takes_back_the_label_and_leaves_the_rerun(tmp_path: Path) ->
     assert again.plan == told.plan
     assert _written(review)[0] == bodies
     assert _written(review)[1][: len(labels)] == labels
-    review.desk.close()
 
 
 def _written(review: Review) -> tuple[list[Any], list[Any]]:
@@ -227,7 +221,6 @@ async def test_a_flipped_decision_is_told_copied_and_compared_newest_first(
         assert isinstance(page.document, Document)
         [line] = [one for one in document_text(page.document).split("\n") if "decision" in one]
         assert line.split()[-1] == decision
-    review.desk.close()
 
 
 async def test_a_blind_session_is_told_no_decision_and_shows_reruns_once_labelled(
@@ -243,4 +236,3 @@ async def test_a_blind_session_is_told_no_decision_and_shows_reruns_once_labelle
     assert len(reruns(review)) == 1
     await asked(review)
     assert review.notice == "item/001: asked again: 3 answered"
-    review.desk.close()

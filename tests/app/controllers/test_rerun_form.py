@@ -45,7 +45,6 @@ def test_the_missing_jurors_are_offered_first_and_only_those_of_the_panel(tmp_pa
     assert form.offers() == ["the whole panel", "judge-1 alone"]
     form.use_panel(none)
     assert form.offers() == ["the whole panel"]
-    review.desk.close()
 
 
 def test_a_report_that_names_no_panel_says_why_and_takes_a_file(tmp_path: Path) -> None:
@@ -74,7 +73,6 @@ def test_a_report_that_names_no_panel_says_why_and_takes_a_file(tmp_path: Path) 
     assert form_of(review).path == path
     form_of(review).use_panel("")
     assert form_of(review).panel is None
-    review.desk.close()
 
 
 def test_a_missing_key_is_told_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +82,6 @@ def test_a_missing_key_is_told_by_its_name(tmp_path: Path, monkeypatch: pytest.M
     form_of(review).choose(0)
     assert form_of(review).ready is None
     assert "no juror can be asked: TEST_KEY is not set" in form_of(review).problem
-    review.desk.close()
 
 
 def test_consent_counts_only_once_the_page_has_been_read(tmp_path: Path) -> None:
@@ -106,7 +103,6 @@ def test_consent_counts_only_once_the_page_has_been_read(tmp_path: Path) -> None
     review.clock.wait(0.2)
     assert form.agree(0.0)
     assert review.desk.head().startswith("1:")
-    review.desk.close()
 
 
 def test_suspicious_passages_are_counted(tmp_path: Path) -> None:
@@ -114,7 +110,6 @@ def test_suspicious_passages_are_counted(tmp_path: Path) -> None:
     review = opened(tmp_path, verdict(1, output=text))
     review.press("rerun")
     assert form_of(review).suspicious == "2 passages speak to the judge, sent as written"
-    review.desk.close()
 
 
 def test_a_hidden_item_is_not_asked_about(tmp_path: Path) -> None:
@@ -123,7 +118,6 @@ def test_a_hidden_item_is_not_asked_about(tmp_path: Path) -> None:
         start()
         assert review.dialogs == []
         assert "hidden until the item is labelled" in review.notice
-    review.desk.close()
 
 
 def test_the_open_dialog_clears_an_error(tmp_path: Path) -> None:
@@ -131,7 +125,6 @@ def test_the_open_dialog_clears_an_error(tmp_path: Path) -> None:
     review.command("go no-such-item")
     review.press("rerun")
     assert review.notice == ""
-    review.desk.close()
 
 
 def test_the_command_leads_to_consent_or_says_what_is_wrong(tmp_path: Path) -> None:
@@ -146,7 +139,6 @@ def test_the_command_leads_to_consent_or_says_what_is_wrong(tmp_path: Path) -> N
     review.answer(None)
     review.command("rerun juror")
     assert "needs a name" in review.notice
-    review.desk.close()
 
 
 def test_a_wish_without_a_panel_asks_for_one_above_the_dialog(tmp_path: Path) -> None:
@@ -155,7 +147,6 @@ def test_a_wish_without_a_panel_asks_for_one_above_the_dialog(tmp_path: Path) ->
     assert [type(ask.form) for ask in review.dialogs] == [RerunForm, PromptForm]
     review.answer(FieldInput("", given=False))
     assert form_of(review).ready is None
-    review.desk.close()
 
 
 def test_the_command_is_read() -> None:

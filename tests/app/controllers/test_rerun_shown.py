@@ -62,7 +62,6 @@ def test_the_dialog_turns_to_what_the_filter_shows(tmp_path: Path) -> None:
     # Two verdicts and three jurors; nothing is written before consent.
     assert (form.ready.plan.calls, form.ready.name) == (6, "2 verdicts")
     assert review.desk.head().startswith("1:")
-    review.desk.close()
 
 
 def test_the_palette_and_the_command_line_lead_there(tmp_path: Path) -> None:
@@ -74,7 +73,6 @@ def test_the_palette_and_the_command_line_lead_there(tmp_path: Path) -> None:
     form = form_of(review)
     assert form.ready is not None
     assert form.ready.plan.calls == 4
-    review.desk.close()
 
 
 def test_closing_the_dialog_stops_the_preparation(tmp_path: Path) -> None:
@@ -86,7 +84,6 @@ def test_closing_the_dialog_stops_the_preparation(tmp_path: Path) -> None:
     assert "preparing" in review.runner.waiting
     review.answer_quietly(None)
     assert "preparing" not in review.runner.waiting
-    review.desk.close()
 
 
 def test_a_blind_reviewer_is_not_told_whose_jurors_are_missing(tmp_path: Path) -> None:
@@ -95,7 +92,6 @@ def test_a_blind_reviewer_is_not_told_whose_jurors_are_missing(tmp_path: Path) -
     form_of(review).turn()
     scopes = [wish.scope for wish in form_of(review).wishes]
     assert RerunScope.MISSING not in scopes
-    review.desk.close()
 
 
 async def test_all_are_asked_and_the_flips_are_a_filter(tmp_path: Path) -> None:
@@ -120,7 +116,6 @@ async def test_all_are_asked_and_the_flips_are_a_filter(tmp_path: Path) -> None:
     assert [(one.juror, one.asked) for one in rates] == [
         ("judge-0", 4), ("judge-1", 4), ("judge-2", 4),
     ]  # fmt: skip
-    review.desk.close()
 
 
 async def test_the_result_of_a_blind_session_tells_no_decision(tmp_path: Path) -> None:
@@ -132,7 +127,6 @@ async def test_the_result_of_a_blind_session_tells_no_decision(tmp_path: Path) -
         consent(review)
         await ask(review)
     assert review.notice == "4 verdicts asked again"
-    review.desk.close()
 
 
 async def test_two_run_at_once_each_with_its_line_and_none_asks_the_same_twice(
@@ -159,7 +153,6 @@ async def test_two_run_at_once_each_with_its_line_and_none_asks_the_same_twice(
         for name in names:
             await ask(review, review.runner.waiting.pop(name))
         assert len(server.calls) == 12
-    review.desk.close()
 
 
 def test_closing_asks_while_a_rerun_is_under_way(tmp_path: Path) -> None:
@@ -175,7 +168,6 @@ def test_closing_asks_while_a_rerun_is_under_way(tmp_path: Path) -> None:
     assert not review.closed
     review.answer_quietly(True)
     assert [one for one in review.requests if isinstance(one, Close)]
-    review.desk.close()
 
 
 async def test_what_a_stop_left_is_told_finished_or_given_up(tmp_path: Path) -> None:
@@ -208,7 +200,6 @@ async def test_what_a_stop_left_is_told_finished_or_given_up(tmp_path: Path) -> 
         again.press("rerun")
         assert form_of(again).unfinished == ()
         assert form_of(again).likeliest == 0
-    review.desk.close()
 
 
 async def test_giving_up_asks_and_then_it_is_offered_no_more(tmp_path: Path) -> None:
@@ -241,7 +232,6 @@ async def test_giving_up_asks_and_then_it_is_offered_no_more(tmp_path: Path) -> 
     assert isinstance(review.dialog, QuestionForm)
     review.answer(True)
     assert form.unfinished == ()
-    review.desk.close()
 
 
 def test_a_ceiling_is_asked_for_and_needs_prices(tmp_path: Path) -> None:
@@ -264,7 +254,6 @@ def test_a_ceiling_is_asked_for_and_needs_prices(tmp_path: Path) -> None:
     review.answer(FieldInput("", given=True))
     form.choose(0)
     assert form.ready is not None
-    review.desk.close()
 
 
 def test_the_report_s_jurors_are_taken_where_it_names_no_panel(
@@ -290,4 +279,3 @@ def test_the_report_s_jurors_are_taken_where_it_names_no_panel(
     assert form.ready is not None
     assert form.ready.plan.hosts[0].name == "api.anthropic.com"
     assert review.controller.core.settings.panel == ""
-    review.desk.close()

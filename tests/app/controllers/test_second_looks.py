@@ -102,7 +102,6 @@ def test_a_filter_of_decided_items_opens_on_them(tmp_path: Path) -> None:
     # A filter of work to do that is done says so.
     done = Review(desk, run, view=View(filter="decision:pass", item=names[1]))
     assert done.session.page is Page.DONE
-    desk.close()
 
 
 def test_second_looks_are_asked_about_when_blind_and_their_labels_are_not(tmp_path: Path) -> None:

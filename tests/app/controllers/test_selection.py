@@ -43,12 +43,11 @@ def test_a_label_is_given_to_all_that_are_selected_and_taken_back_at_once(tmp_pa
         assert review.labels == [fail, fail, None, fail, None, None]
 
 
-def test_no_leaves_all_as_it_was(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("select", "label.pass")
-        review.answer(False)
-        assert review.labels == [None] * 6
-        assert len(review.session.chosen) == 1
+def test_no_leaves_all_as_it_was(review: Review) -> None:
+    review.press("select", "label.pass")
+    review.answer(False)
+    assert review.labels == [None] * 6
+    assert len(review.session.chosen) == 1
 
 
 def test_a_range_and_the_whole_queue(tmp_path: Path) -> None:
@@ -76,11 +75,10 @@ def test_v_takes_out_and_escape_forgets_the_selection_first(tmp_path: Path) -> N
         assert review.state.panes.current == "queue"
 
 
-def test_another_queue_has_no_selection(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("select.all")
-        review.command("order file")
-        assert not review.session.chosen
+def test_another_queue_has_no_selection(review: Review) -> None:
+    review.press("select.all")
+    review.command("order file")
+    assert not review.session.chosen
 
 
 def test_what_was_not_read_is_said_and_recorded(tmp_path: Path) -> None:
@@ -126,13 +124,12 @@ def test_too_many_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert review.notice == "at most 4 can be labelled together: filter the queue first"
 
 
-def test_chosen_by_name_it_asks_once(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("select")
-        review.choose("label.pass")
-        review.answer(True)
-        assert review.labels[0] is Truth.PASS
-        assert review.dialogs == []
+def test_chosen_by_name_it_asks_once(review: Review) -> None:
+    review.press("select")
+    review.choose("label.pass")
+    review.answer(True)
+    assert review.labels[0] is Truth.PASS
+    assert review.dialogs == []
 
 
 def kept(tmp_path: Path) -> Path:

@@ -85,7 +85,6 @@ def test_yes_saves_each_with_its_time_and_no_keeps_the_file(tmp_path: Path) -> N
 
     review = opened(tmp_path)
     assert review.dialogs == []
-    review.desk.close()
 
 
 @pytest.mark.parametrize("before", range(1, 7))
@@ -103,7 +102,6 @@ def test_a_kill_between_two_of_them_saves_none_twice(tmp_path: Path, before: int
         review.answer(True)
     assert kinds(review.desk) == KINDS
     assert not path.exists()
-    review.desk.close()
 
 
 def test_two_openings_that_both_say_yes_save_each_once(tmp_path: Path) -> None:
@@ -112,8 +110,6 @@ def test_two_openings_that_both_say_yes_save_each_once(tmp_path: Path) -> None:
     first.answer(True)
     second.answer(True)
     assert kinds(first.desk) == KINDS
-    first.desk.close()
-    second.desk.close()
 
 
 def test_what_is_undone_after_it_was_saved_does_not_come_back(tmp_path: Path) -> None:
@@ -126,14 +122,12 @@ def test_what_is_undone_after_it_was_saved_does_not_come_back(tmp_path: Path) ->
     path.chmod(0o600)
     assert list(unsaved.waiting(review.desk)) == []
     assert review.labels[:2] == [None, None]
-    review.desk.close()
 
 
 def test_another_reviewer_is_offered_nothing(tmp_path: Path) -> None:
     left(tmp_path)
     review = opened(tmp_path, "somebody else")
     assert review.dialogs == []
-    review.desk.close()
 
 
 def test_flushing_again_writes_no_second_file_and_the_lock_gone_leaves_none(tmp_path: Path) -> None:
@@ -179,7 +173,6 @@ def test_an_undo_and_the_text_of_a_note_are_kept(tmp_path: Path) -> None:
     assert kept.draft(review.desk, review.desk.find(review.desk.run(), NOTED)) == "half a thought"
     assert not path.exists()
     assert review.desk.verify().ok
-    review.desk.close()
 
 
 def test_a_kept_undo_is_made_once_and_of_nothing_that_came_later(tmp_path: Path) -> None:
@@ -209,7 +202,6 @@ def test_an_undo_is_left_out_where_a_label_came_after_it(tmp_path: Path) -> None
     review.answer(True)
     assert "1 left out, as you labelled since" in review.notice
     assert kinds(review.desk) == ["label", "label", "label"]
-    review.desk.close()
 
 
 def test_a_kept_draft_does_not_replace_what_was_written_since(tmp_path: Path) -> None:

@@ -195,4 +195,3 @@ def test_no_label_before_its_response_was_on_screen(tmp_path: Path, seed: int) -
         walk.step()
     assert walk.labels()
     assert walk.desk.verify().ok
-    walk.desk.close()

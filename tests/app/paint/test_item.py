@@ -44,7 +44,6 @@ def test_an_imported_label_is_told_by_its_author_and_its_time(tmp_path: Path) ->
     when, who = given(event)
     told = ("  ", *event_words(event, None), "  item/001  ", who)
     assert words_line((when, *told)).plain == f"{said}item/001  dr ␛[2Jsmith"
-    desk.close()
 
 
 def test_a_label_of_the_reviewer_is_told_by_the_reviewer(tmp_path: Path) -> None:
@@ -55,7 +54,6 @@ def test_a_label_of_the_reviewer_is_told_by_the_reviewer(tmp_path: Path) -> None
     assert "imported" not in shown
     assert "in file: fail by dr ␛[2Jsmith" in shown
     assert "in file" not in text(desk.item(key), hidden=True)
-    desk.close()
 
 
 def test_json_is_indented(tmp_path: Path) -> None:
@@ -66,7 +64,6 @@ def test_json_is_indented(tmp_path: Path) -> None:
     assert text(item).count('"a":') == 2
     assert "1.50" in text(item)
     assert written not in text(item)
-    desk.close()
 
 
 def test_rules_that_disagree_are_named(tmp_path: Path) -> None:
@@ -76,7 +73,6 @@ def test_rules_that_disagree_are_named(tmp_path: Path) -> None:
     shown = " ".join(" ".join(line.plain for line in lines).split())
     told = shown[shown.index("the rules disagree. quorum: pass; trimmed mean") :]
     assert told.index("quorum: pass") < told.index(": fail")
-    desk.close()
 
 
 @pytest.mark.parametrize(
@@ -102,4 +98,3 @@ def test_a_note_shows_by_a_sign_unless_it_is_of_others_and_hidden(
     assert ("of others" in shown) is ("of others" in sign)
     row = queue_line(item.row, 60, current=False, blind=hidden).plain
     assert ("¶" in row) is bool(sign)
-    desk.close()

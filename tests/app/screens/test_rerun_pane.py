@@ -87,7 +87,6 @@ async def test_the_section_tells_both_verdicts_and_every_juror(tmp_path: Path) -
     assert "correct against the label" in squeezed(text_of(desk, run))
     desk.label(item_of(desk, run).row.key, Truth.PASS)
     assert "wrong against the label" in squeezed(text_of(desk, run))
-    desk.close()
 
 
 async def test_one_juror_leaves_the_others_marked(tmp_path: Path) -> None:
@@ -99,7 +98,6 @@ async def test_one_juror_leaves_the_others_marked(tmp_path: Path) -> None:
     assert "stays" not in text
     assert "judge-0 1 of 1" not in text
     assert "judge-1 1 of 1, 100%" in text
-    desk.close()
 
 
 async def test_a_juror_that_fails_leaves_the_median(tmp_path: Path) -> None:
@@ -116,7 +114,6 @@ async def test_a_juror_that_fails_leaves_the_median(tmp_path: Path) -> None:
     assert "few jurors 2 of 3 jurors answered" in text
     assert "fallback median in the place of weighted average" in text
     assert "fail 0.300 parse_fail" in text
-    desk.close()
 
 
 async def test_an_error_stands_under_its_juror_and_reasons_are_cut_until_asked_for(
@@ -152,7 +149,6 @@ async def test_the_newest_comes_first(tmp_path: Path) -> None:
     assert text.index("pass → pass") < text.index("pass → fail")
     # Once turned, once not.
     assert "judge-0 1 of 2, 50%" in text
-    desk.close()
 
 
 @pytest.mark.parametrize("width", [20, 34, 79, 120])
@@ -166,7 +162,6 @@ async def test_no_line_is_too_wide_nor_acts_on_the_terminal(tmp_path: Path, widt
     lines = drawn_lines(item, again, width)
     assert all(line.cell_length <= width for line in lines)
     assert controls("\n".join(line.plain for line in lines)) == set()
-    desk.close()
 
 
 async def test_a_running_rerun_is_shown_before_there_is_a_result(tmp_path: Path) -> None:
@@ -175,7 +170,6 @@ async def test_a_running_rerun_is_shown_before_there_is_a_result(tmp_path: Path)
     assert RerunReader().read(desk, item, None) == NOTHING
     mine = OpenRerun(frozenset([item.row.key]), "item/001", ("judge-0",))
     assert RerunReader().read(desk, item, mine) == RerunHistory(running=mine)
-    desk.close()
 
 
 async def test_the_rates_of_a_run_follow_the_next_rerun(tmp_path: Path) -> None:
@@ -189,7 +183,6 @@ async def test_the_rates_of_a_run_follow_the_next_rerun(tmp_path: Path) -> None:
         found = shelf.read(desk, item_of(desk, run), None).in_run
         assert [rate.asked for rate in found] == [times] * 3
         await asked(desk, run, tmp_path)
-    desk.close()
 
 
 async def test_a_filed_rerun_stands_there_too(tmp_path: Path) -> None:
@@ -199,7 +192,6 @@ async def test_a_filed_rerun_stands_there_too(tmp_path: Path) -> None:
     text = squeezed(text_of(desk, run))
     assert "of the report" in text
     assert "pass → fail ≠ FLIPPED" in text
-    desk.close()
 
 
 @pytest.mark.parametrize(
@@ -221,7 +213,6 @@ async def test_a_filed_rerun_says_when_its_report_committed_it(
     assert told in text
     assert "as the report says" in text or not more
     assert "beforehand" not in text
-    desk.close()
 
 
 @pytest.mark.slow
@@ -274,7 +265,6 @@ def test_a_whole_panel_offers_nothing(tmp_path: Path) -> None:
     body = verdict(1, (0.9, 0.8, 0.75, 0.9, 0.8))
     desk, run = open_run(tmp_path / "d.db", report([body]))
     assert "asks the" not in whole(item_of(desk, run), key="R")
-    desk.close()
 
 
 def test_the_header_names_the_model_whose_pause_a_single_rerun_waits_for() -> None:

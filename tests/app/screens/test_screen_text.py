@@ -86,4 +86,3 @@ def test_a_clock_is_all_the_guard_reads(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     app = ReviewApp(desk, run, view=View(), clock=lambda: 7.0)
     assert app.clock() == 7.0
-    desk.close()

@@ -137,7 +137,6 @@ async def test_random_keys_give_no_label_of_their_own(tmp_path: Path, seed: int)
     assert all(any(key == label for key in keys) for label in given(path))
     fresh = desk.open(path)
     assert fresh.verify().ok
-    fresh.close()
 
 
 @pytest.mark.slow
@@ -163,7 +162,6 @@ def test_a_fault_ends_the_app_and_is_kept_without_a_report(
     app.run(headless=True, auto_pilot=break_off)
     assert (app.return_code, app.fault) == (1, fault)
     assert capsys.readouterr().err == ""
-    desk.close()
 
 
 async def test_a_label_waits_until_the_item_itself_is_in_view(tmp_path: Path) -> None:

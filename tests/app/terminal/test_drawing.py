@@ -159,4 +159,3 @@ def test_the_app_draws_by_changes_where_drawings_come_whole(tmp_path: Path) -> N
     desk, run = loaded(tmp_path, "support-bot.jsonl")
     app = ReviewApp(desk, run, view=View())
     assert issubclass(app.driver_class, ChangesDriver) is (sys.platform != "win32")
-    desk.close()

@@ -59,7 +59,6 @@ def test_confidence_is_the_support_of_the_decision(
     assert listed(desk, run, "confidence>.95") == {"e"}
     # d is decided neither way and has none.
     assert listed(desk, run, "confidence>=0") == {"a", "b", "c", "e", "f"}
-    desk.close()
 
 
 def test_confidence_is_a_share_of_votes_where_there_are_no_scores(tmp_path: Path) -> None:
@@ -67,7 +66,6 @@ def test_confidence_is_a_share_of_votes_where_there_are_no_scores(tmp_path: Path
     # a 3 of 3 pass, b 2 of 3, c none of 3 and fails, e 2 of 2, f none of 2 and fails.
     assert listed(desk, run, "confidence=1") == {"a", "c", "e", "f"}
     assert listed(desk, run, "confidence<.67 confidence>.66") == {"b"}
-    desk.close()
 
 
 @pytest.mark.parametrize("bodies", [STATED, UNSTATED, VOTES], ids=["stated", "own", "votes"])
@@ -81,7 +79,6 @@ def test_every_bin_lists_what_it_counts(tmp_path: Path, bodies: tuple[dict[str, 
     for one in drills:
         assert len(desk.queue(run, one.filter)) == one.count > 0
     assert bin_drills(page, blind=True) == ()
-    desk.close()
 
 
 def test_labels_that_weigh_nothing_are_counted_too(tmp_path: Path) -> None:
@@ -96,7 +93,6 @@ def test_labels_that_weigh_nothing_are_counted_too(tmp_path: Path) -> None:
     [one], [drill] = page.fit.bins, bin_drills(page, blind=False)
     assert (one.n, drill.count, drill.title) == (2, 3, "right 1.00")
     assert len(desk.queue(run, drill.filter)) == 3
-    desk.close()
 
 
 @pytest.mark.slow
@@ -111,7 +107,6 @@ def test_bins_and_filters_part_scores_alike(
         desk.label(key, Truth.PASS)
     for one in bin_drills(calibration_page(desk, run), blind=False):
         assert len(desk.queue(run, one.filter)) == one.count
-    desk.close()
 
 
 def test_confidence_is_hidden_in_a_blind_session() -> None:

@@ -74,7 +74,6 @@ def test_a_page_by_hand(tmp_path: Path) -> None:
     assert (page.audit.counted, page.audit.errors) == (2, 1)
     assert page.audit.bound == upper_bound(1, 2)
     assert page.gates[0].value == found.headline.ece
-    desk.close()
 
 
 def test_jurors_by_hand(tmp_path: Path) -> None:
@@ -96,7 +95,6 @@ def test_jurors_by_hand(tmp_path: Path) -> None:
     ]
     # The mean decides, so that nobody is trimmed.
     assert [j.trimmed for j in found] == [0, 0, 0]
-    desk.close()
 
 
 def test_jurors_vote_by_the_rule_that_a_person_filled_in(tmp_path: Path) -> None:
@@ -108,7 +106,6 @@ def test_jurors_vote_by_the_rule_that_a_person_filled_in(tmp_path: Path) -> None
     found = calibration_page(desk, run).jurors
     assert found is not None
     assert [(one.name, one.tp, one.fn) for one in found] == [("low", 0, 1), ("high", 1, 0)]
-    desk.close()
 
 
 def test_no_ballot_is_read_unasked(tmp_path: Path) -> None:
@@ -119,7 +116,6 @@ def test_no_ballot_is_read_unasked(tmp_path: Path) -> None:
     assert calibration_page(desk, run, jurors=False).jurors is None
     assert any("bodies" in text for text in asked)
     assert not any("bodies" in text for text in unasked)
-    desk.close()
 
 
 def statements(desk: Desk, run: Run, *, jurors: bool) -> list[str]:
@@ -139,7 +135,6 @@ def test_more_labels_take_no_more_statements(tmp_path: Path) -> None:
         import_labels(desk, run, rows)
         counted.append(len(statements(desk, run, jurors=True)))
     assert counted[0] == counted[1]
-    desk.close()
 
 
 def test_a_page_is_read_in_one_state_of_the_desk(tmp_path: Path) -> None:
@@ -160,8 +155,6 @@ def test_a_page_is_read_in_one_state_of_the_desk(tmp_path: Path) -> None:
     assert page.calibration.labelled.n == page.jurors[0].votes == 1
     assert not desk.conn.in_transaction
     assert calibration_page(desk, run).calibration.labelled.n == 2
-    other.close()
-    desk.close()
 
 
 def test_a_verdict_is_blind_where_all_its_labels_are(tmp_path: Path) -> None:
@@ -177,8 +170,6 @@ def test_a_verdict_is_blind_where_all_its_labels_are(tmp_path: Path) -> None:
     desk.undo()
     # Ann's label on e is gone; ben's blind one stands.
     assert calibration_page(desk, run).split.blind.n == 2
-    ben.close()
-    desk.close()
 
 
 def test_labels_from_a_shell_say_nothing_of_blind(tmp_path: Path) -> None:
@@ -186,7 +177,6 @@ def test_labels_from_a_shell_say_nothing_of_blind(tmp_path: Path) -> None:
     say(desk, run, a="pass", b="fail")
     split = calibration_page(desk, run).split
     assert (split.blind.n, split.open.n, split.unsaid) == (0, 2, 2)
-    desk.close()
 
 
 def test_an_empty_page(tmp_path: Path) -> None:
@@ -196,7 +186,6 @@ def test_an_empty_page(tmp_path: Path) -> None:
     assert page.jurors == ()
     assert {gate.status for gate in page.gates} == {GateStatus.SKIP}
     assert [text.split()[0] for text in page.missing] == ["flagged/pass", "rest/pass", "rest/fail"]
-    desk.close()
 
 
 def test_every_drill_lists_what_its_title_counts(tmp_path: Path) -> None:
@@ -214,7 +203,6 @@ def test_every_drill_lists_what_its_title_counts(tmp_path: Path) -> None:
     }
     for text, count in found.items():
         assert len(desk.queue(run, text)) == count
-    desk.close()
 
 
 # A blind session must not learn of verdicts that have no label
@@ -310,7 +298,6 @@ def test_jurors_of_public_runs(name: str, tmp_path: Path) -> None:
             "tp", "fn", "tn", "fp", "abstained", "failed", "trimmed", "dissents", "dissents_right",
         ):  # fmt: skip
             assert getattr(one, field) == wanted.get(field, 0), (one.name, field)
-    desk.close()
 
 
 @pytest.mark.slow

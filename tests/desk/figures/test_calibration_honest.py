@@ -75,7 +75,6 @@ def test_escalated_labels_alone_bound_the_run_and_no_more(tmp_path: Path) -> Non
         ("pass_rate", None),
     ]
     assert all(one.reason for one in page.more)
-    desk.close()
 
 
 def test_the_audit_makes_it_an_estimate(tmp_path: Path) -> None:
@@ -98,7 +97,6 @@ def test_the_audit_makes_it_an_estimate(tmp_path: Path) -> None:
     # 53 of 80 are passed, and the upper end is under that: no further audit is needed.
     assert (page.honest.high or 1) < 53 / 80
     assert page.more[-1].labels == 0
-    desk.close()
 
 
 def test_the_fit_is_that_of_the_rows_behind_the_headline(tmp_path: Path) -> None:
@@ -122,7 +120,6 @@ def test_the_fit_is_that_of_the_rows_behind_the_headline(tmp_path: Path) -> None
     assert bare.honest == page.honest
     blind = calibration_page(desk, run, fits=FitScope.ALONE)
     assert (blind.fit, blind.alone.fit) == (None, page.alone.fit)
-    desk.close()
 
 
 def test_what_is_told_alone_rests_on_labelled_verdicts_only(tmp_path: Path) -> None:
@@ -168,7 +165,6 @@ def test_every_juror_s_own_confusion_gives_the_human_rate(tmp_path: Path) -> Non
         deserved = (one["tp"] + one["fn"]) / one["votes"]
         assert one["corrected_rate"] == pytest.approx(deserved, abs=1e-9)
         assert one["observed_rate"] == pytest.approx((one["tp"] + one["fp"]) / one["votes"])
-    desk.close()
 
 
 def test_a_juror_s_rate_is_of_the_whole_run(tmp_path: Path) -> None:
@@ -189,7 +185,6 @@ def test_a_juror_s_rate_is_of_the_whole_run(tmp_path: Path) -> None:
     # j2 did not vote on v4, so v0 stands for two: passes v0 v2 v5 of five, sensitivity 3/4: 0.8.
     assert (second["observed_rate"], second["observed_votes"]) == (pytest.approx(3 / 5), 5)
     assert second["corrected_rate"] == pytest.approx(0.8)
-    desk.close()
 
 
 def run_of(desk: Desk, count: int = 30) -> Run:

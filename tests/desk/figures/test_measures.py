@@ -216,21 +216,18 @@ def test_a_page_by_hand(tmp_path: Path) -> None:
     assert j1.offset.mean == pytest.approx((0.45 - 0.45) / 2)
     assert j2.offset.mean == pytest.approx(0)
     assert by_name(page)["j3"].seats.seats == 2
-    desk.close()
 
 
 def test_a_run_without_labels_has_its_jurors(tmp_path: Path) -> None:
     desk, run = opened(tmp_path, verdict("a", 0.9, 0.5))
     page = jurors_page(desk, run)
     assert [(one.name, one.counts.votes) for one in page.jurors] == [("j1", 0), ("j2", 0)]
-    desk.close()
 
 
 def test_a_run_without_jurors_has_a_page(tmp_path: Path) -> None:
     desk, run = opened(tmp_path, verdict("a", jurors=[], score=0.9, decision="pass"))
     say(desk, run, "pass", "a")
     assert jurors_page(desk, run).jurors == ()
-    desk.close()
 
 
 def shifted(name: str, by: float) -> dict[str, Any]:
@@ -261,7 +258,6 @@ def test_this_run_is_held_against_the_earlier_ones(tmp_path: Path) -> None:
     assert own.drift is not None
     assert (own.drift.windows, own.drift.before, own.drift.after) == (Windows.HALVES, 15, 15)
     assert own.drift.alarm is None
-    desk.close()
 
 
 def test_a_removed_run_is_no_past(tmp_path: Path) -> None:
@@ -275,4 +271,3 @@ def test_a_removed_run_is_no_past(tmp_path: Path) -> None:
     assert offset.drift is not None
     assert offset.drift.windows is Windows.HALVES
     assert (page.repeated, page.volatile) == (0, ())
-    desk.close()

@@ -20,7 +20,6 @@ def test_values_are_stored_replaced_and_forgotten_by_name(tmp_path: Path) -> Non
     kept.forget(desk)
     assert kept.kept(desk) == {}
     assert desk.verify().ok
-    desk.close()
 
 
 def test_each_reviewer_has_values_of_their_own(tmp_path: Path) -> None:
@@ -29,8 +28,6 @@ def test_each_reviewer_has_values_of_their_own(tmp_path: Path) -> None:
     kept.keep(ben, {"theme": "ansi-dark"})
     kept.forget(ann)
     assert (kept.kept(ann), kept.kept(ben)) == ({}, {"theme": "ansi-dark"})
-    ann.close()
-    ben.close()
 
 
 def test_forgetting_takes_order_and_filter_out_of_the_views_and_nothing_else(
@@ -46,8 +43,6 @@ def test_forgetting_takes_order_and_filter_out_of_the_views_and_nothing_else(
     kept.forget(desk)
     assert desk.view(run) == View(blind=True, item="v2")
     assert ben.view(run) == view
-    desk.close()
-    ben.close()
 
 
 def test_a_desk_of_the_schema_before_opens_and_keeps(tmp_path: Path) -> None:
@@ -103,4 +98,3 @@ def test_a_damaged_view_counts_as_none(tmp_path: Path) -> None:
         assert desk.view(run) is None
         assert kept.peek(path, "ann") == ({}, {})
         kept.forget(desk)
-    desk.close()

@@ -28,7 +28,6 @@ def test_contents_are_counted_once_and_the_count_is_what_the_filter_lists(tmp_pa
     # One content was turned, one verdict of the other run lies on it.
     assert flips(desk, other, run) == Flips(shared=2, flipped=1)
     assert len(desk.queue(other, "flip:run")) == 1
-    desk.close()
 
 
 def test_a_content_judged_twice_is_compared_with_the_verdict_of_its_own_id(tmp_path: Path) -> None:
@@ -43,7 +42,6 @@ def test_a_content_judged_twice_is_compared_with_the_verdict_of_its_own_id(tmp_p
     for one, two, flipped in ((run, other, 0), (other, run, 1)):
         found = panel_comparison(desk, one, two)
         assert (found.flips, found.items) == (flipped, one.verdicts)
-    desk.close()
 
 
 def test_every_group_of_a_comparison_lists_what_its_title_counts(tmp_path: Path) -> None:
@@ -64,7 +62,6 @@ def test_every_group_of_a_comparison_lists_what_its_title_counts(tmp_path: Path)
         ]
         # 1, 3 and 5 pass here and fail there, 8 fails here and passes there.
         assert (found.items, drills[0].count) == (9, 4)
-    desk.close()
 
 
 def _loaded(desk: Desk, bodies: list[dict[str, Any]]) -> Run:

@@ -121,7 +121,6 @@ def test_a_repeat_is_undone_and_redone_across_a_restart(desk: Desk) -> None:
     # A label of the same item is taken back before the repeat is asked of again.
     assert again.item(key).row.label is Truth.PASS
     assert again.verify(head).ok
-    again.close()
 
 
 def test_a_file_with_another_label_meets_no_repeat(desk: Desk) -> None:

@@ -41,7 +41,6 @@ def test_labels_are_counted_for_every_run_that_holds_their_content(tmp_path: Pat
     assert [line.labelled for line in overview(desk)] == [
         desk.progress(run).labelled for run in (first, again, empty)
     ]
-    desk.close()
 
 
 def test_all_runs_take_three_statements(tmp_path: Path) -> None:
@@ -55,7 +54,6 @@ def test_all_runs_take_three_statements(tmp_path: Path) -> None:
         desk.conn.set_trace_callback(None)
         counts.append(sum(text.lstrip().startswith("SELECT") for text in seen))
     assert counts == [3, 3, 3]
-    desk.close()
 
 
 def test_decisions_and_flags_are_counted(tmp_path: Path) -> None:
@@ -82,7 +80,6 @@ def test_decisions_and_flags_are_counted(tmp_path: Path) -> None:
             word = decision.value if decision else "none"
             assert len(desk.queue(made, f"decision:{word}")) == count
     assert run_details(desk, run).tally == found
-    desk.close()
 
 
 def test_details_of_a_run(tmp_path: Path) -> None:
@@ -102,8 +99,6 @@ def test_details_of_a_run(tmp_path: Path) -> None:
     assert found.run.header["defaults"]["threshold"] == 0.6
     assert found.desk == str(tmp_path / "desk.db")
     assert len(found.file_hash) == 64
-    ben.close()
-    desk.close()
 
 
 def test_a_run_without_verdicts_has_details(tmp_path: Path) -> None:
@@ -111,4 +106,3 @@ def test_a_run_without_verdicts_has_details(tmp_path: Path) -> None:
     found = run_details(desk, load(desk, report()))
     assert (found.tally.decisions, found.tally.flags) == ({}, {})
     assert tallies(desk) == {}
-    desk.close()
