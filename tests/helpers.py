@@ -1,7 +1,5 @@
 """Builders that the tests share: canonical bodies and reports, a clock, a desk, processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

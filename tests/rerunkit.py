@@ -1,7 +1,5 @@
 """Re-runs over real sockets, without the app: prepared, agreed to and carried out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

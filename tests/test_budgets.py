@@ -1,7 +1,5 @@
 """The size above which a file is hard to read as one: 600 lines."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.helpers import ROOT

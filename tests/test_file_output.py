@@ -1,7 +1,5 @@
 """A whole file has its name only once it is complete, and nothing else is ever touched."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The layers of the house: who may import whom, and what a start-up loads."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Libraries are used by what they publish: no private names of theirs, no doctored imports."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

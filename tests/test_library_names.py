@@ -1,7 +1,5 @@
 """The names of ``from reviewdesk import ...``: which there are, and how they load."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

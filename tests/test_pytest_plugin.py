@@ -1,7 +1,5 @@
 """The plugin of pytest, in a pytest of its own: what passes, what fails and how it reads."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tomllib

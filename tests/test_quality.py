@@ -1,7 +1,5 @@
 """What ``.ci/run`` runs, and what decides how many examples a property is tried with."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

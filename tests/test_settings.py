@@ -1,7 +1,5 @@
 """The settings file: what it may say, what overrides it, and what is said of one that is wrong."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 from contextlib import suppress

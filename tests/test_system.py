@@ -1,7 +1,5 @@
 """Where systems differ: in one place each, and tried by injection where this one is another."""
 
-from __future__ import annotations
-
 import ast
 import errno
 import os

@@ -1,7 +1,5 @@
 """Hostile text through every headless command: nothing of it reaches a terminal as a command."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

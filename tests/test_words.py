@@ -1,7 +1,5 @@
 """The names of the package follow the glossary."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """What the app's tests share: small reports, a desk that holds them, a clock, an app."""
 
-from __future__ import annotations
-
 import asyncio
 import unicodedata
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """What the tests of the app and of its controller share: small reports, a desk, a clock."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """A terminal that shows what is sent to it, and a driver that draws on one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyte

@@ -1,7 +1,5 @@
 """The item's pane without Textual: it folds, scrolls and reports as the widget does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from reviewdesk.app.controllers.exposure import DrawnItem

@@ -1,7 +1,5 @@
 """Panel files that name a local server, for the tests of live re-runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the tests of live re-runs share: panel files that name a local server, and key variables."""
 
-from __future__ import annotations
-
 from reviewdesk.app.controllers.jobs import RERUN
 from reviewdesk.app.screens.rerun import RerunDialog
 from tests.app.appkit import Stage

@@ -1,7 +1,5 @@
 """The controller of the review without Textual: actions in, states and requests out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

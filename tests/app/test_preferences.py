@@ -1,7 +1,5 @@
 """What the desk keeps of the screen: it is there at the next start, and never in the way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

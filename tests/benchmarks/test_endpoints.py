@@ -1,7 +1,5 @@
 """The benchmark of foreign endpoints counts a row only if its limiter did refuse."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

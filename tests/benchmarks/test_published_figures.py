@@ -1,7 +1,5 @@
 """Each command behind a published figure runs, small, and its checks on itself hold."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

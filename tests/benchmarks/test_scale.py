@@ -1,7 +1,5 @@
 """The benchmark of size measures every row on small inputs; nothing here is timed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

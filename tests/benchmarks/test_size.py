@@ -1,7 +1,5 @@
 """The agreed size of the product, which only a decision may raise."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """A command in a process of its own, on a terminal of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A panel in which every juror abstains has no decision, wherever it is looked at."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``archive`` as a person calls it; its workers are this process."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

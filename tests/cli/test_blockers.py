@@ -1,7 +1,5 @@
 """The shell names the item that labels wait behind, and closes it once it was deferred twice."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 from pathlib import Path

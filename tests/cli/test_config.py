@@ -1,7 +1,5 @@
 """`reviewdesk config`, and the settings at work in the other commands."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Nothing is sent before a person has read the question and agreed, whatever was typed before."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """desk restore, desk repair and what desk info says of backups, as a person runs them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.cli.conftest import Cli

@@ -1,7 +1,5 @@
 """``reviewdesk explain``: a word, all words, an unknown word."""
 
-from __future__ import annotations
-
 import json
 
 from tests.cli.conftest import Cli

@@ -1,7 +1,5 @@
 """``export report``: what a file said leaves the desk as it came, and comes in again."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

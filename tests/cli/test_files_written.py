@@ -1,7 +1,5 @@
 """What the commands write: never over another file unasked, and private where it is a desk's."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A long JSON array is printed in parts, byte for byte as one list."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`judge` as a person runs it, against jurors over real sockets on this machine."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

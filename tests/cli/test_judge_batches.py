@@ -1,7 +1,5 @@
 """`judge --batch` as a person runs it: submitted, killed, and fetched with --resume."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

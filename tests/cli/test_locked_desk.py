@@ -1,7 +1,5 @@
 """The app on a terminal while another process holds the lock of its desk."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

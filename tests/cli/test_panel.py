@@ -1,7 +1,5 @@
 """``panel check``: what a panel file says, before anybody is asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

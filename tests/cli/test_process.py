@@ -1,7 +1,5 @@
 """The program as a person starts it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

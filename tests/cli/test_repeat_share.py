@@ -1,7 +1,5 @@
 """The share of repeats that ``open`` takes."""
 
-from __future__ import annotations
-
 import pytest
 
 from reviewdesk.settings import SETTINGS, Settings, Share, values_of

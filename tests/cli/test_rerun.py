@@ -1,7 +1,5 @@
 """``rerun`` over what a filter keeps: one consent, kills, resumes, and what it prints."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

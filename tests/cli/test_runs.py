@@ -1,7 +1,5 @@
 """How far the jurors of a run agree and what the audit of its producer found, headless."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from contextlib import closing

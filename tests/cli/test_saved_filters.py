@@ -1,7 +1,5 @@
 """Filters from the shell: kept by name, used by name, and searches that index first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The JSON shapes that others may rely on: these keys keep their names."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is offered to a shell that completes a line."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

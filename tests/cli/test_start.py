@@ -1,7 +1,5 @@
 """What a newcomer runs first: the program without a command, and the demo."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The app on a real terminal, with the other streams leading elsewhere."""
 
-from __future__ import annotations
-
 import os
 import select
 import subprocess

@@ -1,7 +1,5 @@
 """The start: what it loads, and that the terminal is set back."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """Help, versions, options and exit codes."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Several files at once, packed ones, and standard input: each is loaded as if alone."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -1,7 +1,5 @@
 """Backups that are made by themselves, and putting one back."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

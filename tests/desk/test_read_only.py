@@ -1,7 +1,5 @@
 """A desk that may not be written can be read, and says in one sentence that nothing is saved."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

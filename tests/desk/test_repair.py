@@ -1,7 +1,5 @@
 """What can be read of a damaged desk is carried into a new one, and what was lost is listed."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The sample runs: they load without a remark, fit the schema and say what their figures say."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """What a person fills in for a report that leaves its policy open."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pages that people read, taken apart: links, headings, code in lines and in blocks."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """Every block of code in README and docs is run, or says why not and is checked for its syntax."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

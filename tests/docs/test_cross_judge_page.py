@@ -1,7 +1,5 @@
 """The page for users of cross-judge, run whole: its live part asks over a transport of ours."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

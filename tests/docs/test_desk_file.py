@@ -1,7 +1,5 @@
 """The views for people's own SQL have the columns of the page, on new desks and on old ones."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

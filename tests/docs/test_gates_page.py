@@ -1,7 +1,5 @@
 """The way from labels to a gate, run as its page says it, from an empty desk."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Links between pages lead somewhere; what lies outside the repository is not asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import unquote
 

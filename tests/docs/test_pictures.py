@@ -1,7 +1,5 @@
 """The pictures load nothing, and the one that moves is a session of the app as it is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from xml.etree import ElementTree as ET

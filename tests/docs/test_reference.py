@@ -1,7 +1,5 @@
 """What docs/reference says of commands, keys, filters and settings, held against the program."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The site of docs/ builds without a warning, and what is built leads nowhere that is not there."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The tutorial's ten steps, done as the page says them, on its sample."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Builders and strategies for verdict bodies, shared by the tests of the domain."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The vector functions of calibration's statistics, by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

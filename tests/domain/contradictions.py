@@ -4,8 +4,6 @@ CONSENSUS is the jury consensus page of mcptest, RECORD the decision record on m
 consensus, CROSS the documentation of cross-judge and TRIM the essay on the jury trim rule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

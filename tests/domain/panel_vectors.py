@@ -1,7 +1,5 @@
 """The vector functions of a run's agreement and of its jurors, by name."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 Nothing here is fast, and nothing is shared with the product but its records and its words.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

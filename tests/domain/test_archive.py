@@ -1,7 +1,5 @@
 """Ids that several parts have are found by bucket, whatever is in it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from reviewdesk.domain.archive import id_rows, repeated

@@ -1,7 +1,5 @@
 """What the library refuses where it is entered, by the name of the value."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Tag names: one spelling for what was meant, a sentence for what cannot be a tag."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

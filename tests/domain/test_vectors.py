@@ -1,7 +1,5 @@
 """Every case of a file of test vectors, run through one adapter (``--vectors FILE``)."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping

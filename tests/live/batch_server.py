@@ -6,8 +6,6 @@
 Every batch is answered as soon as ``is_done`` says so; ``lost`` calls are answered by an error.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """Builders for tests of live panels: jurors, calls, a clock that only tests move."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 ``FAULTS`` names them; each takes over the raw connection of ``server.Server``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

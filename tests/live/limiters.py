@@ -1,7 +1,5 @@
 """Limiters that admit so many requests a minute, in this process and by a clock of their own."""
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 import json

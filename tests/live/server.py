@@ -6,8 +6,6 @@
 ``reply`` makes the juror's text of what was asked; ``fault`` takes over the raw connection.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

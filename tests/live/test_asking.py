@@ -1,7 +1,5 @@
 """One call, and a panel of them: what is stored first, who waits for whom, what stops at once."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import gc

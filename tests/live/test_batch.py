@@ -1,7 +1,5 @@
 """Many cases within a ceiling: what may be begun, and what a stop leaves."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import json

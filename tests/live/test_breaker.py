@@ -1,7 +1,5 @@
 """Jurors for whom nobody answers are stopped by name; those in trouble for a while are not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Keys come from the environment, and no spelling of one survives."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

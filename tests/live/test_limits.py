@@ -1,7 +1,5 @@
 """Calls to a host that admits so many a minute: none is lost, and little time is."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import random

@@ -1,7 +1,5 @@
 """A model that is limited waits alone: the others go on, and it is set aside after a while."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import json

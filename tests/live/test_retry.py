@@ -1,7 +1,5 @@
 """Which calls are tried again, when, and without what; the clock stands still."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from email.utils import format_datetime

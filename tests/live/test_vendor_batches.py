@@ -1,8 +1,6 @@
 """What is sent to the vendors' batch interfaces is held against the types of their own SDKs, and
 what the test server says is held against their response models."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from typing import Any

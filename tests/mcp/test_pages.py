@@ -1,7 +1,5 @@
 """What is too large for an agent is cut, named, and can be asked for by its place."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

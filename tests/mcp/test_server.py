@@ -1,7 +1,5 @@
 """The server as an agent's client meets it, in this process and over the command's stdin."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The tools that agents have: they read, write nothing, and give the project's own JSON."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The built package, an index that serves it, and a home that has neither it nor anything else."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

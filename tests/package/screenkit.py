@@ -1,7 +1,5 @@
 """A program on a terminal of its own, and what its screen shows."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import select

@@ -1,7 +1,5 @@
 """What is in the archives that are published, and what their metadata says."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

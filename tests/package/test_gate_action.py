@@ -1,7 +1,5 @@
 """The GitHub Action and the hook of pre-commit, as far as they run without their services."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The wheel, installed from an index into an empty home, and what README says of installing."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The lock file holds versions and hashes of all that the project asks for, and no address."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import defaultdict

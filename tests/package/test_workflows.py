@@ -1,7 +1,5 @@
 """What runs where the project is published: workflows, forms and hooks, as far as files tell."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from datetime import date

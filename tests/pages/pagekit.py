@@ -1,7 +1,5 @@
 """An HTML page taken apart: its elements, what they say, and whether all of it is inert."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """The page of the hostile sample in a real browser: no script, no request, nothing added."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The Markdown summary: its figures are the run's, and no text of a report is markup in it."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Iterator

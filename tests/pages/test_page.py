@@ -1,7 +1,5 @@
 """The HTML page of a run: whole, readable and inert, whatever the report says."""
 
-from __future__ import annotations
-
 import html
 import tempfile
 from collections.abc import Iterator

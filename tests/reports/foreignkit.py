@@ -1,7 +1,5 @@
 """How the tests of foreign readers open a document, and damage one."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

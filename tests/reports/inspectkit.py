@@ -1,7 +1,5 @@
 """Inspect logs made by hand: the shapes that the tool writes, as small as they can be."""
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """Builders of small promptfoo results, as its version 0.121 writes them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

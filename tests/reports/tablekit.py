@@ -1,7 +1,5 @@
 """What the tests of tables share: a table as bytes, its verdicts, and its refusal."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

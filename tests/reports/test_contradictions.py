@@ -1,7 +1,5 @@
 """Files that contradict themselves, or hold what was never measured: shown, flagged, not voted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is taken for an API key, and what is not."""
 
-from __future__ import annotations
-
 import pytest
 
 from reviewdesk.reports.wording import keylike, names_a_secret

@@ -1,7 +1,5 @@
 """Readers of other packages, which an entry point names."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Texts of another file: joined by id, and by the ids that a tool gave."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a pattern names, on this machine and at an address that needs no network."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

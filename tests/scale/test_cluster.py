@@ -1,7 +1,5 @@
 """The command where workers cannot be had: the extra is missing, or their processes are ended."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The processes of the workers that a command has started on this machine."""
 
-from __future__ import annotations
-
 import subprocess
 
 

@@ -1,7 +1,5 @@
 """Every word of the filter language against a run whose answers are known."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

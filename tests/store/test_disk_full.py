@@ -1,7 +1,5 @@
 """A disk that is full at one write after another: a sentence, and the desk as it was."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial

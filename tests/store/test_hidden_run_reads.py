@@ -1,7 +1,5 @@
 """A run that is being loaded is in no answer of the desk."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import closing

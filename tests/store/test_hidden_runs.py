@@ -1,7 +1,5 @@
 """A run that is being loaded: nobody sees it, and a load that died is gone on with or swept."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Iterator

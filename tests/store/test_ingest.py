@@ -1,7 +1,5 @@
 """One report, one transaction: all of it or none, and never twice."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing

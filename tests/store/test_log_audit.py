@@ -1,7 +1,5 @@
 """Tampering with the label log behind the desk's back, and what ``verify`` makes of it."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The drawn orders of a run are kept as pieces, equal to the columns of its verdicts."""
 
-from __future__ import annotations
-
 import sqlite3
 from array import array
 from collections.abc import Iterator

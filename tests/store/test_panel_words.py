@@ -1,7 +1,5 @@
 """Filters by what became of a ballot, and by panels that are of one mind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path

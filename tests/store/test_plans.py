@@ -1,7 +1,5 @@
 """How SQLite goes about the queries of every move and every label."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import closing

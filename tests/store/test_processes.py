@@ -1,7 +1,5 @@
 """Several processes on one desk, and one that dies in the middle of its work."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

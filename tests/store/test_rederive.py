@@ -1,7 +1,5 @@
 """A desk of an older version: its runs are derived again from their bodies, the draw stands."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Edits of the full-text index, which change what a search finds, are seen by ``verify --full``."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """A report is written in short transactions that nobody sees until it is whole."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

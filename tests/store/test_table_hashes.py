@@ -1,7 +1,5 @@
 """Damage of the small tables that no event covers is found, and what reviewdesk writes is not."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

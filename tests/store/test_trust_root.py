@@ -1,7 +1,5 @@
 """Everything that a figure depends on is hashed into the head, and what is not ours is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

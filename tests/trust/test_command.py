@@ -1,7 +1,5 @@
 """The command that tries every fault, on few of each; what it would break is where it looks."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """A loss of power keeps every acknowledged label, and would not without the syncs."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is taken out of a desk, planted in it or put back is found by ``verify`` or refused."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from contextlib import closing

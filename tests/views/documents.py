@@ -1,7 +1,5 @@
 """A document of every kind, of a sample and of hostile texts."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What is said of a run's calibration, as the terminal draws it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whether a judge may gate: the sentence for every way in which labels can fall short."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the figures of a fit say in words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The words of the console as it is drawn, on every screen and item of the sample runs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

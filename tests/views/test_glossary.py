@@ -1,7 +1,5 @@
 """The sentences of the figures, rules and flags, which the docs repeat word for word."""
 
-from __future__ import annotations
-
 import pytest
 
 from reviewdesk.domain.assessment.flag_words import Flag, FlagNote

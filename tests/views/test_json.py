@@ -1,7 +1,5 @@
 """The one function that turns records into JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 

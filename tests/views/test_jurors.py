@@ -1,7 +1,5 @@
 """What is said of the jurors of a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The words of screens and help: everyday ones, or words that the glossary explains."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

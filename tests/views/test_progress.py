@@ -1,7 +1,5 @@
 """Progress in words: done of total, the time left, and the labels that figures wait for."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

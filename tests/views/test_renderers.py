@@ -1,7 +1,5 @@
 """Every kind of document says the same on all four surfaces, and no more or less than it holds."""
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator

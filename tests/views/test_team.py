@@ -1,7 +1,5 @@
 """What is said of several reviewers."""
 
-from __future__ import annotations
-
 import pytest
 
 from reviewdesk.cli.plain import document_text, section_text

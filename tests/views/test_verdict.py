@@ -1,7 +1,5 @@
 """What a verdict's document says, on every surface that lays it out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What other rules would have decided, of a run and of an item."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

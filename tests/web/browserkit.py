@@ -1,7 +1,5 @@
 """A served desk, and a headless Chromium that looks at it as a person does."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shutil

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 NEEDED = {"test_server.py": "textual_serve", "test_browser.py": "selenium"}

@@ -1,7 +1,5 @@
 """The console in a real browser, as a reviewer meets it."""
 
-from __future__ import annotations
-
 import http.server
 import re
 import shutil

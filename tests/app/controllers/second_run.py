@@ -1,7 +1,5 @@
 """A second run of the same items, for tests that turn from one run to another."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

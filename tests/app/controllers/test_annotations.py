@@ -1,7 +1,5 @@
 """Notes and tags of the item that was labelled last, and dialogs that name their item."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Blind review: which labels are blind, and when the panel's answers are told."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

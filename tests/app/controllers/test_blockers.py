@@ -1,7 +1,5 @@
 """The console names the item that labels wait behind, goes to it, and closes what is deferred."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from reviewdesk.app.controllers.state import QuestionForm

@@ -1,7 +1,5 @@
 """The pages of calibration: when each is read, what a blind one hides, where a figure leads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

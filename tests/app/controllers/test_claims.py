@@ -1,7 +1,5 @@
 """Claims: what one reviewer has open, the others on the desk skip."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What works on every screen: screens, panes, help, commands, themes, loading and export."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

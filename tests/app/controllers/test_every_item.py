@@ -1,7 +1,5 @@
 """Over all items of the shared data: no label is saved before its response was on screen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What ``e`` explains: the flags and the rule of the item, and the figures in view."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from reviewdesk.app.controllers.state import TakeLines

@@ -1,7 +1,5 @@
 """Notes, tags, marks, history, other runs, copying and reading of one item."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

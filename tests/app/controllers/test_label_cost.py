@@ -1,7 +1,5 @@
 """What the desk does for one key is the same after few labels and after many."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The label guard: a held key, a paste and a slow screen never label what nobody saw."""
 
-from __future__ import annotations
-
 from reviewdesk.app.controllers.exposure import LabelGuard
 from tests.app.appkit import Clock
 

@@ -1,7 +1,5 @@
 """Labels, deferrals, undo and redo: what counts, what is written, and where it leads."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Random actions against the controller with a real desk: no label is lost, nothing is told."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

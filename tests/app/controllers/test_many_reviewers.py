@@ -1,7 +1,5 @@
 """Many reviewers on one desk at once: each item goes to one of them, or to two that are asked."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from itertools import combinations

@@ -1,7 +1,5 @@
 """What is pressed while another process holds the desk's lock: shown as being saved, and saved."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager

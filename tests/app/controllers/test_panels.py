@@ -1,7 +1,5 @@
 """Two panels compared: from the runs screen or a command, to the verdicts behind it, blind too."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

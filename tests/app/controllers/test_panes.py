@@ -1,7 +1,5 @@
 """The widths of the panes: the default split, keys, drags, bounds, the place of a hidden jury."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Filters, orders, blind review, search and jumps: what the queue then holds, and what is told."""
 
-from __future__ import annotations
-
 from array import array
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A queue that is read in the background: what is shown and what keys do until it is whole."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

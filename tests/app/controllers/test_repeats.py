@@ -1,7 +1,5 @@
 """Repeats in a blind session: an item that came back shows no sign of it and changes no figure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Re-runs: who is asked, what needs consent, ballots as they come, and the result in words."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Sequence

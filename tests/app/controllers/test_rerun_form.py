@@ -1,7 +1,5 @@
 """The re-run form: who may be asked, by which panel, and what counts as consent."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

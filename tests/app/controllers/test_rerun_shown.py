@@ -1,7 +1,5 @@
 """Re-runs of what the filter shows: dialog, lines, several at once, and what is left of them."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The runs: their list and details, turning from one to another, removing one."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Second looks: a label in a list of decided items stays in the list and goes to its next row."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What another labelled: asked for again, or decided, and told only after one's own label."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

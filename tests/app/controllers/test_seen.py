@@ -1,7 +1,5 @@
 """A label counts only after the response was on screen, to its end or one screenful of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

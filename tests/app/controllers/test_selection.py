@@ -1,7 +1,5 @@
 """Verdicts that are selected and labelled together: what is asked, written and taken back."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

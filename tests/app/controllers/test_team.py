@@ -1,7 +1,5 @@
 """The page of the reviewers, and what settles an item on which they differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

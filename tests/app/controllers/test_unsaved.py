@@ -1,7 +1,5 @@
 """What is unsaved when the app ends is kept in a file, and saved once at a later opening."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

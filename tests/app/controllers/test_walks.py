@@ -1,7 +1,5 @@
 """Random work on hostile items: labels are given once the response was on screen, never before."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from pathlib import Path

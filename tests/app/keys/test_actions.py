@@ -1,7 +1,5 @@
 """One registry: bindings, footer, palette, help and the command line say the same."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

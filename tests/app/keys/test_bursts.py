@@ -1,7 +1,5 @@
 """A hand's keys act; four or more printable keys within 25 ms of each other do nothing."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """The command line: what is read from it and what completes it."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Names of keys: what people write, what Textual calls it, and what terminals send."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

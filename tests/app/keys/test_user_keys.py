@@ -1,7 +1,5 @@
 """The keymap: the registry's keys under those of the settings, and what it refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import ClassVar
 

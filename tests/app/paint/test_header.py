@@ -1,7 +1,5 @@
 """What the first line keeps where it is narrow: name, mode, done, time left and the saved mark."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The item's pane and the lines of history: who said what and when, and texts as they stand."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The jury pane: what is cut where room is short, and what opens it."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

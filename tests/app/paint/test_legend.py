@@ -1,7 +1,5 @@
 """The legend leaves nothing out that the painters draw."""
 
-from __future__ import annotations
-
 import ast
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Long texts in the item pane: pages, folds, columns; the same facts at every width."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

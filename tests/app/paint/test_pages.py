@@ -1,7 +1,5 @@
 """What stands in place of an item once the queue is decided."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from reviewdesk.app.controllers.state import Figures

@@ -1,7 +1,5 @@
 """What the jury pane tells of a verdict's provenance, its notes and its mismatches."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a line of the queue calls its verdict: the id, whole where it fits, and the test."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """The reliability diagram as it is drawn, and the same points as a table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The runs screen as it is drawn."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The line of figures at the foot of the review."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Painters: at every width, for every text, no line is too wide and nothing raises."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

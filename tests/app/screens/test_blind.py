@@ -1,7 +1,5 @@
 """Blind review, held by twins: what may not be told changes no cell."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The pages of the calibration screen: how they turn, what each reads, what a blind one hides."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

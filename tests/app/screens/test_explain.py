@@ -1,7 +1,5 @@
 """The dialog of ``e``: the terms in view, below the header."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Search, jumps, saved filters and the command line, on the screen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tags, marks, history, comparing runs, zoom, copying and reading, on the screen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The mouse: hints and rows are clicked, rules dragged, panes scrolled; only hints label."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

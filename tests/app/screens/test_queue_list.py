@@ -1,7 +1,5 @@
 """The list of a million verdicts reads only the rows on screen."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Sequence
 

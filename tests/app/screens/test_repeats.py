@@ -1,7 +1,5 @@
 """An item that came back, held by a twin that never had a label: the cells are the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path

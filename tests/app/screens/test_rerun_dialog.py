@@ -1,7 +1,5 @@
 """The re-run dialog: who is asked, what would be sent, and nothing without consent."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the jury pane, the diff and the history tell of re-runs, and what a blind one does not."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The main screen: labels, keys, modes, sizes and what survives."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Rough use: tiny terminals under every dialog, random keys, and what a first look shows."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 from pathlib import Path

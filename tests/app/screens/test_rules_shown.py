@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from msgspec.structs import fields
 
 from reviewdesk.domain.assessment.assess import assess

@@ -1,7 +1,5 @@
 """The runs screen with the keys of a reviewer, and runs that an older version loaded."""
 
-from __future__ import annotations
-
 import re
 from contextlib import closing
 from itertools import product

@@ -1,7 +1,5 @@
 """What reaches the terminal: no control byte, no markup, and what themes and copying do to it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The calibration and runs screens: what they show, where they lead, and how they wait."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Second opinions, held by twins: what another labelled changes no cell before one's own label."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import UTC, datetime

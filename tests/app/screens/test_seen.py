@@ -1,7 +1,5 @@
 """What counts as seen is what was drawn: a frame below a dialog, or one never drawn, is not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """No key labels but a label key, pressed at an item that is in view."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from pathlib import Path

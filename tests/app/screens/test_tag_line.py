@@ -1,7 +1,5 @@
 """The line of reasons on a terminal: its digits never label, and the dialogs name their item."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The scrolling pane: where it is, and what is selected in it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

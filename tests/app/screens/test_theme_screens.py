@@ -1,7 +1,5 @@
 """What is on screen can be read in each of our themes: dialogs, fields, lists, selections."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 

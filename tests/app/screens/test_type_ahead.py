@@ -1,7 +1,5 @@
 """Keys typed while a dialog opens belong to its text, and label nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

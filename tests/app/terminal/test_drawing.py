@@ -1,7 +1,5 @@
 """The app on a terminal: little is sent, and what it shows is what the app drew."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

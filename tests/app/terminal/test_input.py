@@ -1,7 +1,5 @@
 """Input that no terminal sends is dropped, and the keys behind it arrive."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

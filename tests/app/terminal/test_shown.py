@@ -1,7 +1,5 @@
 """Only what changes is sent, and the terminal shows the same as if all had been sent."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Folding: nothing lost but the spaces at a break, no grapheme parted, no piece too wide."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

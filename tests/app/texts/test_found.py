@@ -1,7 +1,5 @@
 """Found words: any word that starts like a search word, whatever case and accent."""
 
-from __future__ import annotations
-
 import pytest
 from textual.content import Content
 

@@ -1,7 +1,5 @@
 """Inks: no character is lost or moved but JSON's white space, and the inks mean what they say."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import pairwise

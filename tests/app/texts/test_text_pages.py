@@ -1,7 +1,5 @@
 """Pages: together they are the text, none is too long, and they end where a reader pauses."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Colour is never the only signal: whatever an ink tells, the words and signs tell as well."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path

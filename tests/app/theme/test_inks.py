@@ -1,7 +1,5 @@
 """Every theme can be read: its inks on its surfaces, and what the screens make of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Without colour, and with sixteen: what the real program sends to a real terminal."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A re-run in the background: the desk stays usable, it stops at once, and nothing is lost."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from contextlib import closing

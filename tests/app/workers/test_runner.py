@@ -1,7 +1,5 @@
 """Jobs run beside the screen: starting one takes no longer for what it is given."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

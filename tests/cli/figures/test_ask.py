@@ -1,7 +1,5 @@
 """``ask``: a question to a run, its answer, and what is refused."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

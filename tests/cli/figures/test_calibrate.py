@@ -1,7 +1,5 @@
 """``calibrate``, as JSON that others may rely on and in plain words."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.cli.conftest import Cli, keys

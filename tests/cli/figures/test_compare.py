@@ -1,7 +1,5 @@
 """Two panels compared from the shell: what is printed first, and its JSON."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.cli.conftest import Cli

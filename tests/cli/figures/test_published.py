@@ -1,7 +1,5 @@
 """The published counts of LLMBar come out of the command, to the last one."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

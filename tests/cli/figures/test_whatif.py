@@ -1,7 +1,5 @@
 """``whatif`` from the shell: its options, its shapes, and what it refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

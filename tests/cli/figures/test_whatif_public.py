@@ -1,7 +1,5 @@
 """Whole public runs under every policy, recounted from their JSON in plain Python."""
 
-from __future__ import annotations
-
 import json
 import math
 import statistics

@@ -1,7 +1,5 @@
 """Files that are no reports: one line, exit 2, and a desk that does not know of them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The command that proposes a map, and opening a file by it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.cli.conftest import Cli

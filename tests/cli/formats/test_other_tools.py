@@ -1,7 +1,5 @@
 """Files of other tools at the command line: what a person says of them, and hostile ones."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """promptfoo results from the shell: loaded, shown, exported; no key of theirs comes along."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

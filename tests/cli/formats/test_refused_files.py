@@ -1,7 +1,5 @@
 """Files that are no report, opened on the command line: what each is, and a command that works."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json

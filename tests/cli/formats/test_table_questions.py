@@ -1,7 +1,5 @@
 """On a terminal, open asks what the columns of an unknown table are, and keeps the answer."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

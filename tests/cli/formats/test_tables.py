@@ -1,7 +1,5 @@
 """Tables from the shell: the samples opened and shown, and broken ones refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

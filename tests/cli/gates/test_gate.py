@@ -1,7 +1,5 @@
 """Gates from the command line: rows, exit codes, JSON."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Suites in the words of the judge calibration document, and labels that no suite may have."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import TypeAlias

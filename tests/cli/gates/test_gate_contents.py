@@ -1,7 +1,5 @@
 """Gates count contents: a label of fifty verdicts is one label, on the desk and in files."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.cli.conftest import Cli

@@ -1,7 +1,5 @@
 """The ``calibration:`` entries of a suite, from the command line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Closed and unsure items widen the ends of a gate, by a run, a file, a suite and a new report."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

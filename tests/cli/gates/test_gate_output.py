@@ -1,7 +1,5 @@
 """Gates as build servers meet them: hostile names, JUnit, the samples, a process."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

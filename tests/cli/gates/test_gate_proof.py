@@ -1,7 +1,5 @@
 """What a gate takes as shown: intervals, the labels' own confusion, and suites that are damaged."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

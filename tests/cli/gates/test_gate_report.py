@@ -1,7 +1,5 @@
 """``gate --report``: the labels of a suite judge the panel of a new report, or say why not."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """Gates on the labels of a loaded run, and labels that must stand for a whole run."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

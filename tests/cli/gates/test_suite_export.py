@@ -1,7 +1,5 @@
 """A suite and its labels, written together: the same figures as ``calibrate``, and no others."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

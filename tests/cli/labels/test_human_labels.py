@@ -1,7 +1,5 @@
 """Labels that a file already holds: counted, shown, and taken only where somebody asks."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What ``labels export`` writes besides JSON Lines: YAML, counts, and rows drawn by weight."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

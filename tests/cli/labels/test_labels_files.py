@@ -1,7 +1,5 @@
 """Labels out of a desk and into another one: every figure comes back."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """How runs and verdicts are named, and what a command says of a name that does not fit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

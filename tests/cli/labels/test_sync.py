@@ -1,7 +1,5 @@
 """What a person is told of a sync; a sync that is killed is taken up by the next one."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

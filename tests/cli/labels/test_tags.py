@@ -1,7 +1,5 @@
 """Tags from the shell: given with a label, counted, listed, and taken from desk to desk."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A team from the shell: agreement, disagreements, adjudication."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

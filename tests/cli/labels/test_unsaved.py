@@ -1,7 +1,5 @@
 """The command line names changes that the app kept when it ended, and does not save them."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parts of an archive, the plain load of the same verdicts, and a crew that is this process."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator, Sequence

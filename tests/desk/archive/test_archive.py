@@ -1,7 +1,5 @@
 """An archive beside the plain load of one report that holds all of its parts."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Archives that workers of this machine read: one is killed, and parts are at an address."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

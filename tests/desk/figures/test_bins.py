@@ -1,7 +1,5 @@
 """From a bin of confidence to its verdicts: what the drill counts is what the filter lists."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

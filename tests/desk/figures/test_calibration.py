@@ -1,7 +1,5 @@
 """What the calibration page is made of, against hand counts and against the files themselves."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The honest figures of a run, against hand counts, direct calls and the public data."""
 
-from __future__ import annotations
-
 import hashlib
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A whole public run labelled with its gold answers, against numbers computed beside the desk."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

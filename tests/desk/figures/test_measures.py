@@ -1,7 +1,5 @@
 """A run is measured when it is loaded, or when a desk of an older version is opened."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The strip that follows the label log, against the figures that are computed anew."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from contextlib import closing

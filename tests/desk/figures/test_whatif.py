@@ -1,7 +1,5 @@
 """A run under other rules: what is counted, by which weights, and what is unknown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An import is many short transactions and one undo; a kill between two of them loses nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Labels, undo and the walk through the queue, one example per rule."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterator
 from contextlib import closing

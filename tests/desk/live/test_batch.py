@@ -1,7 +1,5 @@
 """A panel over many cases: what is asked, stored, counted and written."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from contextlib import closing

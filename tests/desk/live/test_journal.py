@@ -1,7 +1,5 @@
 """The journal of a report: in its desk file, of an earlier version, damaged, or without room."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -1,7 +1,5 @@
 """The library's panel: from a file or by hand, decided without a call, asked over a transport."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

@@ -1,8 +1,6 @@
 """A panel made of keys, of a report's jurors or of a list: it is valid, and every juror can be
 asked where it says."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Replies that are kept from run to run: what they answer, what they cost, and what is not kept."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

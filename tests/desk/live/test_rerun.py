@@ -1,7 +1,5 @@
 """Asking a verdict's jurors again, from the plan on disk to the verdict beside the first one."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """Asking about many verdicts again: one consent, one ceiling, and a journal for kills."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections import Counter

@@ -1,7 +1,5 @@
 """Re-runs under the present reply contract: abstentions, older panels, and texts from outside."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Re-runs leave the desk with the verdicts that they belong to, in every form."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Jurors that are asked one after the other, as long as their answers can turn the decision."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Panels that are asked by the vendors' batch interfaces: submitted, left, and fetched later."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """No verdict shows a band that its own value contradicts, unless its report states the two."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a reviewer did, newest first, and the pace of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta

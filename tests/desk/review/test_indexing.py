@@ -1,7 +1,5 @@
 """Building the index: in batches, beside other work, stopped and gone on with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path

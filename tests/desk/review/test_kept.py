@@ -1,7 +1,5 @@
 """What a reviewer chose on the screen, as the desk stores it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from reviewdesk.desk.review import kept

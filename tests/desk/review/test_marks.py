@@ -1,7 +1,5 @@
 """Tags and marks, one example per rule; the model of undo walks through them at random."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Two runs compared by content."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

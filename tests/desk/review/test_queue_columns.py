@@ -1,7 +1,5 @@
 """The columns in memory behind a queue: what they take, when they are read, and for whom."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path

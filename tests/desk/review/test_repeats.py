@@ -1,7 +1,5 @@
 """A repeat is no label: whatever reads labels finds the same with and without it."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

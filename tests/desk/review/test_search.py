@@ -1,7 +1,5 @@
 """The index of a run's texts, and what a search finds with it."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections.abc import Iterator

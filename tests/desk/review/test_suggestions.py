@@ -1,7 +1,5 @@
 """What an agent suggests is told beside the labels of people, and counted nowhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path

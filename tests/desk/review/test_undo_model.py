@@ -1,7 +1,5 @@
 """Undo and redo against a model: a stack of what stands and a stack of what was taken back."""
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path

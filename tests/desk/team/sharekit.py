@@ -1,7 +1,5 @@
 """Three desks that hold the same run, and what is compared between them."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """An adjudication is the truth of an item; labels stay, and undo takes it back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Desks that are merged hold the same labels, whatever the order; what is wrong is not taken."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

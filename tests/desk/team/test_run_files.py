@@ -1,7 +1,5 @@
 """A run that travels is the same run on the other desk; what desks did not write of is refused."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A folder as a shared place: who may read and write in it, and what is never read."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Desks that sync through a shared place hold the same; what is wrong there is refused by name."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

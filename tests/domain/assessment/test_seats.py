@@ -1,7 +1,5 @@
 """A juror is trimmed where a trim decided, and nowhere else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@ The contradictions, with our resolutions, are the table of ``contradictions``, w
 sources.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from reviewdesk.domain.assessment.assess import assess

@@ -1,7 +1,5 @@
 """Where a report is held to its own rule, and where its own rule is not sure enough for that."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the targets read of a judge's calibration."""
 
-from __future__ import annotations
-
 import pytest
 
 from reviewdesk.domain.gates.expect import TargetValue

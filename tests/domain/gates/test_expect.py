@@ -1,7 +1,5 @@
 """Pass, fail and skip: of one check, of an entry, of a suite."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

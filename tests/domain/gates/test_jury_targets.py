@@ -1,7 +1,5 @@
 """What the targets read: the report's word, else the ballots' own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Intervals of such items: worked numbers, scalar references, and what they cover."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """CUSUM by hand, and how often runs without drift set it off."""
 
-from __future__ import annotations
-
 import math
 import zlib
 

@@ -1,7 +1,5 @@
 """Jurors through the draw: counts per stratum, rates and comparisons."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

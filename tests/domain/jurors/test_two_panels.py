@@ -1,7 +1,5 @@
 """Two panels on the same items: counts by hand, and intervals against every possible sample."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What a panel is worth: correlated errors, what a juror adds, and smaller panels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The columns give what plain formulas give of each verdict."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

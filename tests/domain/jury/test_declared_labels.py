@@ -1,7 +1,5 @@
 """Labels that a panel declares, and figures from what jurors said, not from votes they lack."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Passages that speak to the judge: what is found, what is left alone, and that it ends."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A missing answer could have been anything: every answer is tried, and the panel must know."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Which rule decides: a stated strategy, a regime, a quorum, or the median for a failed juror."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

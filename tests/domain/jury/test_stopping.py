@@ -1,7 +1,5 @@
 """A panel that stops early decides as the full panel does, whatever the others would answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

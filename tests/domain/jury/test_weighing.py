@@ -1,7 +1,5 @@
 """What a label stands for: the weights of ``sampling.weigh`` and the word for the design."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

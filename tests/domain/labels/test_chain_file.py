@@ -1,7 +1,5 @@
 """A chain's file is read as it was written; its name holds any reviewer's name and no path."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The pace of a reviewer, each expected figure added up beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import timedelta
 

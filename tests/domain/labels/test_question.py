@@ -1,7 +1,5 @@
 """Questions: how they are read, what is drawn next, and which labels count."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

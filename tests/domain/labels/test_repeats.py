@@ -1,7 +1,5 @@
 """Which items come back, and how far a reviewer agrees with themselves."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Collection, Sequence

@@ -1,7 +1,5 @@
 """How far people agree: by hand, by definition, and by pairs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Labels of flagged verdicts alone mislead about a run; the audit of the rest puts that right."""
 
-from __future__ import annotations
-
 import random
 from statistics import fmean
 from typing import NamedTuple

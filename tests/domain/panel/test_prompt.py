@@ -1,7 +1,5 @@
 """What a juror is told: literal slots, a fence that holds, and a contract that always stands."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import itertools

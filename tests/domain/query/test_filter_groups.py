@@ -1,7 +1,5 @@
 """Parentheses in filters: what they group, what is refused where, and what sees through them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

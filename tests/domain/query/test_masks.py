@@ -1,7 +1,5 @@
 """Masks and orders against a slow reference that looks at one verdict at a time."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Iterable
 from typing import Any

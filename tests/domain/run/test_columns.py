@@ -1,7 +1,5 @@
 """Panels laid out as columns say what their verdicts say."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A run's ballots as bytes say what its verdicts say, however they were put into windows."""
 
-from __future__ import annotations
-
 import struct
 from math import isnan
 from typing import Any

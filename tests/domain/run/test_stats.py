@@ -1,7 +1,5 @@
 """The statistics of an archive's parts: merged in any way, they are those of the whole."""
 
-from __future__ import annotations
-
 from dataclasses import fields, is_dataclass
 from functools import reduce
 from math import isnan, nan

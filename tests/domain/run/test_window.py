@@ -1,7 +1,5 @@
 """A window settled by columns says what every verdict says on its own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any

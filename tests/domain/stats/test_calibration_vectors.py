@@ -1,7 +1,5 @@
 """The project's own vectors of calibration, through the adapter of ``test_vectors``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

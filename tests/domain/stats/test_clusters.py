@@ -1,7 +1,5 @@
 """The design effects of contents with several verdicts, and of cases with several contents."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Intervals without resampling: exact tails, worked numbers, and what they cover."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How often people err, by second opinions, and the band of an accuracy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The interval that holds at every look: against its formula, the census, and simulated runs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

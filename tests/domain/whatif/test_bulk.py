@@ -1,7 +1,5 @@
 """Many panels at once decide what each of them decides alone, to the last bit."""
 
-from __future__ import annotations
-
 import copy
 import math
 import weakref

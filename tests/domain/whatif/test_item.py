@@ -1,7 +1,5 @@
 """One panel under other rules decides what the columns of many panels say of it."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every way in which an endpoint fails ends as a ballot of its own, in time, and tells no key."""
 
-from __future__ import annotations
-
 import base64
 import json
 import logging

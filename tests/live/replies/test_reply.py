@@ -1,7 +1,5 @@
 """Replies of jurors: one verdict that stands as it is written, or a sentence for a person."""
 
-from __future__ import annotations
-
 import json
 import math
 from contextlib import suppress

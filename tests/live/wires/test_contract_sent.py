@@ -1,7 +1,5 @@
 """The bytes that jurors are sent on each wire, and how a reply is held to the schema in them."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """What goes out on both wires, where to, and what is read from an answer."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from typing import Any

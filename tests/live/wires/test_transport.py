@@ -1,7 +1,5 @@
 """The one seam to the network, over real sockets."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import shutil

@@ -1,8 +1,6 @@
 """Each vendor's request is held against the types of the vendor's own SDK, and replies are made of
 its response models."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping

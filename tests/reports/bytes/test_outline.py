@@ -1,7 +1,5 @@
 """The first look at an object: what is asked of the registry of readers, and when."""
 
-from __future__ import annotations
-
 import io
 import json
 

@@ -1,7 +1,5 @@
 """Real files with padding between their tokens or in a foreign key: the same is read of them."""
 
-from __future__ import annotations
-
 import random
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The window over long JSON: however its bytes come in, the same is read at the same places."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence

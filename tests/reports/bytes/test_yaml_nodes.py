@@ -1,7 +1,5 @@
 """YAML of a suite: JSON's scalars with their lines, and everything else refused."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from typing import Any

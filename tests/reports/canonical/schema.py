@@ -1,7 +1,5 @@
 """The published JSON Schema of ``reviewdesk.report/1``, generated from the types."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """What is decoded at once is what the strict decoder reads, and nothing else."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

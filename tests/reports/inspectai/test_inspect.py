@@ -1,7 +1,5 @@
 """What the scores of an Inspect log become: ballots, decisions, human labels."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Archives of Inspect logs: whole, interrupted, cut off, and made to harm."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """Inspect logs with wrong types, too long values and secrets: one line, or a verdict."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

@@ -1,7 +1,5 @@
 """Logs that Inspect itself wrote, held against a plain walk over their JSON."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

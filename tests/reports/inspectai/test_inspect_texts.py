@@ -1,7 +1,5 @@
 """What an Inspect log says beside its scores: texts, epochs, edits by people."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The juries of a sample of an Inspect log: panels, other scorers, and checks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

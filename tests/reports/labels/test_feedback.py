@@ -1,7 +1,5 @@
 """Labels as the APIs of other tools take them, held to the types of their SDKs where installed."""
 
-from __future__ import annotations
-
 import inspect
 import uuid
 from typing import Any

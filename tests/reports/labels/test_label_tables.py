@@ -1,7 +1,5 @@
 """Labels in CSV and TSV, with the columns that people and tools give them."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

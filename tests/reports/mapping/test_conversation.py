@@ -1,7 +1,5 @@
 """Conversations in the shapes of several vendors: what came before, and the last answer."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whatever stands in a file of another tool, it is read to its end or refused in one line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The real files of the tools, held against a count that knows nothing of the readers."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Amounts and counts as other tools write them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What an import tells of itself, whichever format the file has."""
 
-from __future__ import annotations
-
 import json
 
 from reviewdesk.reports import read

@@ -1,7 +1,5 @@
 """Keys that foreign files show in clear reach no report, whoever reads them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Answers under keys that no reader knows, and decisions that are stated beside a jury."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where juries are found, however the envelope nests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reviewdesk.reports.mcptest import find_juries

@@ -1,7 +1,5 @@
 """Deterministic checks of a case, on plain and on hostile responses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Cases files: JSON Lines of what a panel is to judge."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """Panel files: what they may say, and what is told of those that cannot be used."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The table of prices: the longest name that fits, and a file of one's own in its place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Prompt files: versioned texts that jurors are told."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

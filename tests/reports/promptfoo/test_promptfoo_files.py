@@ -1,7 +1,5 @@
 """Files that promptfoo wrote, held against a walk of their JSON apart from the reader."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

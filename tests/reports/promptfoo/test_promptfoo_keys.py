@@ -1,7 +1,5 @@
 """A key that stands in clear in a promptfoo file is nowhere afterwards."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

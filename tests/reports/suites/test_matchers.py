@@ -1,7 +1,5 @@
 """Values held to ``exact``, ``not`` and ``schema``."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

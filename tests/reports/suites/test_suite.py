@@ -1,7 +1,5 @@
 """Suites: what they may say, and the file and line of what they may not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

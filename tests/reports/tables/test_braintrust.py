@@ -1,7 +1,5 @@
 """Braintrust: one case a row, its scores by the name of the scorer."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

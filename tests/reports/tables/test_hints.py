@@ -1,7 +1,5 @@
 """What a refusal tells a person to do: its command leads on, and takes back no other's advice."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Langfuse: one score a row, in three spellings."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

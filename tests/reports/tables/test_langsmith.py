@@ -1,7 +1,5 @@
 """LangSmith: feedback a row, and experiments with a column per feedback key."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

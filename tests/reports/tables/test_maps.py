@@ -1,7 +1,5 @@
 """Maps: files that the tools wrote, each read by its map, and maps of a person's own."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

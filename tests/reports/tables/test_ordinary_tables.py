@@ -1,7 +1,5 @@
 """Tables as people have them: each opens as it is, or by the map that its refusal proposes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

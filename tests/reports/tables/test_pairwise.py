@@ -1,7 +1,5 @@
 """Comparisons of two responses: both are read, and the winner is the label."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Phoenix: annotations of spans from its API and its dataframes, and tables of evaluations."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The shapes in which people keep tables: one reader of rows for all of them."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

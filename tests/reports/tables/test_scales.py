@@ -1,7 +1,5 @@
 """Scores of a juror that leaves 0..1 anywhere in a file are raw throughout it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.reports.inspectkit import archive, bodies, log, members, panel, sample, score

@@ -1,7 +1,5 @@
 """Ordinary files of people, each with the reading that is right."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

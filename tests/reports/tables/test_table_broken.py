@@ -1,7 +1,5 @@
 """Tables that are broken: one line each, and never half a verdict."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The real tables, against a plain recount of the same bytes."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Long tables: one ballot a row."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

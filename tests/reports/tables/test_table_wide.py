@@ -1,7 +1,5 @@
 """Wide tables: one item a row, and a column for each judge."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Files on the edge of what is read: refused with a way out, or read with a note."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a person is told before anything is sent, and how the jurors turned out."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from reviewdesk.cli.plain import section_text
