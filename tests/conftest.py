@@ -13,8 +13,10 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import settings
 
+from reviewdesk.desk import Desk
 from reviewdesk.store import connect
 from reviewdesk.store.schema import migrate
+from tests.helpers import open_desk
 
 
 def memory_for_files() -> Path | None:
@@ -128,3 +130,9 @@ def new_desks_are_copies(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         with contextlib.suppress(sqlite3.ProgrammingError):  # of another thread
             conn.close()
     NewDesks.opened.clear()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A new desk of ann's, in ``desk.db``."""
+    return open_desk(tmp_path / "desk.db")

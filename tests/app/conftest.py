@@ -1,6 +1,7 @@
 import pytest
 
 from reviewdesk import file_output
+from tests.live.builders import KEY
 
 
 @pytest.fixture(autouse=True)
@@ -8,6 +9,7 @@ def a_plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the app draws depends on the test alone and not on the terminal that runs it."""
     monkeypatch.setenv("COLORTERM", "truecolor")
     monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("TEST_KEY", KEY)
     for name in ("NO_COLOR", "REVIEWDESK_THEME"):
         monkeypatch.delenv(name, raising=False)
 

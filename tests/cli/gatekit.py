@@ -1,5 +1,7 @@
 """Suites and the reports beside them, for the tests of ``gate``."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from pathlib import Path

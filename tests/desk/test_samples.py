@@ -1,9 +1,6 @@
 """The sample runs: they load without a remark, fit the schema and say what their figures say."""
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +19,7 @@ from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.views.json import review as shapes
 from tests.domain.bodies import item_hash
-from tests.helpers import SAMPLES, open_desk
+from tests.helpers import SAMPLES
 from tests.reports.canonical.schema import report_schema
 
 FIRST, SECOND, CODE = "support-bot.jsonl", "support-bot-second-panel.jsonl", "code-review.json"
@@ -38,12 +35,6 @@ OTHERWISE = {
     "zone-edge-fee",
 }
 """What the two support runs decide differently, as their files state it."""
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        yield found
 
 
 def document(name: str) -> dict[str, Any]:

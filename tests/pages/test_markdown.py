@@ -2,7 +2,6 @@
 
 import re
 import tempfile
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -34,12 +33,6 @@ READER = MarkdownIt("commonmark").enable("table")
 def inline(source: str) -> list[Token]:
     """What stands in the paragraphs and cells of a Markdown text."""
     return [child for token in READER.parse(source) for child in token.children or ()]
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        yield found
 
 
 @given(TEXTS)

@@ -2,7 +2,6 @@
 
 import html
 import tempfile
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -29,12 +28,6 @@ HOSTILE = (
     "<!-- ", "]]>", "&lt;i&gt;", "\x1b[31m", "\u202eabc", "\x00", "javascript:alert(1)",
     "<style>*{background:url(http://a.example/)}</style>", "\ufeff\u200b", "</title><base href=x>",
 )  # fmt: skip
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        yield found
 
 
 def drawn(desk: Desk, run: Run, **options: Any) -> Page:

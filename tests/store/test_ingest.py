@@ -1,7 +1,6 @@
 """One report, one transaction: all of it or none, and never twice."""
 
 import json
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,6 @@ from reviewdesk.errors import Cancelled, ReportError, UsageError
 from reviewdesk.reports import read
 from reviewdesk.reports.bytes.window import Window
 from tests.helpers import contents, load, numbered, open_desk, report, source, verdict
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        yield found
 
 
 @pytest.mark.parametrize("bad", [0, 1, 499, 500, 501, 1100])

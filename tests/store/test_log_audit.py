@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from reviewdesk.desk import Desk
 from reviewdesk.desk.core import verify as verify_file
 from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Truth
@@ -327,8 +328,7 @@ def test_no_insert_out_of_place(
         put(log, verb, **changes)
 
 
-def test_insert_or_replace_meets_the_guards_on_the_desks_own_connection(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_insert_or_replace_meets_the_guards_on_the_desks_own_connection(desk: Desk) -> None:
     run = load(desk, numbered(4))
     desk.label(desk.find(run, "v1"), Truth.PASS)
     before = rows(desk.conn)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.styled import Lines
+from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.records import Metrics, TagCount, Truth
@@ -199,8 +200,7 @@ def test_the_words_for_confidence() -> None:
     assert words(None, None) == "nothing to compare yet"
 
 
-def test_labels_given_in_view_of_the_answer(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_labels_given_in_view_of_the_answer(desk: Desk) -> None:
     run = load(desk, report(*FOUR))
     for name, truth, blind in (("a", "fail", True), ("b", "pass", False), ("c", "fail", False)):
         desk.label(desk.find(run, name), Truth(truth), blind=blind)
@@ -226,8 +226,7 @@ def test_one_way_alone(tmp_path: Path, blind: bool | None, words: str) -> None:
     assert words in " ".join(text(census(tmp_path, blind=blind)).split())
 
 
-def test_tags_are_counted(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_tags_are_counted(desk: Desk) -> None:
     run = load(desk, report(*FOUR))
     for name, tags in (("a", ["tone"]), ("b", ["tone", "wrong-date"]), ("c", [])):
         desk.label(desk.find(run, name), Truth.PASS, tags=tags, blind=False)

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.cli.plain import document_text
+from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
@@ -122,9 +123,8 @@ def test_few_labels_stand_alone_with_the_progress(tmp_path: Path) -> None:
     assert "Next: label on in the order of the queue, 22 verdicts to go." in enough
 
 
-def test_one_kind_of_label_is_not_enough(tmp_path: Path) -> None:
+def test_one_kind_of_label_is_not_enough(desk: Desk) -> None:
     # The panel passes all; nothing that should fail was among what people saw.
-    desk = open_desk(tmp_path / "desk.db")
     run = load(desk, report(*(verdict(f"v{i}", 0.95, 0.95, 0.95) for i in range(40))))
     for key in desk.queue(run):
         desk.label(key, Truth.PASS)

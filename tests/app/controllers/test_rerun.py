@@ -17,15 +17,10 @@ from reviewdesk.domain.panel.rerun import Arrival, RerunScope
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.views.document import Document
-from tests.app.panelkit import KEY, broken, form_of, opened, panel_file
+from tests.app.panelkit import broken, form_of, opened, panel_file
 from tests.app.reviewkit import Review, dialog_lines, dialog_page
 from tests.live.server import Reply, Server
 from tests.live.server import verdict as said
-
-
-@pytest.fixture(autouse=True)
-def key_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEST_KEY", KEY)
 
 
 def agree(review: Review, index: int | None = None) -> None:

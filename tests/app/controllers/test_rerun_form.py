@@ -14,12 +14,7 @@ from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.settings import Settings
 from reviewdesk.views.live.rerun import asked
 from tests.app.builders import verdict
-from tests.app.panelkit import KEY, NOWHERE, broken, form_of, opened, panel_file
-
-
-@pytest.fixture(autouse=True)
-def key_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEST_KEY", KEY)
+from tests.app.panelkit import NOWHERE, broken, form_of, opened, panel_file
 
 
 def who_of(form: RerunForm) -> str:

@@ -14,16 +14,11 @@ from reviewdesk.errors import UsageError
 from reviewdesk.settings import Settings
 from tests.app.builders import verdict
 from tests.app.controllers.test_rerun import ask, failing
-from tests.app.panelkit import KEY, broken, form_of, opened, panel_file
+from tests.app.panelkit import broken, form_of, opened, panel_file
 from tests.app.reviewkit import Review
 from tests.live.server import Server
 
 FOUR = [verdict(number) for number in (1, 3, 5, 7)]
-
-
-@pytest.fixture(autouse=True)
-def key_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEST_KEY", KEY)
 
 
 def consent(review: Review) -> None:

@@ -20,11 +20,6 @@ from tests.live.server import Server
 FAILED: dict[str, Any] = {"id": "judge-2", "model": "m", "score": None, "error": {"message": "503"}}
 
 
-@pytest.fixture(autouse=True)
-def key_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEST_KEY", KEY)
-
-
 def consenting(stage: Stage) -> bool:
     return dialog(stage).has_class("-document")
 

@@ -17,16 +17,11 @@ from reviewdesk.domain.records import Item, Run, Truth, View
 from reviewdesk.views.document import Document
 from reviewdesk.views.live import rerun
 from tests.app.appkit import SMALL, WIDE, jury_lines, open_run, report, staged, verdict
-from tests.app.rerunkit import KEY, NAMES, panel_file
+from tests.app.rerunkit import NAMES, panel_file
 from tests.helpers import controls
 from tests.live.server import Reply, Seen, Server
 from tests.live.server import verdict as said
 from tests.rerunkit import carried, ready
-
-
-@pytest.fixture(autouse=True)
-def key_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEST_KEY", KEY)
 
 
 def failing(seen: Seen) -> str:

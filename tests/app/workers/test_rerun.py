@@ -18,11 +18,6 @@ from tests.live.server import Seen, Server, answer, envelope
 from tests.live.server import verdict as said
 
 
-@pytest.fixture(autouse=True)
-def key_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEST_KEY", KEY)
-
-
 class Gate:
     """A fault of the server that answers each juror only when a test lets it."""
 

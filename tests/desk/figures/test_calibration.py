@@ -95,8 +95,7 @@ def test_jurors_by_hand(tmp_path: Path) -> None:
     assert [j.trimmed for j in found] == [0, 0, 0]
 
 
-def test_jurors_vote_by_the_rule_that_a_person_filled_in(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_jurors_vote_by_the_rule_that_a_person_filled_in(desk: Desk) -> None:
     seats = [{"id": "low", "score": 0.3}, {"id": "high", "score": 0.5}]
     body = verdict("a", jurors=seats, decision="pass")
     run = load(desk, report(body, defaults=None), threshold=0.4)
@@ -124,8 +123,7 @@ def statements(desk: Desk, run: Run, *, jurors: bool) -> list[str]:
     return seen
 
 
-def test_more_labels_take_no_more_statements(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_more_labels_take_no_more_statements(desk: Desk) -> None:
     run = load(desk, numbered(40))
     counted = []
     for upto in (2, 40):
@@ -282,8 +280,7 @@ def jurors_by_hand(name: str) -> dict[str, dict[str, int]]:
 @pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", NAMES)
-def test_jurors_of_public_runs(name: str, tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_jurors_of_public_runs(name: str, desk: Desk) -> None:
     run = desk.load(Source.from_path(DATA / f"{name}.report.json")).run
     import_labels(desk, run, read_labels(Source.from_path(DATA / f"{name}.truth.jsonl")))
     page = calibration_page(desk, run)

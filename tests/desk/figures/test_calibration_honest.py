@@ -142,8 +142,7 @@ def test_what_is_told_alone_rests_on_labelled_verdicts_only(tmp_path: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared public data are not here")
-def test_every_juror_s_own_confusion_gives_the_human_rate(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_every_juror_s_own_confusion_gives_the_human_rate(desk: Desk) -> None:
     run = load(desk, (DATA / f"{TRIVIA}.report.json").read_bytes(), f"{TRIVIA}.report.json")
     import_labels(desk, run, read_labels(Source.from_path(DATA / f"{TRIVIA}.truth.jsonl")))
     page = calibration_page(desk, run, jurors=False, fits=FitScope.NONE)
@@ -165,8 +164,7 @@ def test_every_juror_s_own_confusion_gives_the_human_rate(tmp_path: Path) -> Non
         assert one["observed_rate"] == pytest.approx((one["tp"] + one["fp"]) / one["votes"])
 
 
-def test_a_juror_s_rate_is_of_the_whole_run(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_a_juror_s_rate_is_of_the_whole_run(desk: Desk) -> None:
     pairs = [(0.9, 0.8), (0.9, 0.2), (0.1, 0.8), (0.1, 0.3), (0.9, None), (0.9, 0.9)]
     # A seed that draws v0 before v4 and v5.
     data = report(*(verdict(f"v{i}", *pair) for i, pair in enumerate(pairs)))
@@ -194,39 +192,37 @@ def page_of(desk: Desk, run: Run) -> tuple[Blocker, ...]:
     return calibration_page(desk, run, jurors=False, fits=FitScope.NONE).blockers
 
 
-def test_the_item_and_the_number_of_labels_behind_it_are_named(tmp_path: Path) -> None:
-    with closing(open_desk(tmp_path / "d.db")) as desk:
-        run, strip = run_of(desk), LiveStrip()
-        keys = [*desk.queue(run, "", "draw")]
-        ids = [row.id for row in desk.rows(keys)]
-        for key in keys[:3]:
-            desk.label(key, Truth.PASS)
-        assert page_of(desk, run) == strip.read(desk, run).blockers == ()
-        # The fourth is left out; the sixth as well.
-        for key in (keys[4], *keys[6:10]):
-            desk.label(key, Truth.PASS)
-            assert strip.read(desk, run).blockers == page_of(desk, run)
-        assert page_of(desk, run) == (Blocker(keys[3], ids[3], 5),)
-        desk.label(keys[3], Truth.FAIL)
-        # Now the fifth counts, and four wait for the sixth.
-        assert page_of(desk, run) == (Blocker(keys[5], ids[5], 4),)
+def test_the_item_and_the_number_of_labels_behind_it_are_named(desk: Desk) -> None:
+    run, strip = run_of(desk), LiveStrip()
+    keys = [*desk.queue(run, "", "draw")]
+    ids = [row.id for row in desk.rows(keys)]
+    for key in keys[:3]:
+        desk.label(key, Truth.PASS)
+    assert page_of(desk, run) == strip.read(desk, run).blockers == ()
+    # The fourth is left out; the sixth as well.
+    for key in (keys[4], *keys[6:10]):
+        desk.label(key, Truth.PASS)
         assert strip.read(desk, run).blockers == page_of(desk, run)
-        text = document_text(calibration(calibration_page(desk, run), full=True))
-        assert f"Decide {ids[5]}: 4 labels wait behind it." in text
-        desk.label(keys[5], Truth.UNSURE)
-        assert page_of(desk, run) == strip.read(desk, run).blockers == ()
-        desk.undo()
-        assert page_of(desk, run) == strip.read(desk, run).blockers != ()
+    assert page_of(desk, run) == (Blocker(keys[3], ids[3], 5),)
+    desk.label(keys[3], Truth.FAIL)
+    # Now the fifth counts, and four wait for the sixth.
+    assert page_of(desk, run) == (Blocker(keys[5], ids[5], 4),)
+    assert strip.read(desk, run).blockers == page_of(desk, run)
+    text = document_text(calibration(calibration_page(desk, run), full=True))
+    assert f"Decide {ids[5]}: 4 labels wait behind it." in text
+    desk.label(keys[5], Truth.UNSURE)
+    assert page_of(desk, run) == strip.read(desk, run).blockers == ()
+    desk.undo()
+    assert page_of(desk, run) == strip.read(desk, run).blockers != ()
 
 
-def test_a_label_that_nobody_saw_stops_the_draw_like_none(tmp_path: Path) -> None:
-    with closing(open_desk(tmp_path / "d.db")) as desk:
-        run = run_of(desk)
-        keys = [*desk.queue(run, "", "draw")]
-        edits.Edit("label", keys[0], {"seen": False}, Truth.PASS)(desk)
-        desk.label(keys[1], Truth.PASS)
-        assert [(one.key, one.waiting) for one in page_of(desk, run)] == [(keys[0], 1)]
-        assert [(one.key, one.waiting) for one in skipped(desk, run)] == [(keys[0], 1)]
+def test_a_label_that_nobody_saw_stops_the_draw_like_none(desk: Desk) -> None:
+    run = run_of(desk)
+    keys = [*desk.queue(run, "", "draw")]
+    edits.Edit("label", keys[0], {"seen": False}, Truth.PASS)(desk)
+    desk.label(keys[1], Truth.PASS)
+    assert [(one.key, one.waiting) for one in page_of(desk, run)] == [(keys[0], 1)]
+    assert [(one.key, one.waiting) for one in skipped(desk, run)] == [(keys[0], 1)]
 
 
 def test_a_blind_session_names_the_same_item_whatever_the_panel_said(tmp_path: Path) -> None:
@@ -269,10 +265,9 @@ def test_closing_needs_two_deferrals_of_the_same_reviewer(tmp_path: Path) -> Non
         assert desk.verify().ok
 
 
-def test_a_place_without_a_verdict_names_nothing(tmp_path: Path) -> None:
-    with closing(open_desk(tmp_path / "d.db")) as desk:
-        run = run_of(desk, 3)
-        assert blockers(desk, run, ()) == ()
+def test_a_place_without_a_verdict_names_nothing(desk: Desk) -> None:
+    run = run_of(desk, 3)
+    assert blockers(desk, run, ()) == ()
 
 
 SEED = "7"

@@ -1,9 +1,6 @@
 """An import is many short transactions and one undo; a kill between two of them loses nothing."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
@@ -13,16 +10,10 @@ from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled
-from tests.helpers import label_row, load, numbered, open_desk, report, verdict
+from tests.helpers import label_row, load, numbered, report, verdict
 
 COUNT = 2 * BATCH + 1
 HUMAN = report(*(verdict(f"v{n}", input=f"q{n}", human={"label": "pass"}) for n in range(COUNT)))
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        yield found
 
 
 def labelled(desk: Desk) -> int:

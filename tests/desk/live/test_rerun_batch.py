@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,6 @@ from tests.live.server import verdict as said
 from tests.rerunkit import ready, run
 
 COUNT = 12
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """Re-runs leave the desk with the verdicts that they belong to, in every form."""
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +16,10 @@ from reviewdesk.reports import read
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
-from tests.helpers import load, numbered, open_desk, report, source, verdict
+from tests.helpers import load, numbered, report, source, verdict
 
 FILED = verdict("a", 0.1, 0.2, 0.3)
 FIRST, SECOND = verdict("a", 0.9, 0.9, 0.2), verdict("a", 0.2, 0.2, 0.1)
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        yield found
 
 
 def ask_again(desk: Desk, key: int, body: dict[str, Any]) -> None:

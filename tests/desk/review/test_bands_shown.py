@@ -1,7 +1,6 @@
 """No verdict shows a band that its own value contradicts, unless its report states the two."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from reviewdesk.domain.verdict import Band
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.reports import Source
 from reviewdesk.views.json import review as shapes
-from tests.helpers import SAMPLES, SHARED, load, open_desk, report, verdict
+from tests.helpers import SAMPLES, SHARED, load, report, verdict
 
 COT = SHARED / "data" / "llmbar-cot-natural.report.json"
 NAMED = {"krippendorff_alpha", "r_wg"}
@@ -31,12 +30,6 @@ CASES = report(
     verdict("ours", 0.9, 0.2),
     verdict("lone", 0.9),
 )
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        yield found
 
 
 def shown(desk: Desk) -> Iterator[tuple[Item, dict[str, Any]]]:

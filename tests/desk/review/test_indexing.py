@@ -1,8 +1,6 @@
 """Building the index: in batches, beside other work, stopped and gone on with."""
 
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,12 +16,6 @@ from tests.helpers import load, numbered, open_desk, report, spawn, verdict
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "sleep", lambda _: None)
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        yield found
 
 
 def ids(desk: Desk, run: Run, text: str) -> list[str]:

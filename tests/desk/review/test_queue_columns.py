@@ -1,8 +1,6 @@
 """The columns in memory behind a queue: what they take, when they are read, and for whom."""
 
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,12 +24,6 @@ EVERY = " ".join(
     ]
 )
 """A filter with every word of the language that needs no other run and no index."""
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        yield found
 
 
 def statements(desk: Desk, run: Run, text: str, order: str = "draw") -> list[str]:

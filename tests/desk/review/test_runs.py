@@ -1,5 +1,6 @@
 from pathlib import Path
 
+from reviewdesk.desk import Desk
 from reviewdesk.desk.review.runs import overview, run_details, tallies
 from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.records import Truth
@@ -20,8 +21,7 @@ def mixed() -> bytes:
     )
 
 
-def test_labels_are_counted_for_every_run_that_holds_their_content(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_labels_are_counted_for_every_run_that_holds_their_content(desk: Desk) -> None:
     first = load(desk, numbered(9), "first.json")
     # The same contents under another name, and one run without any of them.
     again = load(desk, numbered(6, report_id="again"), "again.json")
@@ -41,8 +41,7 @@ def test_labels_are_counted_for_every_run_that_holds_their_content(tmp_path: Pat
     ]
 
 
-def test_all_runs_take_three_statements(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_all_runs_take_three_statements(desk: Desk) -> None:
     counts = []
     for number in range(3):
         load(desk, numbered(4, report_id=f"r{number}"), f"{number}.json")
@@ -54,8 +53,7 @@ def test_all_runs_take_three_statements(tmp_path: Path) -> None:
     assert counts == [3, 3, 3]
 
 
-def test_decisions_and_flags_are_counted(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_decisions_and_flags_are_counted(desk: Desk) -> None:
     other = load(desk, numbered(8, report_id="other"), "other.json")
     run = load(desk, mixed())
     found = tallies(desk)[run.key]
@@ -80,8 +78,7 @@ def test_decisions_and_flags_are_counted(tmp_path: Path) -> None:
     assert run_details(desk, run).tally == found
 
 
-def test_details_of_a_run(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_details_of_a_run(tmp_path: Path, desk: Desk) -> None:
     load(desk, numbered(4, report_id="other"), "other.json")
     run = load(desk, mixed(), "mixed.json", quorum=0.67)
     ben = open_desk(tmp_path / "desk.db", "ben")
@@ -99,8 +96,7 @@ def test_details_of_a_run(tmp_path: Path) -> None:
     assert len(found.file_hash) == 64
 
 
-def test_a_run_without_verdicts_has_details(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path / "desk.db")
+def test_a_run_without_verdicts_has_details(desk: Desk) -> None:
     found = run_details(desk, load(desk, report()))
     assert (found.tally.decisions, found.tally.flags) == ({}, {})
     assert tallies(desk) == {}

@@ -4,7 +4,6 @@ import re
 from array import array
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,12 +16,6 @@ from reviewdesk.desk.review.search import find, index
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
 from tests.helpers import label_row, load, open_desk, report, verdict
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        yield found
 
 
 def filled(desk: Desk, *verdicts: dict[str, Any]) -> Run:
