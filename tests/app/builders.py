@@ -62,6 +62,14 @@ def report(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"schema": "reviewdesk.report/1", "defaults": policy, "verdicts": list(verdicts)}
 
 
+def refunds() -> list[dict[str, Any]]:
+    """Ten items: two tell of a refund in the response, one in a juror's reason alone."""
+    said = {3: "No refund is due.", 7: "A refund was paid."}
+    found = [verdict(i, output=said.get(i, f"answer {i}")) for i in range(1, 11)]
+    found[4]["jurors"][0] = juror("judge-0", 0.9, reason="mentions the refund policy")
+    return found
+
+
 def open_run(
     path: Path,
     body: dict[str, Any],

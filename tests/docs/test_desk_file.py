@@ -3,9 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -24,11 +22,10 @@ VIEWS = ("labels", "verdicts_flat", "ballots")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        run = load(found, report(verdict("a", 0.9, 0.2), verdict("b", 0.8, 0.9)))
-        found.label(found.find(run, "a"), Truth.FAIL, note="late", tags=("refund",))
-        yield found
+def desk(desk: Desk) -> Desk:
+    run = load(desk, report(verdict("a", 0.9, 0.2), verdict("b", 0.8, 0.9)))
+    desk.label(desk.find(run, "a"), Truth.FAIL, note="late", tags=("refund",))
+    return desk
 
 
 def columns(desk: Desk, view: str) -> list[str]:

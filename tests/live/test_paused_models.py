@@ -290,22 +290,22 @@ def test_a_wait_beyond_a_ballot_s_deadline_loses_that_ballot_at_once() -> None:
     assert not any("set aside" in note for note in found.notes)
 
 
-def test_a_pause_is_no_part_of_a_deadline() -> None:
-    def for_100(now: float, _before: int) -> tuple[int, Mapping[str, str]]:
-        return (429, {"retry-after": "40"}) if now < 100 else (200, {})
+@pytest.mark.parametrize(
+    ("wait", "until", "limits", "took"),
+    [
+        # A pause is no part of a deadline.
+        ("40", 100, {"deadline": 49}, range(120, 130)),
+        # A longest wait above the usual deadline is waited.
+        ("1800", 1800, {"max_wait": 3600}, range(1800, 1810)),
+    ],
+)
+def test_pauses_are_waited(wait: str, until: int, limits: dict[str, Any], took: range) -> None:
+    def paused(now: float, _before: int) -> tuple[int, Mapping[str, str]]:
+        return (429, {"retry-after": wait}) if now < until else (200, {})
 
-    found = asked({"m1": for_100}, deadline=49)
+    found = asked({"m1": paused}, **limits)
     assert found.turnouts.failed == 0
-    assert 120 <= found.host.clock.time < 130
-
-
-def test_a_longest_wait_above_the_usual_deadline_is_waited() -> None:
-    def for_half_an_hour(now: float, _before: int) -> tuple[int, Mapping[str, str]]:
-        return (429, {"retry-after": "1800"}) if now < 1800 else (200, {})
-
-    found = asked({"m1": for_half_an_hour}, max_wait=3600)
-    assert found.turnouts.failed == 0
-    assert 1800 <= found.host.clock.time < 1810
+    assert int(found.host.clock.time) in took
 
 
 def test_named_waits_that_follow_one_another_end_at_the_longest_wait() -> None:

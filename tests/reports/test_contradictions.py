@@ -38,7 +38,7 @@ def test_a_metric_without_a_score_is_not_measured_and_casts_no_vote() -> None:
 
 
 def test_a_row_that_fails_beside_a_jury_that_passes_is_flagged() -> None:
-    _, found = opened("failed_check")
+    _, found = opened("promptfoo")
     one = found["crashing check"]
     assert one.decision is Decision.PASS
     assert Flag.MISMATCH in one.flags
@@ -46,7 +46,7 @@ def test_a_row_that_fails_beside_a_jury_that_passes_is_flagged() -> None:
 
 
 def test_a_pass_that_no_juror_voted_for_is_flagged() -> None:
-    _, found = opened("threshold_zero")
+    _, found = opened("promptfoo")
     one = found["threshold zero"]
     assert (one.decision, votes(one)) == (Decision.PASS, {"ann": False, "ben": False})
     assert Flag.MISMATCH in one.flags
@@ -56,7 +56,7 @@ def test_a_pass_that_no_juror_voted_for_is_flagged() -> None:
 
 
 def test_a_pass_that_contradicts_its_score_is_flagged_and_counted() -> None:
-    notes, found = opened("pass_and_score")
+    notes, found = opened("promptfoo")
     one = found["contradictions"]
     assert votes(one) == {"contra": True, "nopass": True, "contra75": False, "ann": True}
     assert one.mismatches == (
@@ -67,7 +67,7 @@ def test_a_pass_that_contradicts_its_score_is_flagged_and_counted() -> None:
     assert notes[0] == "a grader's pass contradicts its own score; both stand, and are flagged (3x)"
 
 
-@pytest.mark.parametrize("name", ["failed_check", "threshold_zero", "pass_and_score", "unmeasured"])
+@pytest.mark.parametrize("name", ["promptfoo", "unmeasured"])
 def test_columns_settle_them_as_each_verdict_on_its_own(name: str) -> None:
     from tests.domain.run.test_window import same
 

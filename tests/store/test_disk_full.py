@@ -1,9 +1,7 @@
 """A disk that is full at one write after another: a sentence, and the desk as it was."""
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -11,15 +9,14 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError
-from tests.helpers import contents, label_row, load, numbered, open_desk
+from tests.helpers import contents, label_row, load, numbered
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        run = load(found, numbered(6))
-        found.label(found.find(run, "v1"), Truth.PASS)
-        yield found
+def desk(desk: Desk) -> Desk:
+    run = load(desk, numbered(6))
+    desk.label(desk.find(run, "v1"), Truth.PASS)
+    return desk
 
 
 def limit(desk: Desk, spare: int | None) -> None:

@@ -1,10 +1,10 @@
 """A run that is being loaded is in no answer of the desk."""
 
+from __future__ import annotations
+
 from array import array
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +20,7 @@ from reviewdesk.desk.review import filters, history, items, runs, search
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import NotFoundError
 from reviewdesk.store.load import hidden_runs
-from tests.helpers import load, numbered, open_desk
+from tests.helpers import load, numbered
 from tests.store.test_hidden_runs import BIG, leave
 
 FILTERS = (
@@ -31,10 +31,9 @@ ORDERS = ("draw", "mix", "file", "score", "margin", "id")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        load(found, numbered(40))
-        yield found
+def desk(desk: Desk) -> Desk:
+    load(desk, numbered(40))
+    return desk
 
 
 def filtered(desk: Desk, run: Run, text: str = "", order: str = "draw") -> array[int]:

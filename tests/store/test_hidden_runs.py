@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -24,10 +23,9 @@ STORED = ("verdicts", "bodies", "packed", "measures", "strata", "case_tags")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        load(found, numbered(40))
-        yield found
+def desk(desk: Desk) -> Desk:
+    load(desk, numbered(40))
+    return desk
 
 
 def refuse(*_: object) -> None:

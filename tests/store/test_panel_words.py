@@ -1,6 +1,5 @@
 """Filters by what became of a ballot, and by panels that are of one mind."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -23,22 +22,21 @@ def juried(name: str, *statuses: str) -> dict[str, object]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as made:
-        same, votes = verdict("same", 0.9, 0.9), verdict("votes", 0.9, 0.8)
-        # An error without a status, and one that a label stands for, are failures too.
-        error = juried("error")
-        error["jurors"] = [*error["jurors"], {"id": "x", "error": {"message": "503"}}]  # type: ignore[misc]
-        label = juried("label")
-        label["jurors"] = [*label["jurors"], {"id": "x", "label": "PARSE_FAIL"}]  # type: ignore[misc]
-        raw = juried("raw", "timeout")
-        raw["jurors"] = [*raw["jurors"], {"id": "x", "raw_score": 7}]  # type: ignore[misc]
-        rest = [
-            juried("quiet", "abstained"), juried("odd", "unknown", "unknown"),
-            juried("spared", "not_asked"), juried("late", "timeout", "abstained"),
-        ]  # fmt: skip
-        load(made, report(same, votes, error, label, raw, *rest, verdict("alone", 0.9)))
-        yield made
+def desk(desk: Desk) -> Desk:
+    same, votes = verdict("same", 0.9, 0.9), verdict("votes", 0.9, 0.8)
+    # An error without a status, and one that a label stands for, are failures too.
+    error = juried("error")
+    error["jurors"] = [*error["jurors"], {"id": "x", "error": {"message": "503"}}]  # type: ignore[misc]
+    label = juried("label")
+    label["jurors"] = [*label["jurors"], {"id": "x", "label": "PARSE_FAIL"}]  # type: ignore[misc]
+    raw = juried("raw", "timeout")
+    raw["jurors"] = [*raw["jurors"], {"id": "x", "raw_score": 7}]  # type: ignore[misc]
+    rest = [
+        juried("quiet", "abstained"), juried("odd", "unknown", "unknown"),
+        juried("spared", "not_asked"), juried("late", "timeout", "abstained"),
+    ]  # fmt: skip
+    load(desk, report(same, votes, error, label, raw, *rest, verdict("alone", 0.9)))
+    return desk
 
 
 @pytest.mark.parametrize(

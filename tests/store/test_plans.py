@@ -1,24 +1,20 @@
 """How SQLite goes about the queries of every move and every label."""
 
 import re
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Truth
-from tests.helpers import load, mark, numbered, open_desk, tag
+from tests.helpers import load, mark, numbered, tag
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        run = load(found, numbered(6))
-        found.label(found.find(run, "v1"), Truth.PASS)
-        found.defer(found.find(run, "v2"))
-        yield found
+def desk(desk: Desk) -> Desk:
+    run = load(desk, numbered(6))
+    desk.label(desk.find(run, "v1"), Truth.PASS)
+    desk.defer(desk.find(run, "v2"))
+    return desk
 
 
 def scans(desk: Desk, query: str) -> list[str]:

@@ -1,7 +1,6 @@
 """A desk of an older version: its runs are derived again from their bodies, the draw stands."""
 
 import json
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -282,10 +281,9 @@ def test_the_view_holds_the_kinds_that_stand(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        load(found, numbered(40))
-        yield found
+def desk(desk: Desk) -> Desk:
+    load(desk, numbered(40))
+    return desk
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -17,10 +16,9 @@ BIG = numbered(1100, report_id="big")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        load(found, numbered(4))
-        yield found
+def desk(desk: Desk) -> Desk:
+    load(desk, numbered(4))
+    return desk
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """The label guard: a held key, a paste and a slow screen never label what nobody saw."""
 
+import pytest
+
 from reviewdesk.app.controllers.exposure import LabelGuard
 from tests.app.appkit import Clock
 
@@ -15,31 +17,22 @@ def test_nothing_counts_before_an_item_is_shown() -> None:
     assert not LabelGuard(Clock()).press("p")
 
 
-def test_a_key_counts_once_the_item_has_been_shown_for_the_interval() -> None:
+@pytest.mark.parametrize(
+    "presses",
+    [
+        # A key counts once the item has been shown for the interval.
+        [(0.149, "p", False)],
+        [(0.150, "p", True)],
+        # An ignored press starts the wait anew, and another key does not wait for the first.
+        [(0.1, "p", False), (0.1, "p", False), (0.15, "p", True)],
+        [(0.1, "p", False), (0.1, "f", True)],
+    ],
+)
+def test_when_a_key_counts(presses: list[tuple[float, str, bool]]) -> None:
     guard, clock = shown_guard()
-    clock.wait(0.149)
-    assert not guard.press("p")
-    guard, clock = shown_guard()
-    clock.wait(0.150)
-    assert guard.press("p")
-
-
-def test_an_ignored_press_restarts_the_wait() -> None:
-    guard, clock = shown_guard()
-    clock.wait(0.1)
-    assert not guard.press("p")
-    clock.wait(0.1)
-    assert not guard.press("p")
-    clock.wait(0.15)
-    assert guard.press("p")
-
-
-def test_another_key_does_not_wait_for_the_first() -> None:
-    guard, clock = shown_guard()
-    clock.wait(0.1)
-    assert not guard.press("p")
-    clock.wait(0.1)
-    assert guard.press("f")
+    for pause, key, counts in presses:
+        clock.wait(pause)
+        assert guard.press(key) is counts
 
 
 def test_holding_a_key_labels_at_most_two() -> None:
@@ -92,13 +85,6 @@ def test_a_slow_screen_is_not_labelled_unseen() -> None:
     guard.shown()
     clock.wait(0.05)
     assert not guard.press("f")
-
-
-def test_a_stray_key_keeps_a_paste_from_labelling() -> None:
-    guard, clock = shown_guard()
-    clock.wait(1.0)
-    guard.stray()
-    assert not guard.press("p")
 
 
 def test_a_press_that_is_ignored_for_the_item_alone_is_early() -> None:

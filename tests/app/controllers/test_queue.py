@@ -2,7 +2,6 @@
 
 from array import array
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -14,23 +13,15 @@ from reviewdesk.desk.review import filters, search
 from reviewdesk.domain.query.tokens import EXAMPLE, RULE
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.errors import UsageError
-from tests.app.builders import juror, open_run, report, verdict
+from tests.app.builders import open_run, refunds, report
 from tests.app.reviewkit import Review, dialog_page, reviewing
 
 Opened = tuple[Desk, Run]
 
 
-def bodies() -> list[dict[str, Any]]:
-    """Ten items: two tell of a refund in the response, one in a juror's reason alone."""
-    said = {3: "No refund is due.", 7: "A refund was paid."}
-    found = [verdict(i, output=said.get(i, f"answer {i}")) for i in range(1, 11)]
-    found[4]["jurors"][0] = juror("judge-0", 0.9, reason="mentions the refund policy")
-    return found
-
-
 @pytest.fixture
 def opened(tmp_path: Path) -> Opened:
-    return open_run(tmp_path / "desk.db", report(bodies()))
+    return open_run(tmp_path / "desk.db", report(refunds()))
 
 
 def walked(review: Review, presses: int, action: str = "search.next") -> set[str | None]:

@@ -67,8 +67,7 @@ async def on(stage: Stage, name: str) -> DeskScreen:
 async def test_help_lists_exactly_the_active_bindings(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run, size=size) as stage:
+    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)])), size=size) as stage:
         for name in SCREENS:
             screen = await on(stage, name)
             active = screen.active_bindings
@@ -116,8 +115,7 @@ async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_pa
 
 
 async def test_the_highlight_walks_the_help_without_going_round(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run, size=SMALL) as stage:
+    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)])), size=SMALL) as stage:
         await stage.press("question_mark", "g")
         options = stage.app.screen.query_one(OptionList)
         first = options.highlighted
@@ -137,8 +135,7 @@ async def test_the_highlight_walks_the_help_without_going_round(tmp_path: Path) 
 
 @pytest.mark.slow
 async def test_every_action_is_in_the_palette_and_one_runs_from_it(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
-    async with staged(desk, run) as stage:
+    async with staged(*open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))) as stage:
         provider = RegistryProvider(stage.review)
         hits = [hit async for hit in provider.discover() if isinstance(hit, DiscoveryHit)]
         assert sorted(hit.text or "" for hit in hits) == sorted(

@@ -1,7 +1,6 @@
 """Search, jumps, saved filters and the command line, on the screen."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from textual.widgets import Input
@@ -11,22 +10,15 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters
 from reviewdesk.domain.query.tokens import HELP
 from reviewdesk.domain.records import Run
-from tests.app.appkit import SMALL, Stage, juror, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
+from tests.app.builders import refunds
 
 Opened = tuple[Desk, Run]
 
 
-def bodies() -> list[dict[str, Any]]:
-    """Ten items: two tell of a refund in the response, one in a juror's reason alone."""
-    said = {3: "No refund is due.", 7: "A refund was paid."}
-    found = [verdict(i, output=said.get(i, f"answer {i}")) for i in range(1, 11)]
-    found[4]["jurors"][0] = juror("judge-0", 0.9, reason="mentions the refund policy")
-    return found
-
-
 @pytest.fixture
 def opened(tmp_path: Path) -> Opened:
-    return open_run(tmp_path / "desk.db", report(bodies()))
+    return open_run(tmp_path / "desk.db", report(refunds()))
 
 
 async def typed(stage: Stage, key: str, text: str) -> None:

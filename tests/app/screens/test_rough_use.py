@@ -100,9 +100,8 @@ def test_emoji_are_painted_with_a_width_that_terminals_agree_on() -> None:
 
 @pytest.mark.slow
 async def test_a_page_key_before_a_list_has_lines_is_harmless(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     # On two lines no list has room, as in the moment before it is laid out.
-    async with staged(desk, run, size=(30, 2)) as stage:
+    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)])), size=(30, 2)) as stage:
         for dialog in ("ctrl+p", "question_mark"):
             await stage.press(dialog, "pageup", "pagedown")
             assert stage.app.asking

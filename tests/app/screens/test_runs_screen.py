@@ -60,8 +60,7 @@ async def test_an_older_run_is_measured_when_its_desk_is_opened(tmp_path: Path) 
 
 @pytest.mark.slow
 async def test_every_order_is_offered_in_words(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run) as stage:
+    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)]))) as stage:
         for blind, size in product((False, True), (WIDE, SMALL)):
             await stage.pilot.resize_terminal(*size)
             await stage.press("o")

@@ -68,8 +68,7 @@ async def test_the_theme_comes_from_the_environment_and_every_other_can_be_drawn
 
 
 async def test_selected_text_is_copied(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run) as stage:
+    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)]))) as stage:
         pane = stage.review.query_one("#item", Pane)
         await stage.pilot.mouse_down(pane, offset=(1, 0))
         await stage.pilot.hover(pane, offset=(7, 0))

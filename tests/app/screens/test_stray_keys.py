@@ -84,8 +84,7 @@ async def test_what_was_typed_in_a_field_is_text(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_keys_that_come_twice_close_one_dialog_only(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run) as stage:
+    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)]))) as stage:
         for opener in OPENERS:
             await stage.press("f5", opener)
             await burst(stage, "escape", "escape", "escape", "enter")
@@ -97,8 +96,7 @@ async def test_keys_that_come_twice_close_one_dialog_only(tmp_path: Path) -> Non
 
 
 async def test_what_is_typed_as_the_palette_closes_ends_nothing(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run, size=SMALL) as stage:
+    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)])), size=SMALL) as stage:
         await stage.press("ctrl+p")
         palette = stage.app.screen
         assert isinstance(palette, Palette)
@@ -177,8 +175,7 @@ async def test_a_label_waits_until_the_item_itself_is_in_view(tmp_path: Path) ->
 
 
 async def test_a_note_in_one_burst_with_its_enter_is_whole(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run) as stage:
+    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)]))) as stage:
         await stage.press("c")
         await burst(stage, *"hello", "enter")
         item = stage.session.item
@@ -230,8 +227,7 @@ async def test_a_burst_answers_no_question(tmp_path: Path) -> None:
 
 
 async def test_a_paste_that_comes_with_the_key_of_a_field_stands_in_it(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run) as stage:
+    async with staged(*open_run(tmp_path / "d.db", report([verdict(1)]))) as stage:
         stage.app.post_message(events.Key("c", "c"))
         stage.app.post_message(events.Paste("hello"))
         await stage.settle()

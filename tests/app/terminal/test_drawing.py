@@ -41,8 +41,7 @@ def loaded(path: Path, name: str) -> tuple[Desk, Run]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["support-bot.jsonl", "code-review.json"])
 async def test_a_key_sends_little(name: str, tmp_path: Path) -> None:
-    desk, run = loaded(tmp_path, name)
-    async with staged(desk, run, size=WIDE, driver=WireDriver) as stage:
+    async with staged(*loaded(tmp_path, name), size=WIDE, driver=WireDriver) as stage:
         other = {key: len(await sent(stage, key)) for key in ("J", "K", "space", "p", "u")}
         assert max(other.values()) < 24_000, other
         await stage.press("enter")

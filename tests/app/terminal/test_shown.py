@@ -34,30 +34,21 @@ def test_only_the_characters_that_change_are_sent() -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
-    ["\x07", "\x1b[?2026h", "\x1b[?25l", "\x1b]52;c;aGk=\x07", "\x1b[>25u", "\x1b[?2026$p"],
+    ("data", "known"),
+    [
+        # Modes and the clipboard change no cell.
+        *((data, True) for data in ("\x07", "\x1b[?2026h", "\x1b[?25l", "\x1b]52;c;aGk=\x07")),
+        *((data, True) for data in ("\x1b[>25u", "\x1b[?2026$p")),
+        # What is not a drawing leaves nothing known.
+        *((data, False) for data in ("\x1b[?1049h", "\x1b[2J", "text without a place")),
+        *((data, False) for data in ("\x1b[1;1Ha\tb", "\x1b]8;;x\x07", "\x1bc")),
+    ],
 )
-def test_modes_and_the_clipboard_pass_and_change_no_cell(data: str) -> None:
-    shown, line = Shown(), drawn(0, 0, ("a line", ""))
-    shown.changes(line)
-    assert shown.changes(data) == data
-    assert shown.changes(line) == ""
-
-
-@pytest.mark.parametrize(
-    "data",
-    ["\x1b[?1049h", "\x1b[2J", "text without a place", "\x1b[1;1Ha\tb", "\x1b]8;;x\x07", "\x1bc"],
-)
-def test_what_is_not_a_drawing_passes_and_leaves_nothing_known(data: str) -> None:
+def test_what_else_is_sent_passes(data: str, known: bool) -> None:
     shown, line = Shown(), drawn(0, 0, ("a line", ""))
     first = shown.changes(line)
     assert shown.changes(data) == data
-    assert shown.changes(line) == first
-
-
-def test_what_was_forgotten_is_sent_again() -> None:
-    shown, line = Shown(), drawn(0, 0, ("a line", ""))
-    first = shown.changes(line)
+    assert shown.changes(line) == ("" if known else first)
     shown.forget()
     assert shown.changes(line) == first
 

@@ -1,7 +1,6 @@
 """Labels, undo and the walk through the queue, one example per rule."""
 
 from array import array
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,10 +13,9 @@ from tests.helpers import Clock, load, numbered, open_desk, report, verdict
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        load(found, numbered(12))
-        yield found
+def desk(desk: Desk) -> Desk:
+    load(desk, numbered(12))
+    return desk
 
 
 def key(desk: Desk, name: str) -> int:

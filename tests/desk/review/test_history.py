@@ -1,6 +1,5 @@
 """What a reviewer did, newest first, and the pace of it."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -15,10 +14,9 @@ from tests.helpers import Clock, label_row, load, mark, numbered, open_desk, rep
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        load(found, numbered(6))
-        yield found
+def desk(desk: Desk) -> Desk:
+    load(desk, numbered(6))
+    return desk
 
 
 def wait(desk: Desk, seconds: int) -> None:

@@ -1,6 +1,5 @@
 """Tags and marks, one example per rule; the model of undo walks through them at random."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -15,10 +14,9 @@ from tests.helpers import label_row, load, mark, numbered, open_desk, report, ta
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        load(found, numbered(6))
-        yield found
+def desk(desk: Desk) -> Desk:
+    load(desk, numbered(6))
+    return desk
 
 
 def key(desk: Desk, name: str) -> int:

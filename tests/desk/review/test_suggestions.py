@@ -1,8 +1,6 @@
 """What an agent suggests is told beside the labels of people, and counted nowhere."""
 
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,17 +19,16 @@ from tests.helpers import load, numbered, open_desk
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def desk(desk: Desk) -> Desk:
     """Two people have labelled, differ on v2, and have left v5 open."""
-    with closing(open_desk(tmp_path / "desk.db")) as found:
-        run = load(found, numbered(12))
-        keys = {name: found.find(run, name) for name in ("v1", "v2", "v3", "v4")}
-        for name in ("v1", "v2", "v3"):
-            found.label(keys[name], Truth.PASS, blind=True)
-        found.defer(keys["v4"])
-        with closing(open_desk(found.path, "ben")) as ben:
-            ben.label(keys["v2"], Truth.FAIL)
-        yield found
+    run = load(desk, numbered(12))
+    keys = {name: desk.find(run, name) for name in ("v1", "v2", "v3", "v4")}
+    for name in ("v1", "v2", "v3"):
+        desk.label(keys[name], Truth.PASS, blind=True)
+    desk.defer(keys["v4"])
+    with closing(open_desk(desk.path, "ben")) as ben:
+        ben.label(keys["v2"], Truth.FAIL)
+    return desk
 
 
 def everything(desk: Desk) -> dict[str, Any]:

@@ -36,15 +36,7 @@ def _jurors(*models: str | None) -> tuple[Ballot, ...]:
         ("google/some-new-thing", "gemini"),
         *((f"{word}-1", "mistral") for word in ("mistral", "mixtral", "codestral")),
         *((f"{word}-1", "mistral") for word in ("ministral", "magistral", "devstral")),
-    ],
-)
-def test_the_four_families(model: str, name: str) -> None:
-    assert family(model) == Family(name, extended=False)
-
-
-@pytest.mark.parametrize(
-    ("model", "name"),
-    [
+        # Families beyond the four are marked.
         ("deepseek-r1", "deepseek"),
         ("qwen2.5-72b", "qwen"),
         ("meta-llama/llama-3-70b", "meta"),
@@ -57,8 +49,9 @@ def test_the_four_families(model: str, name: str) -> None:
         ("nova-pro", "amazon"),
     ],
 )
-def test_extended_families_are_marked(model: str, name: str) -> None:
-    assert family(model) == Family(name, extended=True)
+def test_families(model: str, name: str) -> None:
+    four = {"anthropic", "openai", "gemini", "mistral"}
+    assert family(model) == Family(name, extended=name not in four)
 
 
 @pytest.mark.parametrize("word", ["claude", "gpt", "chatgpt", "gemini", "codestral", "devstral"])

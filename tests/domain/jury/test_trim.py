@@ -71,38 +71,27 @@ def test_nobody_answered() -> None:
     assert trimmed_mean([None, None], 0.2) is None
 
 
-def test_an_empty_seat_keeps_its_number() -> None:
-    # Scores by seat: 1 -> 0.9, 2 -> 0.1, 4 -> 0.5; x = 0.6 drops one at each end.
-    cut = trim([None, 0.9, 0.1, None, 0.5], 0.2)
-    assert (cut.low, cut.high, cut.per_side) == ((2,), (1,), 1)
-
-
-def test_ties_at_the_cut_go_by_seat_and_are_marked() -> None:
-    # Ranked by (score, seat): (0.5, 0) (0.5, 1) (0.5, 3) (0.8, 2) (0.9, 4): the low cut could as
-    # well have taken seat 1 or 3, the high cut nobody else.
-    cut = trim([0.5, 0.5, 0.8, 0.5, 0.9], 0.2)
-    assert (cut.low, cut.high) == ((0,), (4,))
-    assert cut.tied == {0}
-
-
-def test_ties_at_the_upper_cut_are_marked_too() -> None:
-    # The high cut takes the .9 of seat 4, and could as well have taken that of seat 3.
-    cut = trim([0.1, 0.5, 0.8, 0.9, 0.9], 0.2)
-    assert (cut.low, cut.high) == ((0,), (4,))
-    assert cut.tied == {4}
-
-
-def test_a_tie_among_the_dropped_alone_is_no_tie() -> None:
-    # Ten scores drop two at each end: 0.1 and 0.1 both go, and the first kept is 0.2.
-    cut = trim([0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9, 0.9], 0.2)
-    assert (cut.low, cut.high) == ((0, 1), (8, 9))
-    assert cut.tied == frozenset()
-
-
-def test_equal_scores_are_tied_at_both_ends() -> None:
-    cut = trim([0.4, 0.4, 0.4], 0.2)
-    assert (cut.low, cut.high) == ((0,), (2,))
-    assert cut.tied == {0, 2}
+@pytest.mark.parametrize(
+    ("scores", "low", "high", "tied"),
+    [
+        # An empty seat keeps its number: 1 -> 0.9, 2 -> 0.1, 4 -> 0.5; x = 0.6 drops one each.
+        ([None, 0.9, 0.1, None, 0.5], (2,), (1,), set()),
+        # Ranked by (score, seat): (0.5, 0) (0.5, 1) (0.5, 3) (0.8, 2) (0.9, 4): the low cut could
+        # as well have taken seat 1 or 3, the high cut nobody else.
+        ([0.5, 0.5, 0.8, 0.5, 0.9], (0,), (4,), {0}),
+        # The high cut takes the .9 of seat 4, and could as well have taken that of seat 3.
+        ([0.1, 0.5, 0.8, 0.9, 0.9], (0,), (4,), {4}),
+        # Ten scores drop two at each end: 0.1 and 0.1 both go, and the first kept is 0.2.
+        ([0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9, 0.9], (0, 1), (8, 9), set()),
+        ([0.4, 0.4, 0.4], (0,), (2,), {0, 2}),
+    ],
+)
+def test_who_is_dropped_and_which_cut_was_a_tie(
+    scores: list[float | None], low: tuple[int, ...], high: tuple[int, ...], tied: set[int]
+) -> None:
+    cut = trim(scores, 0.2)
+    assert (cut.low, cut.high, cut.per_side) == (low, high, len(low))
+    assert cut.tied == tied
 
 
 @pytest.mark.parametrize(

@@ -33,70 +33,45 @@ def steps(text: str) -> list[PaceEvent]:
     return found
 
 
-def test_plain_labels() -> None:
-    # Dwells 10, 20 and 60: the median is 20; 3 in 90 s are 3 / 90 * 3600 = 120 in an hour.
-    assert pace(steps("label@0 label@10 label@30 label@90")) == Pace(120.0, 3)
-
-
-def test_the_median_of_an_even_number_lies_between() -> None:
-    # Dwells 10 and 20; 2 / 30 * 3600 = 240.
-    assert pace(steps("label@0 label@10 label@30")) == Pace(240.0, 2)
-
-
-@pytest.mark.parametrize("text", ["", "label@0", "note@0 label@9", "defer@0", "label@0 defer@9"])
-def test_without_a_timed_label_nothing_is_said(text: str) -> None:
-    assert pace(steps(text)) == NOTHING
-
-
-def test_what_else_was_done_on_the_item_is_part_of_its_time() -> None:
-    # 4 + 5 + 3 + 8 = 20 seconds.
-    found = pace(steps("label@0 note@4 tags@9 mark@12 label@20"))
-    assert found == Pace(180.0, 1)
-
-
-def test_a_repeat_begins_a_new_item_and_is_no_label() -> None:
-    # The 50 seconds on the item that came back belong to no label; the next label took 10.
-    assert pace(steps("label@0 repeat@50 label@60")) == Pace(360.0, 1)
-
-
-def test_a_deferral_begins_a_new_item_and_is_none_itself() -> None:
-    # The 50 seconds before the deferral belong to no label; the label took 10.
-    assert pace(steps("label@0 defer@50 label@60")) == Pace(360.0, 1)
-    # A deferral will do as the beginning of the first label.
-    assert pace(steps("defer@0 label@10")) == Pace(360.0, 1)
-
-
-def test_a_label_after_a_long_absence_is_not_counted() -> None:
-    # 300 s are no absence, 300.001 are; the label after that is counted again: 300 and 12.
-    found = pace(steps("label@0 label@300 label@600.001 label@612.001"))
-    assert found == Pace(2 / 312 * 3600, 2)
-
-
-def test_an_absence_anywhere_in_a_labels_time_leaves_it_out() -> None:
-    assert pace(steps("label@0 note@10 note@400 label@405")) == NOTHING
-    # Many small gaps are work, however long they are together: 200 + 200 + 200.
-    assert pace(steps("label@0 note@200 note@400 label@600")) == Pace(6.0, 1)
-
-
-def test_an_undone_label_is_no_item_but_its_time_is_work() -> None:
-    # Labelled after 10 s, taken back after 2 more, given again after 3 more: one item in 15 s.
-    assert pace(steps("label@0 -label@10 undo@12 label@15")) == Pace(240.0, 1)
-    # The first label taken back leaves the next one without a beginning.
-    assert pace(steps("-label@0 undo@2 label@15")) == NOTHING
-    # Undone and brought back: it stands, at the time it was given.
-    assert pace(steps("label@0 label@10 undo@11 redo@13 label@15")) == Pace(480.0, 2)
-
-
-def test_an_undone_deferral_ends_nothing() -> None:
-    assert pace(steps("label@0 -defer@50 undo@52 label@60")) == Pace(60.0, 1)
-
-
-def test_a_clock_that_was_set_back_tells_nothing() -> None:
-    assert pace(steps("label@100 label@50 label@60")) == Pace(360.0, 1)
-
-
-def test_labels_in_no_time_have_no_rate() -> None:
-    assert pace(steps("label@0 label@0")) == Pace(None, 1)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Dwells 10, 20 and 60: the median is 20; 3 in 90 s are 3 / 90 * 3600 = 120 in an hour.
+        ("label@0 label@10 label@30 label@90", Pace(120.0, 3)),
+        # The median of an even number lies between: dwells 10 and 20; 2 / 30 * 3600 = 240.
+        ("label@0 label@10 label@30", Pace(240.0, 2)),
+        # Without a timed label nothing is said.
+        *((text, NOTHING) for text in ("", "label@0", "note@0 label@9", "defer@0")),
+        ("label@0 defer@9", NOTHING),
+        # What else was done on the item is part of its time: 4 + 5 + 3 + 8 = 20 seconds.
+        ("label@0 note@4 tags@9 mark@12 label@20", Pace(180.0, 1)),
+        # The 50 seconds on the item that came back belong to no label; the next label took 10.
+        ("label@0 repeat@50 label@60", Pace(360.0, 1)),
+        # The 50 seconds before a deferral belong to no label; the label took 10.
+        ("label@0 defer@50 label@60", Pace(360.0, 1)),
+        # A deferral will do as the beginning of the first label.
+        ("defer@0 label@10", Pace(360.0, 1)),
+        # 300 s are no absence, 300.001 are; the label after that is counted again: 300 and 12.
+        ("label@0 label@300 label@600.001 label@612.001", Pace(2 / 312 * 3600, 2)),
+        # An absence anywhere in a label's time leaves it out.
+        ("label@0 note@10 note@400 label@405", NOTHING),
+        # Many small gaps are work, however long they are together: 200 + 200 + 200.
+        ("label@0 note@200 note@400 label@600", Pace(6.0, 1)),
+        # Labelled after 10 s, taken back after 2 more, given again after 3 more: one item in 15 s.
+        ("label@0 -label@10 undo@12 label@15", Pace(240.0, 1)),
+        # The first label taken back leaves the next one without a beginning.
+        ("-label@0 undo@2 label@15", NOTHING),
+        # Undone and brought back: it stands, at the time it was given.
+        ("label@0 label@10 undo@11 redo@13 label@15", Pace(480.0, 2)),
+        # An undone deferral ends nothing, and a clock that was set back tells nothing.
+        ("label@0 -defer@50 undo@52 label@60", Pace(60.0, 1)),
+        ("label@100 label@50 label@60", Pace(360.0, 1)),
+        # Labels in no time have no rate.
+        ("label@0 label@0", Pace(None, 1)),
+    ],
+)
+def test_worked_paces(text: str, expected: Pace) -> None:
+    assert pace(steps(text)) == expected
 
 
 KINDS = st.sampled_from(["label", "defer", "note", "tags", "mark", "reveal", "undo", "redo"])

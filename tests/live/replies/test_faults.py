@@ -109,9 +109,10 @@ async def test_a_refusal_keeps_its_words_and_an_unreadable_reply_its_text() -> N
     assert ballot["raw"] == "I rather like it."
 
 
-async def test_a_long_wait_is_said_and_not_waited() -> None:
-    ballot, _, _ = await asked(FAULTS["429 an hour"], "custom")
-    assert "3600 s" in ballot["error"]["message"]
+@pytest.mark.parametrize(("fault", "told"), [("429 an hour", "3600 s"), ("cut off", "max_tokens")])
+async def test_a_long_wait_and_what_would_help_are_said(fault: str, told: str) -> None:
+    ballot, _, _ = await asked(FAULTS[fault], "custom")
+    assert told in ballot["error"]["message"]
 
 
 async def test_a_reply_that_was_cut_off_says_what_would_help() -> None:

@@ -166,11 +166,11 @@ SYSTEM = {"role": "system", "content": "be brief"}
 
 
 @pytest.mark.parametrize(
-    ("asked", "shown"),
+    ("given", "key", "shown"),
     [
-        ("plain", "plain"),
-        ([{"role": "user", "content": "alone"}], "alone"),
-        ([SYSTEM, {"role": "user", "content": "why?"}], "system: be brief\n\nuser: why?"),
+        ("plain", "input", "plain"),
+        ([{"role": "user", "content": "alone"}], "input", "alone"),
+        ([SYSTEM, {"role": "user", "content": "why?"}], "input", "system: be brief\n\nuser: why?"),
         (
             [{"role": "user", "content": [
                 {"type": "text", "text": "look"}, {"type": "image", "image": "data:image/png,AAAA"},
@@ -208,14 +208,14 @@ def test_a_target_is_the_reference(target: Any, shown: Any) -> None:
         ({"completion": "c"}, "c"),
         ({"choices": [{"message": {"content": "m"}}]}, "m"),
         ({"completion": "", "choices": [{"message": {"content": [{"type": "text", "text": "p"}]}}]},
-         "p"),
-        ({"completion": "", "choices": []}, None),
-        ({"choices": [3]}, None),
-        ("no object", None),
+         "output", "p"),
+        ({"completion": "", "choices": []}, "output", None),
+        *((given, "output", None) for given in ({"choices": [3]}, "no object")),
     ],
 )  # fmt: skip
-def test_an_output_is_what_was_completed(output: Any, shown: str | None) -> None:
-    assert one(log(sample("a", {"x": "C"}, output=output))).get("output") == shown
+def test_input_target_and_output_in_words(given: Any, key: str, shown: Any) -> None:
+    body = one(log(sample("a", {"x": "C"}, **{key: given})))
+    assert body.get("reference" if key == "target" else key) == shown
 
 
 def test_texts_that_stand_aside_are_put_back() -> None:

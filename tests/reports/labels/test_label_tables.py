@@ -43,9 +43,11 @@ def test_words_of_people_in_any_delimiter(word: str, truth: str, delimiter: str)
     assert (row.line, row.id, row.truth) == (2, "c 1", truth)
 
 
-def test_a_word_that_is_no_truth_names_its_line() -> None:
+def test_what_is_no_table_of_labels_names_the_line_or_the_columns() -> None:
     with pytest.raises(LabelsFileError, match=r"line 3: truth must be .* found \"maybe\""):
         read("id,label\na,pass\nb,maybe\n")
+    with pytest.raises(LabelsFileError, match="has no column of labels; it has id, response"):
+        read("id,response\na,yes\n")
 
 
 def test_a_column_for_each_person() -> None:
@@ -59,11 +61,6 @@ def test_a_column_for_each_person() -> None:
         (2, "t1", "fail", "bo", "too short"),
         (3, "t2", "fail", "ana", "odd"),
     ]
-
-
-def test_a_table_without_answers_names_its_columns() -> None:
-    with pytest.raises(LabelsFileError, match="has no column of labels; it has id, response"):
-        read("id,response\na,yes\n")
 
 
 def test_an_export_in_csv_is_read_as_in_json() -> None:

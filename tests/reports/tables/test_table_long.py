@@ -70,10 +70,29 @@ def test_what_the_columns_are_called(item: str, judge: str) -> None:
     assert (body["id"], scores(body)) == ("a", {"j": 0.5})
 
 
-@pytest.mark.parametrize("column", ["judge_model", "model_judge"])
-def test_a_column_of_judge_models_names_judge_and_model(column: str) -> None:
-    (body,) = verdicts(long(["a", "m", 0.5], columns=f"item,{column},score"))
-    assert body["jurors"] == [{"id": "m", "model": "m", "score": 0.5}]
+@pytest.mark.parametrize(
+    ("row", "columns", "seat"),
+    [
+        # A column of judge models names judge and model.
+        (["m", 0.5], "item,judge_model,score", {"id": "m", "model": "m", "score": 0.5}),
+        (["m", 0.5], "item,model_judge,score", {"id": "m", "model": "m", "score": 0.5}),
+        # An empty cell is no answer, and a 0 is one.
+        (["j", " "], "item,judge,score", {"id": "j"}),
+        (["k", 0], "item,judge,score", {"id": "k", "score": 0}),
+        # A word in the place of a score may be a vote.
+        (["j", "PASS"], "item,judge,score", {"id": "j", "pass": True}),
+        (["k", "good"], "item,judge,score", {"id": "k", "pass": True, "label": "good"}),
+        # Words for a failure are failed ballots.
+        (
+            ["j", 0.3, "PARSE_FAIL"],
+            "item,judge,score,verdict",
+            {"id": "j", "raw_score": 0.3, "label": "PARSE_FAIL", "status": "parse_fail"},
+        ),
+    ],
+)
+def test_a_row_as_a_ballot(row: list[Any], columns: str, seat: dict[str, Any]) -> None:
+    (body,) = verdicts(long(["a", *row], columns=columns), pass_labels=("good",))
+    assert body["jurors"] == [seat]
 
 
 @pytest.mark.parametrize("mark", [";", "\t", ","])
@@ -109,11 +128,6 @@ def test_keys_that_only_later_rows_have_are_read() -> None:
     assert body["jurors"][1]["reason"] == "late"
 
 
-def test_an_empty_cell_is_no_answer() -> None:
-    (body,) = verdicts(long(["a", "j", " "], ["a", "k", 0]))
-    assert body["jurors"] == [{"id": "j"}, {"id": "k", "score": 0}]
-
-
 @pytest.mark.parametrize(
     ("word", "found"),
     [
@@ -139,22 +153,6 @@ def test_words_a_person_gave_come_first() -> None:
     rows = long(["a", "j", "meh"], ["a", "k", "KEEP"], columns="item,judge,verdict")
     (body,) = verdicts(rows, pass_labels=("Meh",), fail_labels=("keep",))
     assert [juror["pass"] for juror in body["jurors"]] == [True, False]
-
-
-def test_a_word_in_the_place_of_a_score_may_be_a_vote() -> None:
-    (body,) = verdicts(long(["a", "j", "PASS"], ["a", "k", "good"]), pass_labels=("good",))
-    assert body["jurors"] == [
-        {"id": "j", "pass": True},
-        {"id": "k", "pass": True, "label": "good"},
-    ]
-
-
-def test_words_for_a_failure_are_failed_ballots() -> None:
-    rows = long(["a", "j", 0.3, "PARSE_FAIL"], columns="item,judge,score,verdict")
-    (body,) = verdicts(rows)
-    assert body["jurors"] == [
-        {"id": "j", "raw_score": 0.3, "label": "PARSE_FAIL", "status": "parse_fail"}
-    ]
 
 
 @pytest.mark.parametrize(
