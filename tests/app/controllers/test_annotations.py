@@ -1,6 +1,7 @@
 """Notes and tags of the item that was labelled last, and dialogs that name their item."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,14 @@ from tests.app.controllers.second_run import second_run
 from tests.app.reviewkit import Review, reviewing
 
 FILE = View(order="file")
+
+
+@pytest.fixture
+def review(tmp_path: Path) -> Iterator[Review]:
+    with reviewing(tmp_path, view=FILE) as made:
+        yield made
+
+
 ASKS = Settings(tags_after_fail=True)
 
 
@@ -30,78 +39,73 @@ def stored(review: Review, name: str) -> Item:
     return review.desk.item(review.desk.find(review.run, name))
 
 
-def test_digits_tag_the_item_just_labelled_and_not_the_one_on_screen(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        review.press("label.fail", "tags.labelled")
-        assert (line_of(review).name, review.current) == ("item/001", "item/002")
-        assert line_of(review).offered == USUAL
-        review.digit(1)
-        review.digit(6)
-        review.digit(1)
-        assert stored(review, "item/001").tags == (USUAL[5],)
-        assert review.item.tags == ()
-        assert review.state.saved == "saved ✓ tags item/001"
-        review.reason("escape")
-        assert review.notice == f"item/001: tags: {USUAL[5]}"
-        assert len(review.events()) == 1
-        # Each digit is an event of its own, and so an undo, which shows the item.
-        review.press("undo")
-        assert review.current == "item/001"
-        assert set(review.item.tags) == {USUAL[0], USUAL[5]}
+def test_digits_tag_the_item_just_labelled_and_not_the_one_on_screen(review: Review) -> None:
+    review.press("label.fail", "tags.labelled")
+    assert (line_of(review).name, review.current) == ("item/001", "item/002")
+    assert line_of(review).offered == USUAL
+    review.digit(1)
+    review.digit(6)
+    review.digit(1)
+    assert stored(review, "item/001").tags == (USUAL[5],)
+    assert review.item.tags == ()
+    assert review.state.saved == "saved ✓ tags item/001"
+    review.reason("escape")
+    assert review.notice == f"item/001: tags: {USUAL[5]}"
+    assert len(review.events()) == 1
+    # Each digit is an event of its own, and so an undo, which shows the item.
+    review.press("undo")
+    assert review.current == "item/001"
+    assert set(review.item.tags) == {USUAL[0], USUAL[5]}
 
 
-def test_fail_because_opens_the_reasons_and_the_next_label_closes_them(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        review.press("label.because")
-        assert (line_of(review).name, review.current) == ("item/001", "item/002")
-        review.digit(1)
-        # Other keys act as ever, and the line stays.
-        review.press("mark", "item.next", "item.previous")
-        review.digit(2)
-        assert stored(review, "item/001").tags == USUAL[:2]
-        assert (review.item.verdict.id, review.item.marked, review.item.tags) == (
-            "item/002", True, (),
-        )  # fmt: skip
-        review.press("label.pass")
+def test_fail_because_opens_the_reasons_and_the_next_label_closes_them(review: Review) -> None:
+    review.press("label.because")
+    assert (line_of(review).name, review.current) == ("item/001", "item/002")
+    review.digit(1)
+    # Other keys act as ever, and the line stays.
+    review.press("mark", "item.next", "item.previous")
+    review.digit(2)
+    assert stored(review, "item/001").tags == USUAL[:2]
+    assert (review.item.verdict.id, review.item.marked, review.item.tags) == (
+        "item/002", True, (),
+    )  # fmt: skip
+    review.press("label.pass")
+    assert review.state.reasons is None
+    review.press("label.because")
+    assert line_of(review).name == "item/003"
+    assert [event.label for event in review.events()] == ["fail", "pass", "fail"]
+    for key in ("escape", "enter"):
+        review.press("tags.labelled")
+        review.reason(key)
         assert review.state.reasons is None
-        review.press("label.because")
-        assert line_of(review).name == "item/003"
-        assert [event.label for event in review.events()] == ["fail", "pass", "fail"]
-        for key in ("escape", "enter"):
-            review.press("tags.labelled")
-            review.reason(key)
-            assert review.state.reasons is None
-            assert review.current == "item/004"
-        review.digit(1)
-        assert stored(review, "item/003").tags == ()
+        assert review.current == "item/004"
+    review.digit(1)
+    assert stored(review, "item/003").tags == ()
 
 
-def test_a_digit_behind_a_fail_that_came_too_soon_labels_nothing(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        review.press("label.because", wait=0.01)
-        assert "too soon" in review.notice
-        review.press("label.pass", wait=0.14)
-        assert review.events() == []
+def test_a_digit_behind_a_fail_that_came_too_soon_labels_nothing(review: Review) -> None:
+    review.press("label.because", wait=0.01)
+    assert "too soon" in review.notice
+    review.press("label.pass", wait=0.14)
+    assert review.events() == []
 
 
-def test_fail_because_by_name_asks_first(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        review.choose("label.because")
-        assert review.state.reasons is None
-        review.answer(True)
-        assert line_of(review).name == "item/001"
-        assert stored(review, "item/001").row.label is Truth.FAIL
+def test_fail_because_by_name_asks_first(review: Review) -> None:
+    review.choose("label.because")
+    assert review.state.reasons is None
+    review.answer(True)
+    assert line_of(review).name == "item/001"
+    assert stored(review, "item/001").row.label is Truth.FAIL
 
 
-def test_a_held_digit_tags_once(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        review.press("label.fail", "tags.labelled")
-        for _ in range(5):
-            review.digit(2, wait=0.03)
-        assert stored(review, "item/001").tags == (USUAL[1],)
-        assert len(review.events("tags")) == 1
-        review.digit(3, wait=0.01)
-        assert stored(review, "item/001").tags == USUAL[1:3]
+def test_a_held_digit_tags_once(review: Review) -> None:
+    review.press("label.fail", "tags.labelled")
+    for _ in range(5):
+        review.digit(2, wait=0.03)
+    assert stored(review, "item/001").tags == (USUAL[1],)
+    assert len(review.events("tags")) == 1
+    review.digit(3, wait=0.01)
+    assert stored(review, "item/001").tags == USUAL[1:3]
 
 
 def test_the_line_opens_after_every_fail_if_the_settings_say_so(tmp_path: Path) -> None:
@@ -183,27 +187,25 @@ def test_digits_keep_their_tags_through_a_merge(tmp_path: Path) -> None:
     empty.close()
 
 
-def test_digits_that_an_earlier_version_kept_stay(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        kept.keep(review.desk, {"tag_digits": ["b", "a"]})
-        review.press("label.fail", "tags.labelled")
-        assert line_of(review).offered == ("b", "a")
-        ben = Desk.open(review.desk.path, reviewer="ben")
-        assert filters.tag_digits(ben, (), ("c",)) == ("b", "a", "c")
-        ben.close()
+def test_digits_that_an_earlier_version_kept_stay(review: Review) -> None:
+    kept.keep(review.desk, {"tag_digits": ["b", "a"]})
+    review.press("label.fail", "tags.labelled")
+    assert line_of(review).offered == ("b", "a")
+    ben = Desk.open(review.desk.path, reviewer="ben")
+    assert filters.tag_digits(ben, (), ("c",)) == ("b", "a", "c")
+    ben.close()
 
 
-def test_from_the_line_the_tags_of_the_same_item_are_typed(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        review.press("label.fail", "tags.labelled")
-        review.digit(1)
-        review.reason("t")
-        form = review.dialog
-        assert isinstance(form, PromptForm)
-        assert (form.title, form.name, form.value) == ("Tags of", "item/001", f"{USUAL[0]}, ")
-        review.answer(f"{USUAL[0]}, other")
-        assert stored(review, "item/001").tags == (USUAL[0], "other")
-        assert review.item.tags == ()
+def test_from_the_line_the_tags_of_the_same_item_are_typed(review: Review) -> None:
+    review.press("label.fail", "tags.labelled")
+    review.digit(1)
+    review.reason("t")
+    form = review.dialog
+    assert isinstance(form, PromptForm)
+    assert (form.title, form.name, form.value) == ("Tags of", "item/001", f"{USUAL[0]}, ")
+    review.answer(f"{USUAL[0]}, other")
+    assert stored(review, "item/001").tags == (USUAL[0], "other")
+    assert review.item.tags == ()
 
 
 # the item just labelled
@@ -223,109 +225,102 @@ def test_before_a_label_and_after_its_undo_one_line_says_so(tmp_path: Path) -> N
         assert line_of(review).name == "item/002"
 
 
-def test_the_item_just_labelled_is_the_reviewers_own_by_hand(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        review.press("label.pass")
-        bob = Desk.open(review.desk.path, reviewer="bob")
-        bob.label(bob.queue(review.run, "", "file")[4], Truth.FAIL)
-        bob.close()
-        review.press("item.next", "note.labelled")
-        assert isinstance(review.dialog, NoteForm)
-        assert review.dialog.name == "item/001"
-        review.leave()
-        other = second_run(review.desk)
-        review.command(f"run {other.name}")
-        review.press("note.labelled")
-        assert review.notice == "You have labelled no item of this run yet."
+def test_the_item_just_labelled_is_the_reviewers_own_by_hand(review: Review) -> None:
+    review.press("label.pass")
+    bob = Desk.open(review.desk.path, reviewer="bob")
+    bob.label(bob.queue(review.run, "", "file")[4], Truth.FAIL)
+    bob.close()
+    review.press("item.next", "note.labelled")
+    assert isinstance(review.dialog, NoteForm)
+    assert review.dialog.name == "item/001"
+    review.leave()
+    other = second_run(review.desk)
+    review.command(f"run {other.name}")
+    review.press("note.labelled")
+    assert review.notice == "You have labelled no item of this run yet."
 
 
-def test_after_a_restart_it_is_the_newest_label_of_the_run(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        review.press("label.pass", "label.fail", "mark")
-        later = Review(Desk.open(tmp_path / "d.db", reviewer="ann"), review.run, view=FILE)
-        later.press("tags.labelled")
-        assert line_of(later).name == "item/002"
-        later.desk.close()
+def test_after_a_restart_it_is_the_newest_label_of_the_run(tmp_path: Path, review: Review) -> None:
+    review.press("label.pass", "label.fail", "mark")
+    later = Review(Desk.open(tmp_path / "d.db", reviewer="ann"), review.run, view=FILE)
+    later.press("tags.labelled")
+    assert line_of(later).name == "item/002"
+    later.desk.close()
 
 
-def test_a_run_that_was_removed_meanwhile_is_one_line(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        review.press("label.fail")
-        review.desk.remove(review.run)
-        review.press("tags.labelled")
-        assert review.notice == "The run of the item just labelled was removed."
-        assert not review.dialogs
+def test_a_run_that_was_removed_meanwhile_is_one_line(review: Review) -> None:
+    review.press("label.fail")
+    review.desk.remove(review.run)
+    review.press("tags.labelled")
+    assert review.notice == "The run of the item just labelled was removed."
+    assert not review.dialogs
 
 
 def test_a_note_on_the_item_just_labelled_names_it_and_says_what_became_of_it(
-    tmp_path: Path,
+    review: Review,
 ) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        review.press("label.fail", "note.labelled")
-        form = review.dialog
-        assert isinstance(form, NoteForm)
-        assert (form.name, form.state) == ("item/001", "")
-        assert form.changed("rude") == "draft kept, not saved as a note yet"
-        review.leave("rude")
-        assert review.notice == "item/001: draft kept, C continues it"
-        review.press("note.labelled")
-        form = review.dialog
-        assert isinstance(form, NoteForm)
-        assert (form.text, form.state) == ("rude", "draft kept, not saved as a note yet")
-        review.answer("rude")
-        assert stored(review, "item/001").note == "rude"
-        assert review.item.note is None
-        assert review.notice == "item/001: note saved"
-        assert review.state.saved == "saved ✓ note item/001"
-        review.press("note.labelled")
-        assert isinstance(review.dialog, NoteForm)
-        assert review.dialog.state == "as saved"
+    review.press("label.fail", "note.labelled")
+    form = review.dialog
+    assert isinstance(form, NoteForm)
+    assert (form.name, form.state) == ("item/001", "")
+    assert form.changed("rude") == "draft kept, not saved as a note yet"
+    review.leave("rude")
+    assert review.notice == "item/001: draft kept, C continues it"
+    review.press("note.labelled")
+    form = review.dialog
+    assert isinstance(form, NoteForm)
+    assert (form.text, form.state) == ("rude", "draft kept, not saved as a note yet")
+    review.answer("rude")
+    assert stored(review, "item/001").note == "rude"
+    assert review.item.note is None
+    assert review.notice == "item/001: note saved"
+    assert review.state.saved == "saved ✓ note item/001"
+    review.press("note.labelled")
+    assert isinstance(review.dialog, NoteForm)
+    assert review.dialog.state == "as saved"
 
 
-def test_a_draft_that_cannot_be_kept_says_so_in_the_dialog(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        review.press("note")
-        form = review.dialog
-        assert isinstance(form, NoteForm)
-        review.desk.conn.execute("ALTER TABLE drafts RENAME TO gone")
-        assert form.changed("x").startswith("draft not kept: ")
-        review.desk.conn.execute("ALTER TABLE gone RENAME TO drafts")
-        assert form.changed("xy") == "draft kept, not saved as a note yet"
-        assert kept.draft(review.desk, review.item.row.key) == "xy"
+def test_a_draft_that_cannot_be_kept_says_so_in_the_dialog(review: Review) -> None:
+    review.press("note")
+    form = review.dialog
+    assert isinstance(form, NoteForm)
+    review.desk.conn.execute("ALTER TABLE drafts RENAME TO gone")
+    assert form.changed("x").startswith("draft not kept: ")
+    review.desk.conn.execute("ALTER TABLE gone RENAME TO drafts")
+    assert form.changed("xy") == "draft kept, not saved as a note yet"
+    assert kept.draft(review.desk, review.item.row.key) == "xy"
 
 
-def test_tags_that_were_typed_and_left_are_not_lost_and_it_says_so(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        review.press("tags")
-        review.leave("ton")
-        assert review.notice == "item/001: tags not saved, t continues them"
-        review.press("tags")
-        assert isinstance(review.dialog, PromptForm)
-        assert review.dialog.value == "ton"
+def test_tags_that_were_typed_and_left_are_not_lost_and_it_says_so(review: Review) -> None:
+    review.press("tags")
+    review.leave("ton")
+    assert review.notice == "item/001: tags not saved, t continues them"
+    review.press("tags")
+    assert isinstance(review.dialog, PromptForm)
+    assert review.dialog.value == "ton"
 
 
 # signs
 
 
-def test_the_queue_shows_whose_notes_there_are(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        keys = review.desk.queue(review.run, "", "file")
-        bob = Desk.open(review.desk.path, reviewer="bob")
-        bob.note(keys[1], "mine")
-        bob.label(keys[2], Truth.FAIL, note="with the label")
-        bob.close()
-        review.command("note as I see it")
-        review.press("item.next", "item.next", "item.next")
-        review.command("note soon gone")
-        review.command("note")
-        rows = review.desk.rows(keys)
-        assert [row.noted for row in rows] == [True, False, False, False, False, False]
-        # What came with a label of another is told after a label of one's own.
-        assert [row.noted_by_others for row in rows] == [False, True, False, False, False, False]
-        review.press("undo")
-        assert review.desk.rows(keys)[3].noted
-        review.desk.label(keys[2], Truth.PASS)
-        assert review.desk.rows(keys)[2].noted_by_others
+def test_the_queue_shows_whose_notes_there_are(review: Review) -> None:
+    keys = review.desk.queue(review.run, "", "file")
+    bob = Desk.open(review.desk.path, reviewer="bob")
+    bob.note(keys[1], "mine")
+    bob.label(keys[2], Truth.FAIL, note="with the label")
+    bob.close()
+    review.command("note as I see it")
+    review.press("item.next", "item.next", "item.next")
+    review.command("note soon gone")
+    review.command("note")
+    rows = review.desk.rows(keys)
+    assert [row.noted for row in rows] == [True, False, False, False, False, False]
+    # What came with a label of another is told after a label of one's own.
+    assert [row.noted_by_others for row in rows] == [False, True, False, False, False, False]
+    review.press("undo")
+    assert review.desk.rows(keys)[3].noted
+    review.desk.label(keys[2], Truth.PASS)
+    assert review.desk.rows(keys)[2].noted_by_others
 
 
 def test_an_id_with_a_run_of_the_same_id_is_that_of_the_run(tmp_path: Path) -> None:
@@ -338,11 +333,10 @@ def test_an_id_with_a_run_of_the_same_id_is_that_of_the_run(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("action", ["note", "tags", "mark", "defer", "adjudicate"])
-def test_a_read_only_desk_opens_no_field_and_takes_nothing(tmp_path: Path, action: str) -> None:
-    with reviewing(tmp_path, view=FILE) as review:
-        review.desk.read_only = True
-        shown = review.current
-        review.press(action)
-        assert review.notice == "the desk is read-only: labels and notes cannot be saved"
-        assert (review.dialogs, review.current) == ([], shown)
-        assert [review.events(kind) for kind in ("note", "tags", "mark", "defer")] == [[]] * 4
+def test_a_read_only_desk_opens_no_field_and_takes_nothing(review: Review, action: str) -> None:
+    review.desk.read_only = True
+    shown = review.current
+    review.press(action)
+    assert review.notice == "the desk is read-only: labels and notes cannot be saved"
+    assert (review.dialogs, review.current) == ([], shown)
+    assert [review.events(kind) for kind in ("note", "tags", "mark", "defer")] == [[]] * 4

@@ -40,6 +40,12 @@ def long_review(
     desk.close()
 
 
+@pytest.fixture
+def review(tmp_path: Path) -> Iterator[Review]:
+    with long_review(tmp_path) as made:
+        yield made
+
+
 def until_repeat(review: Review) -> Item:
     """Label pass until an item is in view that has a label in the desk."""
     for _ in range(OTHERS + 30):
@@ -103,21 +109,20 @@ def test_what_came_back_looks_like_an_item_without_a_label(tmp_path: Path) -> No
         assert len(set(review.session.keys)) == len(review.session.keys) == 100
 
 
-def test_a_repeat_is_no_label(tmp_path: Path) -> None:
-    with long_review(tmp_path) as review:
-        item = until_repeat(review)
-        before = facts(review.desk, review.run)
-        progress, mark = review.session.progress, review.session.index
-        review.press("label.fail")
-        assert facts(review.desk, review.run) == before
-        assert review.session.progress == progress
-        assert review.state.saved == f"saved ✓ fail {item.verdict.id}"
-        assert review.session.index == (mark or 0) + 1
-        assert [one.label for one in review.events("repeat")] == [Truth.FAIL]
-        assert log_of(review).pairs()[0].first is Truth.PASS
-        # Nothing was told after the first label, and nothing was seen since.
-        assert log_of(review).pairs()[0].unseen
-        assert review.desk.verify().ok
+def test_a_repeat_is_no_label(review: Review) -> None:
+    item = until_repeat(review)
+    before = facts(review.desk, review.run)
+    progress, mark = review.session.progress, review.session.index
+    review.press("label.fail")
+    assert facts(review.desk, review.run) == before
+    assert review.session.progress == progress
+    assert review.state.saved == f"saved ✓ fail {item.verdict.id}"
+    assert review.session.index == (mark or 0) + 1
+    assert [one.label for one in review.events("repeat")] == [Truth.FAIL]
+    assert log_of(review).pairs()[0].first is Truth.PASS
+    # Nothing was told after the first label, and nothing was seen since.
+    assert log_of(review).pairs()[0].unseen
+    assert review.desk.verify().ok
 
 
 def facts(desk: Desk, run: Run) -> tuple[object, ...]:
@@ -148,87 +153,82 @@ def test_two_repeats_never_follow_each_other_and_each_item_comes_once(tmp_path: 
         assert review.session.progress.labelled == 110
 
 
-def test_undo_and_redo_of_a_repeat(tmp_path: Path) -> None:
-    with long_review(tmp_path) as review:
-        name = until_repeat(review).verdict.id
-        review.press("label.fail")
-        following = review.current
-        review.press("undo")
-        assert (review.current, review.item.row.label) == (name, None)
-        assert review.notice == f"undo: label fail on {name}"
-        review.press("redo")
-        assert review.item.row.label is Truth.FAIL
-        review.press("next")
-        assert review.current == following
-        # Of what was done before the item came back, undo takes the newest label.
-        review.press("undo", "undo")
-        assert review.events()[-1].undone
-        assert review.current != name
-        assert review.desk.item(review.desk.find(review.run, name)).row.label is Truth.PASS
+def test_undo_and_redo_of_a_repeat(review: Review) -> None:
+    name = until_repeat(review).verdict.id
+    review.press("label.fail")
+    following = review.current
+    review.press("undo")
+    assert (review.current, review.item.row.label) == (name, None)
+    assert review.notice == f"undo: label fail on {name}"
+    review.press("redo")
+    assert review.item.row.label is Truth.FAIL
+    review.press("next")
+    assert review.current == following
+    # Of what was done before the item came back, undo takes the newest label.
+    review.press("undo", "undo")
+    assert review.events()[-1].undone
+    assert review.current != name
+    assert review.desk.item(review.desk.find(review.run, name)).row.label is Truth.PASS
 
 
-def test_a_crash_before_the_repeat_loses_nothing(tmp_path: Path) -> None:
-    with long_review(tmp_path) as review:
-        item = until_repeat(review)
-        again = reopened(review)
-        assert (again.current, again.item.row.label) == (item.verdict.id, None)
-        assert again.session.index == review.session.index
-        again.press("label.fail")
-        assert [one.label for one in again.events("repeat")] == [Truth.FAIL]
-        came = log_of(again).repeated(bytes.fromhex(item.item_hash))
-        assert came is not None
-        assert came.second is not None
-        later = reopened(again)
-        # In the next session it is what it is: the first label, and the history tells the rest.
-        key = item.row.key
-        assert later.controller.rows([key])[0].label is Truth.PASS
-        later.command(f"go {item.verdict.id}")
-        later.press("undo")
-        assert later.item.row.label is None
-        later.press("redo", "history")
-        kinds = [one.kind for one in dialog_events(later)]
-        assert kinds == ["redo", "undo", "repeat", "label"]
-        again.desk.close()
-        later.desk.close()
+def test_a_crash_before_the_repeat_loses_nothing(review: Review) -> None:
+    item = until_repeat(review)
+    again = reopened(review)
+    assert (again.current, again.item.row.label) == (item.verdict.id, None)
+    assert again.session.index == review.session.index
+    again.press("label.fail")
+    assert [one.label for one in again.events("repeat")] == [Truth.FAIL]
+    came = log_of(again).repeated(bytes.fromhex(item.item_hash))
+    assert came is not None
+    assert came.second is not None
+    later = reopened(again)
+    # In the next session it is what it is: the first label, and the history tells the rest.
+    key = item.row.key
+    assert later.controller.rows([key])[0].label is Truth.PASS
+    later.command(f"go {item.verdict.id}")
+    later.press("undo")
+    assert later.item.row.label is None
+    later.press("redo", "history")
+    kinds = [one.kind for one in dialog_events(later)]
+    assert kinds == ["redo", "undo", "repeat", "label"]
+    again.desk.close()
+    later.desk.close()
 
 
-def test_history_shows_a_repeat_after_its_session(tmp_path: Path) -> None:
-    with long_review(tmp_path) as review:
-        item = until_repeat(review)
-        review.press("label.fail", "back", "history")
-        assert [one.kind for one in dialog_events(review)] == ["label"]
-        assert "repeat" not in " ".join(one.kind for one in dialog_events(review, 1))
-        later = reopened(review)
-        later.command(f"go {item.verdict.id}")
-        later.press("history")
-        assert [one.kind for one in dialog_events(later)] == ["repeat", "label"]
-        later.desk.close()
+def test_history_shows_a_repeat_after_its_session(review: Review) -> None:
+    item = until_repeat(review)
+    review.press("label.fail", "back", "history")
+    assert [one.kind for one in dialog_events(review)] == ["label"]
+    assert "repeat" not in " ".join(one.kind for one in dialog_events(review, 1))
+    later = reopened(review)
+    later.command(f"go {item.verdict.id}")
+    later.press("history")
+    assert [one.kind for one in dialog_events(later)] == ["repeat", "label"]
+    later.desk.close()
 
 
-def test_what_was_just_labelled_is_the_repeat(tmp_path: Path) -> None:
-    with long_review(tmp_path) as review:
-        item = until_repeat(review)
-        review.press("undo")
-        review.desk.note(item.row.key, "first")
-        review.press("label.pass", "label.fail", "note.labelled")
-        form = review.dialog
-        assert isinstance(form, NoteForm)
-        # The dialog is that of a new item; what it writes goes below the earlier note.
-        assert (form.name, form.text) == (item.verdict.id, "")
-        review.answer("second")
-        assert review.desk.item(item.row.key).note == "first\n\nsecond"
+def test_what_was_just_labelled_is_the_repeat(review: Review) -> None:
+    item = until_repeat(review)
+    review.press("undo")
+    review.desk.note(item.row.key, "first")
+    review.press("label.pass", "label.fail", "note.labelled")
+    form = review.dialog
+    assert isinstance(form, NoteForm)
+    # The dialog is that of a new item; what it writes goes below the earlier note.
+    assert (form.name, form.text) == (item.verdict.id, "")
+    review.answer("second")
+    assert review.desk.item(item.row.key).note == "first\n\nsecond"
 
 
-def test_only_a_step_to_the_next_undecided_brings_something_back(tmp_path: Path) -> None:
-    with long_review(tmp_path) as review:
-        item = until_repeat(review)
-        review.press("item.previous", "item.next")
-        assert (review.current, review.item.row.label) == (item.verdict.id, None)
-        review.press("next")
-        assert review.item.verdict.id != item.verdict.id
-        assert review.desk.item(review.item.row.key).row.label is None
-        # What was left without a label waits in its place, as any other item does.
-        assert review.controller.rows([item.row.key])[0].label is None
+def test_only_a_step_to_the_next_undecided_brings_something_back(review: Review) -> None:
+    item = until_repeat(review)
+    review.press("item.previous", "item.next")
+    assert (review.current, review.item.row.label) == (item.verdict.id, None)
+    review.press("next")
+    assert review.item.verdict.id != item.verdict.id
+    assert review.desk.item(review.item.row.key).row.label is None
+    # What was left without a label waits in its place, as any other item does.
+    assert review.controller.rows([item.row.key])[0].label is None
 
 
 def test_a_deferred_repeat_comes_last(tmp_path: Path) -> None:
@@ -245,19 +245,18 @@ def test_a_deferred_repeat_comes_last(tmp_path: Path) -> None:
         assert review.session.item is None
 
 
-def test_notes_and_tags_on_what_came_back_keep_the_earlier_ones(tmp_path: Path) -> None:
-    with long_review(tmp_path) as review:
-        item = until_repeat(review)
-        review.press("undo")
-        review.desk.note(item.row.key, "first")
-        tag(review.desk, item.row.key, ["tone", "late"])
-        review.press("label.pass")
-        assert (review.item.row.key, review.item.note, review.item.tags) == (item.row.key, None, ())
-        review.command("note second")
-        review.command("tag tone")
-        assert (review.item.note, review.item.tags) == ("second", ("tone",))
-        whole = review.desk.item(review.item.row.key)
-        assert (whole.note, whole.tags) == ("first\n\nsecond", ("tone", "late"))
+def test_notes_and_tags_on_what_came_back_keep_the_earlier_ones(review: Review) -> None:
+    item = until_repeat(review)
+    review.press("undo")
+    review.desk.note(item.row.key, "first")
+    tag(review.desk, item.row.key, ["tone", "late"])
+    review.press("label.pass")
+    assert (review.item.row.key, review.item.note, review.item.tags) == (item.row.key, None, ())
+    review.command("note second")
+    review.command("tag tone")
+    assert (review.item.note, review.item.tags) == ("second", ("tone",))
+    whole = review.desk.item(review.item.row.key)
+    assert (whole.note, whole.tags) == ("first\n\nsecond", ("tone", "late"))
 
 
 @pytest.mark.slow
@@ -292,15 +291,14 @@ def test_a_repeat_says_that_the_answer_was_told(tmp_path: Path) -> None:
         assert not log_of(review).pairs()[0].unseen
 
 
-def test_leaving_blind_review_shows_the_item_in_its_place(tmp_path: Path) -> None:
-    with long_review(tmp_path) as review:
-        item = until_repeat(review)
-        review.press("blind")
-        assert review.item.row.label is Truth.PASS
-        assert list(review.session.keys) == list(review.desk.queue(review.run, "", "file"))
-        review.press("label.fail")
-        assert review.events("repeat") == []
-        assert review.desk.item(item.row.key).row.label is Truth.FAIL
+def test_leaving_blind_review_shows_the_item_in_its_place(review: Review) -> None:
+    item = until_repeat(review)
+    review.press("blind")
+    assert review.item.row.label is Truth.PASS
+    assert list(review.session.keys) == list(review.desk.queue(review.run, "", "file"))
+    review.press("label.fail")
+    assert review.events("repeat") == []
+    assert review.desk.item(item.row.key).row.label is Truth.FAIL
 
 
 def note(review: Review) -> NoteForm:
@@ -333,35 +331,33 @@ def come_back(review: Review) -> Item:
     return item
 
 
-def test_what_was_typed_and_not_saved_does_not_come_back(tmp_path: Path) -> None:
-    with long_review(tmp_path) as review:
-        item = come_back(review)
-        review.press("tags")
-        assert prompt(review).value == ""
-        review.leave()
-        form = note(review)
-        assert (form.text, form.state) == ("", "")
-        form.changed("half a second note")
-        # After a crash each is where it was written.
-        again = reopened(review)
-        form = note(again)
-        assert form.text == "half a second note"
-        again.leave(form.text)
-        again.press("label.fail")
-        later = reopened(again)
-        later.command(f"go {item.verdict.id}")
-        assert note(later).text == "half a first note\n\nhalf a second note"
-        again.desk.close()
-        later.desk.close()
+def test_what_was_typed_and_not_saved_does_not_come_back(review: Review) -> None:
+    item = come_back(review)
+    review.press("tags")
+    assert prompt(review).value == ""
+    review.leave()
+    form = note(review)
+    assert (form.text, form.state) == ("", "")
+    form.changed("half a second note")
+    # After a crash each is where it was written.
+    again = reopened(review)
+    form = note(again)
+    assert form.text == "half a second note"
+    again.leave(form.text)
+    again.press("label.fail")
+    later = reopened(again)
+    later.command(f"go {item.verdict.id}")
+    assert note(later).text == "half a first note\n\nhalf a second note"
+    again.desk.close()
+    later.desk.close()
 
 
-def test_a_note_saved_on_a_repeat_leaves_the_earlier_draft(tmp_path: Path) -> None:
-    with long_review(tmp_path) as review:
-        item = come_back(review)
-        review.press("note")
-        review.answer("second")
-        assert review.item.note == "second"
-        assert kept.draft(review.desk, item.row.key) == "half a first note"
+def test_a_note_saved_on_a_repeat_leaves_the_earlier_draft(review: Review) -> None:
+    item = come_back(review)
+    review.press("note")
+    review.answer("second")
+    assert review.item.note == "second"
+    assert kept.draft(review.desk, item.row.key) == "half a first note"
 
 
 @pytest.mark.slow
