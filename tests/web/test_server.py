@@ -88,18 +88,23 @@ async def stage(folder: Path, most: int = 2) -> AsyncIterator[Stage]:
         await runner.cleanup()
 
 
-async def test_the_link_is_traded_for_a_cookie_and_a_clean_address(tmp_path: Path) -> None:
-    async with stage(tmp_path) as on:
-        answer = await on.get(f"/?token={on.server.site.token}")
-        assert (answer.status, answer.headers["Location"]) == (303, "/")
-        cookie = answer.headers["Set-Cookie"]
-        assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(cookie.split("; "))
-        page = await on.get("/", Cookie=cookie.partition(";")[0])
-        assert page.status == 200
-        text = await page.text()
-        assert on.server.site.token not in text
-        assert "https://" not in text
-        assert "http://" not in text
+@pytest.fixture
+async def on(tmp_path: Path) -> AsyncIterator[Stage]:
+    async with stage(tmp_path) as made:
+        yield made
+
+
+async def test_the_link_is_traded_for_a_cookie_and_a_clean_address(on: Stage) -> None:
+    answer = await on.get(f"/?token={on.server.site.token}")
+    assert (answer.status, answer.headers["Location"]) == (303, "/")
+    cookie = answer.headers["Set-Cookie"]
+    assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(cookie.split("; "))
+    page = await on.get("/", Cookie=cookie.partition(";")[0])
+    assert page.status == 200
+    text = await page.text()
+    assert on.server.site.token not in text
+    assert "https://" not in text
+    assert "http://" not in text
 
 
 @pytest.mark.parametrize(
@@ -107,92 +112,85 @@ async def test_the_link_is_traded_for_a_cookie_and_a_clean_address(tmp_path: Pat
 )
 @pytest.mark.parametrize("token", [None, "wrong", ""])
 async def test_nothing_is_answered_without_the_token(
-    path: str, token: str | None, tmp_path: Path
+    path: str, token: str | None, on: Stage
 ) -> None:
-    async with stage(tmp_path) as on:
-        query = "" if token is None else f"?token={token}"
-        own = on.base
-        assert (await on.get(f"{path}{query}", Origin=own)).status == 403
-        wrong = f"{on.server.site.cookie}={token}"
-        assert (await on.get(path, Origin=own, Cookie=wrong)).status == 403
-        if token is not None:
-            assert (await on.get(f"{path}{query}", Origin=own, Cookie=on.cookie)).status == 403
+    query = "" if token is None else f"?token={token}"
+    own = on.base
+    assert (await on.get(f"{path}{query}", Origin=own)).status == 403
+    wrong = f"{on.server.site.cookie}={token}"
+    assert (await on.get(path, Origin=own, Cookie=wrong)).status == 403
+    if token is not None:
+        assert (await on.get(f"{path}{query}", Origin=own, Cookie=on.cookie)).status == 403
 
 
 @pytest.mark.parametrize("path", ["/", "/ws", "/download/a", "/static/js/textual.js"])
-async def test_behind_a_sign_on_only_its_proxy_is_answered(path: str, tmp_path: Path) -> None:
-    async with stage(tmp_path) as on:
-        token = on.server.site.token
-        for proxy, status in (("127.0.0.1", None), ("127.0.0.2", 403)):
-            sign_on = SignOn.of("X-Remote-User", [proxy])
-            on.server.site = Site("127.0.0.1", on.server.site.port, token=token, sign_on=sign_on)
-            own = on.base
-            found = await on.get(path, Origin=own, **{"X-Remote-User": "ann"})
-            assert (found.status == 403) is (status == 403)
-            if status is None and path == "/":
-                assert "Set-Cookie" not in found.headers
-            # Neither the token nor its cookie lets in whom the proxy does not name.
-            assert (await on.get(f"{path}?token={token}", Origin=own)).status == 403
-            assert (await on.get(path, Origin=own, Cookie=on.cookie)).status == 403
-            twice = [("X-Remote-User", "ann"), ("X-Remote-User", "eve"), ("Origin", own)]
-            async with on.session.get(f"{own}{path}", headers=twice) as answer:
-                assert answer.status == 403
+async def test_behind_a_sign_on_only_its_proxy_is_answered(path: str, on: Stage) -> None:
+    token = on.server.site.token
+    for proxy, status in (("127.0.0.1", None), ("127.0.0.2", 403)):
+        sign_on = SignOn.of("X-Remote-User", [proxy])
+        on.server.site = Site("127.0.0.1", on.server.site.port, token=token, sign_on=sign_on)
+        own = on.base
+        found = await on.get(path, Origin=own, **{"X-Remote-User": "ann"})
+        assert (found.status == 403) is (status == 403)
+        if status is None and path == "/":
+            assert "Set-Cookie" not in found.headers
+        # Neither the token nor its cookie lets in whom the proxy does not name.
+        assert (await on.get(f"{path}?token={token}", Origin=own)).status == 403
+        assert (await on.get(path, Origin=own, Cookie=on.cookie)).status == 403
+        twice = [("X-Remote-User", "ann"), ("X-Remote-User", "eve"), ("Origin", own)]
+        async with on.session.get(f"{own}{path}", headers=twice) as answer:
+            assert answer.status == 403
 
 
 async def test_a_console_behind_a_sign_on_is_started_for_whom_the_proxy_names(
-    tmp_path: Path,
+    on: Stage,
 ) -> None:
-    async with stage(tmp_path) as on:
-        sign_on = SignOn.of("X-Remote-User", ["127.0.0.1"])
-        on.server.site = Site("127.0.0.1", on.server.site.port, sign_on=sign_on)
-        on.server.offer = Offer([*on.server.offer.command, "--signed-on"], 1)
-        page = await on.connect(**{"X-Remote-User": "ann lee"})
-        assert json.loads(await page.receive_bytes())[3] == "ann lee"
-        await page.close()
+    sign_on = SignOn.of("X-Remote-User", ["127.0.0.1"])
+    on.server.site = Site("127.0.0.1", on.server.site.port, sign_on=sign_on)
+    on.server.offer = Offer([*on.server.offer.command, "--signed-on"], 1)
+    page = await on.connect(**{"X-Remote-User": "ann lee"})
+    assert json.loads(await page.receive_bytes())[3] == "ann lee"
+    await page.close()
 
 
 @pytest.mark.parametrize(
     "path", ["/", "/ws", "/download/a", "/static/js/textual.js", "/assets/page.css"]
 )
-async def test_no_other_address_leads_here(path: str, tmp_path: Path) -> None:
-    async with stage(tmp_path) as on:
-        given = {"Cookie": on.cookie, "Origin": on.base}
-        for host in ("evil.example", f"evil.example:{on.server.site.port}", "127.0.0.1:1"):
-            assert (await on.get(path, Host=host, **given)).status == 403
-        assert (await on.get(path, **given)).status != 403
+async def test_no_other_address_leads_here(path: str, on: Stage) -> None:
+    given = {"Cookie": on.cookie, "Origin": on.base}
+    for host in ("evil.example", f"evil.example:{on.server.site.port}", "127.0.0.1:1"):
+        assert (await on.get(path, Host=host, **given)).status == 403
+    assert (await on.get(path, **given)).status != 403
 
 
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "", "https://127.0.0.1", "http://127.0.0.1:1"]
 )
-async def test_no_other_page_opens_a_console(origin: str, tmp_path: Path) -> None:
-    async with stage(tmp_path) as on:
-        with pytest.raises(WSServerHandshakeError) as refused:
-            await on.connect(Origin=origin)
-        assert refused.value.status == 403
-        if origin:
-            assert (await on.get("/", Cookie=on.cookie, Origin=origin)).status == 403
+async def test_no_other_page_opens_a_console(origin: str, on: Stage) -> None:
+    with pytest.raises(WSServerHandshakeError) as refused:
+        await on.connect(Origin=origin)
+    assert refused.value.status == 403
+    if origin:
+        assert (await on.get("/", Cookie=on.cookie, Origin=origin)).status == 403
 
 
-async def test_every_answer_forbids_what_a_page_does_not_need(tmp_path: Path) -> None:
-    async with stage(tmp_path) as on:
-        for path in ("/", "/static/css/xterm.css", "/assets/page.js", "/download/none", "/none"):
-            for cookie in (on.cookie, ""):
-                found = (await on.get(path, Cookie=cookie)).headers
-                assert "default-src 'none'" in found["Content-Security-Policy"]
-                assert found["X-Content-Type-Options"] == "nosniff"
-                assert found["X-Frame-Options"] == "DENY"
-                assert "aiohttp" not in found["Server"]
+async def test_every_answer_forbids_what_a_page_does_not_need(on: Stage) -> None:
+    for path in ("/", "/static/css/xterm.css", "/assets/page.js", "/download/none", "/none"):
+        for cookie in (on.cookie, ""):
+            found = (await on.get(path, Cookie=cookie)).headers
+            assert "default-src 'none'" in found["Content-Security-Policy"]
+            assert found["X-Content-Type-Options"] == "nosniff"
+            assert found["X-Frame-Options"] == "DENY"
+            assert "aiohttp" not in found["Server"]
 
 
-async def test_there_is_nothing_but_the_page_and_what_it_needs(tmp_path: Path) -> None:
-    async with stage(tmp_path) as on:
-        for path in ("/none", "/static/", "/assets/", "/download/none"):
-            assert (await on.get(path, Cookie=on.cookie)).status in {403, 404}
-        for path in ("/static/../server.py", "/static/%2e%2e/server.py", "/assets/..%2fserver.py"):
-            assert (await asked_as_written(on, path)).split()[1] in {b"400", b"403", b"404"}
-        async with on.session.post(on.base, headers={"Cookie": on.cookie}) as answer:
-            assert answer.status == 405
+async def test_there_is_nothing_but_the_page_and_what_it_needs(on: Stage) -> None:
+    for path in ("/none", "/static/", "/assets/", "/download/none"):
+        assert (await on.get(path, Cookie=on.cookie)).status in {403, 404}
+    for path in ("/static/../server.py", "/static/%2e%2e/server.py", "/assets/..%2fserver.py"):
+        assert (await asked_as_written(on, path)).split()[1] in {b"400", b"403", b"404"}
+    async with on.session.post(on.base, headers={"Cookie": on.cookie}) as answer:
+        assert answer.status == 405
 
 
 async def asked_as_written(on: Stage, path: str) -> bytes:
@@ -207,27 +205,26 @@ async def asked_as_written(on: Stage, path: str) -> bytes:
         await writer.wait_closed()
 
 
-async def test_a_console_is_started_from_a_list_and_ends_with_its_page(tmp_path: Path) -> None:
-    async with stage(tmp_path) as on:
-        page = await on.connect("/ws?width=120&height=40&name=;touch+x")
-        argv, columns, driver = json.loads(await page.receive_bytes())
-        assert (argv, columns, driver) == (["-c", str(on.note)], "120", DRIVER)
-        await page.send_str('["stdin", "p"]')
-        assert await page.receive_bytes() == b"Dp"
-        for nonsense in ("[", '["stdin", 3]', '["resize", {"width": 1e9, "height": 1}]'):
-            await page.send_str(nonsense)
-        await page.send_bytes(b"p")
-        await page.send_str('["resize", {"width": 80, "height": 24}]')
-        assert json.loads((await page.receive_bytes())[1:]) == {
-            "type": "resize", "width": 80, "height": 24,
-        }  # fmt: skip
-        await page.send_str('["ping", "7"]')
-        assert await page.receive_json() == ["pong", "7"]
-        assert not on.note.exists()
-        await page.close()
-        await all_gone(on)
-        assert on.note.read_text() == "ended"
-        assert on.said == ["the console's last words"]
+async def test_a_console_is_started_from_a_list_and_ends_with_its_page(on: Stage) -> None:
+    page = await on.connect("/ws?width=120&height=40&name=;touch+x")
+    argv, columns, driver = json.loads(await page.receive_bytes())
+    assert (argv, columns, driver) == (["-c", str(on.note)], "120", DRIVER)
+    await page.send_str('["stdin", "p"]')
+    assert await page.receive_bytes() == b"Dp"
+    for nonsense in ("[", '["stdin", 3]', '["resize", {"width": 1e9, "height": 1}]'):
+        await page.send_str(nonsense)
+    await page.send_bytes(b"p")
+    await page.send_str('["resize", {"width": 80, "height": 24}]')
+    assert json.loads((await page.receive_bytes())[1:]) == {
+        "type": "resize", "width": 80, "height": 24,
+    }  # fmt: skip
+    await page.send_str('["ping", "7"]')
+    assert await page.receive_json() == ["pong", "7"]
+    assert not on.note.exists()
+    await page.close()
+    await all_gone(on)
+    assert on.note.read_text() == "ended"
+    assert on.said == ["the console's last words"]
 
 
 async def all_gone(on: Stage) -> None:
@@ -237,22 +234,20 @@ async def all_gone(on: Stage) -> None:
     assert not on.server.visitors
 
 
-async def test_a_console_that_ends_closes_its_page(tmp_path: Path) -> None:
-    async with stage(tmp_path) as on:
-        page = await on.connect()
-        await page.receive_bytes()
-        await page.send_str('["stdin", "q"]')
-        assert (await page.receive()).type in {WSMsgType.CLOSE, WSMsgType.CLOSED}
-        await all_gone(on)
+async def test_a_console_that_ends_closes_its_page(on: Stage) -> None:
+    page = await on.connect()
+    await page.receive_bytes()
+    await page.send_str('["stdin", "q"]')
+    assert (await page.receive()).type in {WSMsgType.CLOSE, WSMsgType.CLOSED}
+    await all_gone(on)
 
 
-async def test_no_console_makes_a_browser_open_an_address(tmp_path: Path) -> None:
-    async with stage(tmp_path) as on:
-        page = await on.connect()
-        await page.receive_bytes()
-        await page.send_str('["stdin", "o"]')
-        assert await page.receive_bytes() == b"Do"
-        await page.close()
+async def test_no_console_makes_a_browser_open_an_address(on: Stage) -> None:
+    page = await on.connect()
+    await page.receive_bytes()
+    await page.send_str('["stdin", "o"]')
+    assert await page.receive_bytes() == b"Do"
+    await page.close()
 
 
 async def test_no_more_come_in_than_there_is_room_for(tmp_path: Path) -> None:
@@ -275,14 +270,13 @@ async def test_the_servers_end_is_that_of_its_consoles(tmp_path: Path) -> None:
     assert not on.server.visitors
 
 
-async def test_a_console_that_cannot_start_is_told_of(tmp_path: Path) -> None:
-    async with stage(tmp_path) as on:
-        script = "import sys; sys.exit('no desk \\x1b[31mhere')"
-        on.server.offer = Offer([sys.executable, "-c", script], 1)
-        page = await on.connect()
-        assert (await page.receive()).type in {WSMsgType.CLOSE, WSMsgType.CLOSED}
-        await all_gone(on)
-        assert on.said == ["no desk \x1b[31mhere"]
+async def test_a_console_that_cannot_start_is_told_of(on: Stage) -> None:
+    script = "import sys; sys.exit('no desk \\x1b[31mhere')"
+    on.server.offer = Offer([sys.executable, "-c", script], 1)
+    page = await on.connect()
+    assert (await page.receive()).type in {WSMsgType.CLOSE, WSMsgType.CLOSED}
+    await all_gone(on)
+    assert on.said == ["no desk \x1b[31mhere"]
 
 
 def test_a_console_gets_the_size_of_its_page_and_no_debugging() -> None:

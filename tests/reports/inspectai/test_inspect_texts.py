@@ -176,37 +176,15 @@ SYSTEM = {"role": "system", "content": "be brief"}
                 {"type": "text", "text": "look"}, {"type": "image", "image": "data:image/png,AAAA"},
                 {"type": "reasoning", "reasoning": "hm"}, "bare", 3,
             ]}],
-            "look\n[image]\nbare",
+            "input", "look\n[image]\nbare",
         ),
-        ([], None),
-        (None, None),
-        (3, None),
-        ([3], None),
-        ([{"content": 4}], "None: "),
-    ],
-)  # fmt: skip
-def test_an_input_in_words(asked: Any, shown: str | None) -> None:
-    assert one(log(sample("a", {"x": "C"}, input=asked))).get("input") == shown
-
-
-def test_choices_follow_the_question() -> None:
-    asked = one(log(sample("a", {"x": "C"}, choices=["one", "two", 3])))["input"]
-    assert asked == "asked\n\n- one\n- two"
-
-
-@pytest.mark.parametrize(
-    ("target", "shown"),
-    [("t", "t"), (["t"], "t"), (["t", "u"], ["t", "u"]), ("", None), ([], None), (3, None)],
-)
-def test_a_target_is_the_reference(target: Any, shown: Any) -> None:
-    assert one(log(sample("a", {"x": "C"}, target=target))).get("reference") == shown
-
-
-@pytest.mark.parametrize(
-    ("output", "shown"),
-    [
-        ({"completion": "c"}, "c"),
-        ({"choices": [{"message": {"content": "m"}}]}, "m"),
+        *((given, "input", None) for given in ([], None, 3, [3])),
+        ([{"content": 4}], "input", "None: "),
+        *((given, "target", "t") for given in ("t", ["t"])),
+        (["t", "u"], "target", ["t", "u"]),
+        *((given, "target", None) for given in ("", [], 3)),
+        ({"completion": "c"}, "output", "c"),
+        ({"choices": [{"message": {"content": "m"}}]}, "output", "m"),
         ({"completion": "", "choices": [{"message": {"content": [{"type": "text", "text": "p"}]}}]},
          "output", "p"),
         ({"completion": "", "choices": []}, "output", None),
@@ -216,6 +194,11 @@ def test_a_target_is_the_reference(target: Any, shown: Any) -> None:
 def test_input_target_and_output_in_words(given: Any, key: str, shown: Any) -> None:
     body = one(log(sample("a", {"x": "C"}, **{key: given})))
     assert body.get("reference" if key == "target" else key) == shown
+
+
+def test_choices_follow_the_question() -> None:
+    asked = one(log(sample("a", {"x": "C"}, choices=["one", "two", 3])))["input"]
+    assert asked == "asked\n\n- one\n- two"
 
 
 def test_texts_that_stand_aside_are_put_back() -> None:
