@@ -344,7 +344,9 @@ def _of_tool(tool: str, what: str) -> Dialect:
         if layout is None:
             return False
         made = [maps.packaged()[name] for name in _fitting_maps(layout, tool)]
-        return any(f'"{key}"' not in look.text for one in made for key in one.get("unless", ("",)))
+        return any(
+            all(f'"{key}"' not in look.text for key in one.get("unless", ())) for one in made
+        )
 
     def open_export(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         return _open(source, look, options, tool)
