@@ -81,7 +81,7 @@ def _of_run(
 ) -> None:
     from reviewdesk.desk.figures.calibration import FitScope, calibration_page, segments
     from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
-    from reviewdesk.desk.figures.people import with_people
+    from reviewdesk.desk.figures.people import with_question_and_people
     from reviewdesk.views import jurors as juror_views
     from reviewdesk.views.calibration import calibration
     from reviewdesk.views.calibration import segments as segment_document
@@ -90,7 +90,7 @@ def _of_run(
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         page = calibration_page(desk, run, confidence, jurors=full, fits=FitScope.HEADLINE)
-        page = with_people(desk, run, page)
+        page = with_question_and_people(desk, run, page)
         seated = jurors_page(desk, run, worth=True) if jurors else None
         probes = bias_probes(desk, run) if jurors else ()
         split = segments(desk, run, by) if by else ()

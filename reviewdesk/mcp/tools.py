@@ -114,13 +114,13 @@ class DeskTools:
         """Give the calibration of a run's judge by people's labels, and their sampling design."""
         from reviewdesk.desk.figures.calibration import FitScope, calibration_page
         from reviewdesk.desk.figures.jurors import jurors_page
-        from reviewdesk.desk.figures.people import with_people
+        from reviewdesk.desk.figures.people import with_question_and_people
         from reviewdesk.views.json import figures
 
         with self._desk() as desk:
             found = desk.run(run)
             page = calibration_page(desk, found, jurors=False, fits=FitScope.HEADLINE)
-            made = figures.run_figures(with_people(desk, found, page))
+            made = figures.run_figures(with_question_and_people(desk, found, page))
             if jurors:
                 made |= figures.jurors(jurors_page(desk, found))
         return _page(made, at, offset)

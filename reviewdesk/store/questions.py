@@ -1,9 +1,9 @@
-"""The questions asked of runs, and when each item was first labelled."""
+"""The questions asked of runs, and when each item was labelled."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -14,35 +14,51 @@ from reviewdesk.store.label_state import COUNTER
 KIND = "question"
 
 
-class Placed(Struct, frozen=True):
-    """An event with its place among the events of all desks."""
+class Asked(Struct, frozen=True):
+    """A question of a run, its place among the events of all desks, and whether it is closed."""
 
     event: Event
     counter: int
+    closed: bool
 
 
-def newest(conn: sqlite3.Connection, run: str) -> list[Placed]:
-    """Return the newest question of a run, and after it the event that closed it, if any."""
+class LabelGiven(Struct, frozen=True):
+    """A label that an item got at some time, undone or not, with the item's place in the draw."""
+
+    item: bytes
+    unit: tuple[int, int]
+    truth: Truth
+    counter: int
+
+
+def newest(conn: sqlite3.Connection, run: str) -> Asked | None:
+    """Return the newest question of a run; ``None`` if none was asked."""
+    closed = False
     rows = conn.execute(
         f"""SELECT e.*, {COUNTER} AS counter FROM label_events e
-            WHERE e.item IS NULL AND e.kind = ? AND e.run = ?
-            ORDER BY counter DESC, e.key DESC LIMIT 2""",
+            WHERE e.item IS NULL AND e.kind = ? AND e.run = ? ORDER BY counter DESC, e.key DESC""",
         (KIND, run),
-    ).fetchall()
-    made = [Placed(to_event(row), row["counter"]) for row in rows]
-    return made[::-1] if made and "question" not in made[0].event.detail else made[:1]
+    )
+    for row in rows:
+        event = to_event(row)
+        if "question" in event.detail:
+            return Asked(event, row["counter"], closed)
+        closed = True
+    return None
 
 
-def first_labels(conn: sqlite3.Connection, run: int) -> dict[bytes, tuple[int, Truth]]:
-    """Return the first label that each item of a run ever got, and its place among events."""
+def labels_given(conn: sqlite3.Connection, run: int) -> Iterator[LabelGiven]:
+    """Yield every label that the items of a run ever got, oldest first."""
     rows = conn.execute(
-        f"""SELECT e.item, e.label, {COUNTER} AS counter FROM label_events e
-            WHERE e.kind IN ('label', 'adjudicate') AND e.label IS NOT NULL AND EXISTS (
-                SELECT 1 FROM verdicts v WHERE v.item = e.item AND v.run = ?)
-            ORDER BY counter DESC, e.key DESC""",
+        f"""SELECT e.item, e.label, {COUNTER} AS counter, v.stratum, v.rank
+            FROM label_events e JOIN verdicts v ON v.key = (
+                SELECT min(o.key) FROM verdicts o WHERE o.item = e.item AND o.run = ?)
+            WHERE e.kind IN ('label', 'adjudicate') AND e.label IS NOT NULL
+            ORDER BY counter, e.key""",
         (run,),
     )
-    return {item: (counter, Truth(label)) for item, label, counter in rows}
+    for item, label, counter, stratum, rank in rows:
+        yield LabelGiven(item, (stratum, rank), Truth(label), counter)
 
 
 def guesses(conn: sqlite3.Connection, run: int, figure: str) -> dict[int, float]:
@@ -51,8 +67,8 @@ def guesses(conn: sqlite3.Connection, run: int, figure: str) -> dict[int, float]
     A verdict is as likely right as the share of its votes that its decision has, between a half
     and 19 of 20.
     """
-    share = "min(0.95, max(0.5, iif(decision = 'pass', 1.0, 0.0) * passes / answered"
-    share += " + iif(decision = 'fail', 1.0, 0.0) * (answered - passes) / answered))"
+    share = """min(0.95, max(0.5,
+                 1.0 * iif(decision = 'pass', passes, answered - passes) / answered))"""
     value = {
         "accuracy": share,
         "pass_rate": f"iif(decision = 'pass', {share}, 1 - {share})",
@@ -64,20 +80,3 @@ def guesses(conn: sqlite3.Connection, run: int, figure: str) -> dict[int, float]
         (run,),
     )
     return {h: round(mean, 6) for h, mean in rows}
-
-
-def keys_at(
-    conn: sqlite3.Connection, run: int, places: list[tuple[int, int]]
-) -> dict[tuple[int, int], list[int]]:
-    """Return the keys of the verdicts at places (stratum, rank) of the draw, in file order."""
-    rows = conn.execute(
-        """SELECT stratum, rank, key FROM verdicts
-           WHERE run = ? AND (stratum, rank) IN (
-               SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?))
-           ORDER BY key""",
-        (run, json.dumps(places)),
-    )
-    found: dict[tuple[int, int], list[int]] = {}
-    for h, rank, key in rows:
-        found.setdefault((h, rank), []).append(key)
-    return found

@@ -17,7 +17,7 @@ from reviewdesk.app.keys.commands import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page, skipped
 from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
-from reviewdesk.desk.figures.people import with_people
+from reviewdesk.desk.figures.people import with_question_and_people
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review.items import flips
 from reviewdesk.desk.review.runs import overview, run_details
@@ -64,7 +64,7 @@ def _figure_drills(found: CalibrationPage, *, blind: bool) -> tuple[DrillDown, .
 
 def _page(desk: Desk, run: Run) -> CalibrationPage:
     page = replace(calibration_page(desk, run), skipped=skipped(desk, run))
-    return with_people(desk, run, page)
+    return with_question_and_people(desk, run, page)
 
 
 PAGES = (

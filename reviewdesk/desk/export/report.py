@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
-from reviewdesk.desk.figures.people import with_people
+from reviewdesk.desk.figures.people import with_question_and_people
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.live.rerun_history import flips_of_run, of_item
 from reviewdesk.desk.review.runs import run_details
@@ -116,7 +116,7 @@ def _run_page(desk: Desk, run: Run, listed: int) -> RunPage:
     return RunPage(
         details=details,
         written_at=desk.at(),
-        calibration=with_people(desk, run, calibration_page(desk, run)),
+        calibration=with_question_and_people(desk, run, calibration_page(desk, run)),
         jurors=jurors_page(desk, run),
         what_if=what_if(desk, run),
         flips=flips_of_run(desk, run),

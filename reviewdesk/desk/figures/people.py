@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.records import Run
 
 
-def with_people(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
+def with_question_and_people(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
     """Return a page with the question that was asked, and its accuracy if people err."""
     page = replace(page, answer=answer(desk, run))
     error = people_err(desk, run)

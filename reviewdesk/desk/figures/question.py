@@ -14,27 +14,31 @@ from reviewdesk.store.connect import reading, writing
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.domain.labels.question import RunAnswer, RunQuestion
+    from reviewdesk.domain.labels.rows import LabelledRow
     from reviewdesk.domain.records import Run
 
 
 def question(desk: Desk, run: Run) -> RunQuestion | None:
     """Return the question that was asked of a run last, open or closed; ``None`` if none was."""
     found = questions.newest(desk.conn, run.hash)
-    if not found:
+    if found is None:
         return None
     from reviewdesk.domain.labels.question import RunQuestion
 
-    asked = found[0]
-    return RunQuestion.from_detail(
-        asked.event.detail, at=asked.event.at, event=asked.counter, closed=len(found) > 1
-    )
+    try:
+        return RunQuestion.from_detail(
+            found.event.detail, at=found.event.at, event=found.counter, closed=found.closed
+        )
+    except ValueError:
+        # A newer version, or somebody who writes events by hand, asked it on another desk.
+        return None
 
 
 def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
     """Record a question, which replaces the one before it, and answer it from what is known.
 
     Raises:
-        UsageError: the verdicts of the run were drawn one by one, or none is decided.
+        UsageError: the run is an archive, its verdicts were drawn one by one, or none is decided.
     """
     totals = figures.run_figures(desk.conn, run.key)
     if run.by_verdict:
@@ -42,10 +46,15 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
             f"{run.name}: a question needs a run whose contents were drawn",
             "Load the report into a new desk, and ask there.",
         )
+    if run.whole != run.verdicts:
+        raise UsageError(f"{run.name} is an archive, which keeps too few of its verdicts to ask")
     if not totals.passed + totals.failed:
         raise UsageError(f"{run.name}: the panel decided nothing, so there is nothing to ask about")
     guesses = questions.guesses(desk.conn, run.key, asked.figure)
-    _record(desk, run, replace(asked, guesses=guesses).detail())
+    standing = {row.item for row in figures.labelled(desk.conn, run.key)}
+    ever = {one.item for one in questions.labels_given(desk.conn, run.key)}
+    gone = tuple(sorted(item.hex() for item in ever - standing))
+    _record(desk, run, replace(asked, guesses=guesses, unlabelled=gone).detail())
     found = answer(desk, run)
     assert found is not None  # noqa: S101 - it was recorded just now
     return found
@@ -82,13 +91,16 @@ def answer(desk: Desk, run: Run) -> RunAnswer | None:
 
     with reading(desk.conn, desk.path):
         totals = figures.run_figures(desk.conn, run.key)
-        rows = labelled(desk, run)
-        firsts = questions.first_labels(desk.conn, run.key)
-    given = []
-    for row in rows:
-        counter, truth = firsts.get(row.item, (0, row.place.truth))
-        given.append(Given(row, truth, before=counter < asked.event))
-    return answered(asked, run.seed, totals, given)
+        rows: dict[bytes, LabelledRow] = {}
+        for row in labelled(desk, run):
+            rows.setdefault(row.item, row)
+        given: dict[bytes, Given] = {}
+        for one in questions.labels_given(desk.conn, run.key):
+            before = one.counter < asked.event
+            if one.item in given or (before and one.item.hex() in asked.unlabelled):
+                continue
+            given[one.item] = Given(one.unit, rows.get(one.item), one.truth, before)
+    return answered(asked, run.seed, totals, given.values())
 
 
 def asked_keys(desk: Desk, run: Run) -> list[int]:
@@ -96,5 +108,5 @@ def asked_keys(desk: Desk, run: Run) -> list[int]:
     found = answer(desk, run)
     if found is None or found.question.closed:
         return []
-    keys = questions.keys_at(desk.conn, run.key, list(found.drawn))
-    return [key for place in found.drawn for key in keys.get(place, ())]
+    keys = figures.at_places(desk.conn, run.key, found.drawn)
+    return [keys[place][0] for place in found.drawn if place in keys]

@@ -18,9 +18,15 @@ BLOCK = 10
 
 
 def _value(
-    question: RunQuestion, row: LabelledRow, truth: Truth, figures: RunFigures
+    question: RunQuestion, row: LabelledRow | None, truth: Truth | None, figures: RunFigures
 ) -> float | None:
-    """Return what one label adds to the mean; ``None`` if it is neither pass nor fail."""
+    """Return what one label adds to the mean; ``None`` if there is no pass or fail.
+
+    ``truth`` takes the place of the row's own.
+    """
+    if row is None:
+        return None
+    truth = truth or row.place.truth
     if truth not in (Truth.PASS, Truth.FAIL) or row.decision not in (Decision.PASS, Decision.FAIL):
         return None
     passed = truth is Truth.PASS
@@ -43,13 +49,15 @@ def answer(
     contents without a label that others were drawn behind count 0 for the lower end and 1 for the
     upper.
     """
-    labels = {one.row.place.unit: one for one in given if one.row.place.seen}
-    known = {unit: one for unit, one in labels.items() if one.before}
+    every = list(given)
+    known = {one.unit: one for one in every if one.before}
+    labels = {one.unit: one for one in every if one.row is not None and one.row.place.seen}
     groups = _groups(question, figures, known.values())
     sequence = ConfidenceSequence(
         groups, question.planned, question.level, whole=question.figure != "brier"
     )
-    learned = Learned.of(groups)
+    # Labels from before are left out of the chances: one that is corrected must not move the draw.
+    learned = Learned.of({h: DrawnGroup(one.left, one.guess) for h, one in groups.items()})
     following = {h: _unknown(h, figures.sizes[h], known) for h in groups}
     drawn: list[tuple[int, int]] = []
     pending: list[tuple[int, int]] = []
@@ -74,8 +82,7 @@ def answer(
                 first = _value(question, one.row, one.first, figures)
                 learned.count(unit[0], 0.5 if first is None else first)
             if not pending or (question.closed and n <= last):
-                truth = Truth.UNSURE if one is None else one.row.place.truth
-                value = None if one is None else _value(question, one.row, truth, figures)
+                value = None if one is None else _value(question, one.row, None, figures)
                 sequence.add(unit[0], chances, value)
     look = sequence.look()
     reply, more = _reply(question, sequence, look)
@@ -108,10 +115,10 @@ def _groups(
         for h in decided_strata(figures.sizes, figures.decided)
     }
     for one in known:
-        h = one.row.place.stratum
+        h = one.unit[0]
         if h not in made:
             continue
-        value = _value(question, one.row, one.row.place.truth, figures)
+        value = _value(question, one.row, None, figures)
         held = made[h]
         made[h] = DrawnGroup(
             held.left - 1,

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from reviewdesk.domain.labels.rows import LabelledRow
 from reviewdesk.domain.records import Truth
@@ -18,6 +19,7 @@ FIGURES = {"accuracy": "accuracy", "pass_rate": "pass rate", "brier": "Brier sco
 """What may be asked about, by its name in a question, and as it is said."""
 LEVEL = 0.95
 PLANNED = 100
+_MOST_PLANNED = 100_000
 _ASKED = re.compile(r"\s*([a-z][a-z_ ]*?)\s*(?:(>=|<=)\s*([0-9.]+)\s*(%?))?\s*", re.IGNORECASE)
 
 
@@ -40,6 +42,8 @@ class RunQuestion(Struct, frozen=True):
     planned: int = PLANNED
     guesses: Mapping[int, float] = {}
     """The mean that the votes predict in each stratum, from before the first label."""
+    unlabelled: tuple[str, ...] = ()
+    """The items, by hash, whose labels had all been undone when the question was asked."""
     at: str = ""
     event: int = 0
     """The place of the question among the events of the desk; labels before it are known."""
@@ -64,15 +68,22 @@ class RunQuestion(Struct, frozen=True):
                 "level": self.level,
                 "planned": self.planned,
                 "guesses": {str(h): mean for h, mean in self.guesses.items()},
+                "unlabelled": list(self.unlabelled),
             }
         }
 
     @staticmethod
     def from_detail(detail: Mapping[str, Any], *, at: str, event: int, closed: bool) -> RunQuestion:
-        """Read a question as its event holds it."""
-        held = dict(detail["question"])
-        guesses = {int(h): float(mean) for h, mean in held.pop("guesses").items()}
-        return RunQuestion(**held, guesses=guesses, at=at, event=event, closed=closed)
+        """Read a question as its event holds it.
+
+        Raises:
+            ValueError: it is none that this program asks, as an event of another desk may be.
+        """
+        held = convert(detail["question"], RunQuestion, str_keys=True)
+        _check(held)
+        if not all(0 <= mean <= 1 for mean in held.guesses.values()):
+            raise ValueError("a mean is not between 0 and 1")
+        return replace(held, at=at, event=event, closed=closed)
 
 
 def parse_question(
@@ -97,24 +108,37 @@ def parse_question(
             limit = float(number) / (100 if percent else 1)
         except ValueError:
             raise UsageError(f"cannot read the number {number!r}", example) from None
-    if limit is None and width is None:
-        raise UsageError("the question has neither a limit nor a width", example)
-    for value in (limit, width, level):
+    made = RunQuestion(figure, op or "", limit, width, level, planned)
+    try:
+        _check(made)
+    except ValueError as error:
+        raise UsageError(str(error), example) from error
+    return made
+
+
+def _check(asked: RunQuestion) -> None:
+    """Raise ValueError for a question that has no answer."""
+    if asked.figure not in FIGURES or asked.op not in ("", "<=", ">="):
+        raise ValueError(f"no such question: {asked.figure} {asked.op}")
+    if (asked.limit is None or not asked.op) and asked.width is None:
+        raise ValueError("the question has neither a limit nor a width")
+    for value in (asked.limit, asked.width, asked.level):
         if value is not None and not 0 < value < 1:
-            raise UsageError(f"{value:g} is not between 0 and 1", example)
-    if planned < 1:
-        raise UsageError(f"cannot plan for {planned} labels", "Give a number of 1 or more.")
-    return RunQuestion(figure, op or "", limit, width, level, planned)
+            raise ValueError(f"{value:g} is not between 0 and 1")
+    if not 1 <= asked.planned <= _MOST_PLANNED:
+        raise ValueError(f"cannot plan for {asked.planned} labels: 1 to {_MOST_PLANNED:,}")
 
 
 class Given(Struct, frozen=True):
-    """A labelled content: the verdict that stands for it, and how its label came about."""
+    """A content that was labelled once or more, by its place in the draw."""
 
-    row: LabelledRow
+    unit: tuple[int, int]
+    row: LabelledRow | None
+    """The verdict that stands for it, with its label; ``None`` if it has none at the moment."""
     first: Truth
     """The first decision, which the draw after it depends on; it never changes."""
     before: bool
-    """Whether its first label is older than the question."""
+    """Whether it had a label when the question was asked."""
 
 
 class RunAnswer(Struct, frozen=True):

@@ -7,6 +7,9 @@ import pytest
 
 from reviewdesk.desk.figures.question import answer, asked_keys
 from reviewdesk.domain.records import Truth
+from reviewdesk.store.connect import writing
+from reviewdesk.store.events import NewEvent, append
+from reviewdesk.store.questions import KIND
 from tests.cli.conftest import Cli
 from tests.helpers import numbered, open_desk
 
@@ -67,3 +70,60 @@ def test_what_cannot_be_asked(run: Cli) -> None:
     ):
         found = run("ask", *arguments)
         assert (found.code, says in found.err) == (2, True), found.err
+
+
+def test_a_label_that_was_undone_before_the_question_does_not_change_the_draw(
+    run: Cli, desk_path: Path
+) -> None:
+    run("label", "v1", "pass")
+    run("undo")
+    run("label", "v2", "pass")
+    run("ask", "accuracy >= 0.8")
+    with closing(open_desk(desk_path)) as desk:
+        (one,) = desk.runs()
+        drawn = asked_keys(desk, one)
+        again = desk.find(one, "v1")
+        known = desk.find(one, "v2")
+        assert known not in drawn
+        desk.label(again, Truth.PASS)
+        assert asked_keys(desk, one) == drawn
+        desk.label(known, Truth.FAIL)
+        assert asked_keys(desk, one) == drawn
+        found = answer(desk, one)
+        assert found is not None
+        # v1 counts once it is drawn, v2 from before, with the label that it has now.
+        assert found.known == 1
+
+
+@pytest.mark.parametrize(
+    "detail",
+    [
+        {"question": 5},
+        {"question": {"figure": "kappa", "op": ">=", "limit": 0.5}},
+        {"question": {"figure": "accuracy", "op": ">=", "limit": 7}},
+        {"question": {"figure": "accuracy", "op": ">=", "limit": 0.5, "guesses": {"0": 9}}},
+        {"question": {"figure": "accuracy", "width": 0.5, "planned": 10**9}},
+    ],
+)
+def test_a_question_that_another_desk_made_up_is_none(
+    run: Cli, desk_path: Path, detail: dict[str, object]
+) -> None:
+    with closing(open_desk(desk_path)) as desk:
+        (one,) = desk.runs()
+        entry = NewEvent(KIND, desk.at(), run=one.hash, detail=detail)
+        with writing(desk.conn, desk.path):
+            append(desk.conn, "ben", [entry])
+    found = run("ask")
+    assert (found.code, "nothing was asked yet" in found.err) == (2, True)
+    assert run("calibrate").code == 0
+
+
+def test_two_desks_that_both_close_a_question_close_it_once(run: Cli, desk_path: Path) -> None:
+    run("ask", "accuracy >= 0.8")
+    with closing(open_desk(desk_path)) as desk:
+        (one,) = desk.runs()
+        for name in ("ann", "ben"):
+            entry = NewEvent(KIND, desk.at(), run=one.hash, detail={"closed": True})
+            with writing(desk.conn, desk.path):
+                append(desk.conn, name, [entry])
+    assert run("ask", "--json").json["closed"] is True

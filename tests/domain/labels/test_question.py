@@ -39,7 +39,7 @@ def ask(
     question: RunQuestion = QUESTION,
 ) -> RunAnswer:
     given = [
-        Given(row(place, truth), (first or {}).get(place, truth), place in before)
+        Given(place, row(place, truth), (first or {}).get(place, truth), place in before)
         for place, truth in labels.items()
     ]
     return answer(question, "seed", FIGURES, given)
