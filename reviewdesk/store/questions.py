@@ -14,7 +14,7 @@ from reviewdesk.store.label_state import COUNTER
 KIND = "question"
 
 
-class Asked(Struct, frozen=True):
+class StoredQuestion(Struct, frozen=True):
     """A question of a run, its place among the events of all desks, and whether it is closed."""
 
     event: Event
@@ -31,7 +31,7 @@ class LabelGiven(Struct, frozen=True):
     counter: int
 
 
-def newest(conn: sqlite3.Connection, run: str) -> Asked | None:
+def newest(conn: sqlite3.Connection, run: str) -> StoredQuestion | None:
     """Return the newest question of a run; ``None`` if none was asked."""
     closed = False
     rows = conn.execute(
@@ -42,7 +42,7 @@ def newest(conn: sqlite3.Connection, run: str) -> Asked | None:
     for row in rows:
         event = to_event(row)
         if "question" in event.detail:
-            return Asked(event, row["counter"], closed)
+            return StoredQuestion(event, row["counter"], closed)
         closed = True
     return None
 

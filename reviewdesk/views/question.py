@@ -7,8 +7,15 @@ from reviewdesk.views.document import Document, Facts, Paragraph, Section, Tone,
 from reviewdesk.views.words import plural
 
 
-def strip_line(found: RunAnswer) -> str:
-    """Return the answer so far in one line."""
+def strip_line(found: RunAnswer, *, blind: bool = False) -> str:
+    """Return the answer so far in one line.
+
+    A blind session is told only whether one may stop: the interval rests on what the panel decided
+    of items without a label.
+    """
+    if blind:
+        stop = "you may stop" if found.safe else "not yet"
+        return f"{found.question.text}? {plural(found.look.labels, 'label')} counted · {stop}"
     parts = [f"{found.question.text}? {found.reply}", interval(found)]
     if found.safe:
         parts.append("you may stop")

@@ -201,7 +201,7 @@ def _ask(core: Core, text: str) -> None:
     if found is None:
         raise UsageError("nothing was asked yet", "Ask, for example, :ask accuracy >= 0.9")
     core.review.asked = tuple(questions.asked_keys(desk, run))
-    core.say(strip_line(found), Tone.NOTE)
+    core.say(strip_line(found, blind=core.session.view.blind), Tone.NOTE)
     core.recalibrate()
 
 

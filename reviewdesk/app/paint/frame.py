@@ -143,7 +143,7 @@ def strip_lines(session: Session, found: Figures, key: str, width: int) -> Lines
     if found.answer is None or (session.view.blind and session.withheld):
         lines = [figures_line(session, found.calibration, found.alone, width)]
     else:
-        lines = [_words_line(strip_line(found.answer), width)]
+        lines = [_words_line(strip_line(found.answer, blind=session.view.blind), width)]
     return [*lines, _waits_line(found.blockers, key, width)] if found.blockers else lines
 
 

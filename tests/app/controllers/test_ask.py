@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.paint.frame import strip_lines
+from reviewdesk.desk.core import open_to_read
 from reviewdesk.desk.figures.question import answer
 from tests.app.appkit import open_run, report, verdict
 from tests.app.reviewkit import Review
@@ -61,3 +62,20 @@ def test_what_cannot_be_asked_is_said(review: Review) -> None:
         review.command(text)
         assert says in review.notice
     review.desk.close()
+
+
+def test_a_blind_session_is_told_no_interval(review: Review) -> None:
+    review.press("blind")
+    review.command("ask accuracy >= 0.7")
+    for told in (review.notice, foot(review)):
+        assert told == "accuracy >= 0.7? 0 labels counted · not yet"
+
+
+def test_nobody_asks_on_a_desk_that_is_only_read(review: Review, tmp_path: Path) -> None:
+    review.desk.close()
+    desk = open_to_read(tmp_path / "d.db", "ben")
+    reader = Review(desk, desk.run())
+    reader.command("ask accuracy >= 0.7")
+    assert "nothing can be saved" in reader.notice or "read" in reader.notice
+    assert answer(desk, desk.run()) is None
+    desk.close()
