@@ -85,9 +85,9 @@ def answer(
                 value = None if one is None else _value(question, one.row, None, figures)
                 sequence.add(unit[0], chances, value)
     look = sequence.look()
-    reply, more = _reply(question, sequence, look)
-    done = not sum(sequence.learned.left.values())
     narrow = question.width is not None and look.high - look.low <= question.width + SLACK
+    reply, more = _reply(question, sequence, look, narrow=narrow)
+    done = not sum(sequence.learned.left.values())
     return RunAnswer(
         question=question,
         reply=reply,
@@ -142,13 +142,13 @@ def _pick(chances: Mapping[int, float], seed: str, place: int) -> int:
 
 
 def _reply(
-    question: RunQuestion, sequence: ConfidenceSequence, look: Look
+    question: RunQuestion, sequence: ConfidenceSequence, look: Look, *, narrow: bool
 ) -> tuple[Reply, int | None]:
     """Return the reply so far, and about how many labels more decide the question."""
+    if narrow and question.limit is None:
+        return Reply.YES, 0
     if question.limit is None:
-        width = question.width or 0.0
-        narrow = look.high - look.low <= width + SLACK
-        return Reply.YES if narrow else Reply.NOT_YET, 0 if narrow else sequence.more(width / 2)
+        return Reply.NOT_YET, sequence.more((question.width or 0.0) / 2)
     above = look.low >= question.limit - SLACK
     below = look.high <= question.limit + SLACK
     wanted, refused = (above, below) if question.op == ">=" else (below, above)

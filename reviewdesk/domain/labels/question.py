@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct, convert
+from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from reviewdesk.domain.labels.rows import LabelledRow
@@ -20,6 +20,7 @@ FIGURES = {"accuracy": "accuracy", "pass_rate": "pass rate", "brier": "Brier sco
 LEVEL = 0.95
 PLANNED = 100
 _MOST_PLANNED = 100_000
+_OF_EVENT = ("at", "event", "closed")
 _ASKED = re.compile(r"\s*([a-z][a-z_ ]*?)\s*(?:(>=|<=)\s*([0-9.]+)\s*(%?))?\s*", re.IGNORECASE)
 
 
@@ -58,19 +59,9 @@ class RunQuestion(Struct, frozen=True):
         return f"{name} within an interval {self.width:g} wide"
 
     def detail(self) -> dict[str, Any]:
-        """Return what the event holds."""
-        return {
-            "question": {
-                "figure": self.figure,
-                "op": self.op,
-                "limit": self.limit,
-                "width": self.width,
-                "level": self.level,
-                "planned": self.planned,
-                "guesses": {str(h): mean for h, mean in self.guesses.items()},
-                "unlabelled": list(self.unlabelled),
-            }
-        }
+        """Return what the event holds; the rest of the question follows from the event itself."""
+        held = to_builtins(self, str_keys=True)
+        return {"question": {name: held[name] for name in held if name not in _OF_EVENT}}
 
     @staticmethod
     def from_detail(detail: Mapping[str, Any], *, at: str, event: int, closed: bool) -> RunQuestion:
