@@ -6,7 +6,7 @@ body. llmock answers every request with placeholder text, which must count as no
 counts only if its condition occurred: the limiter did refuse, bodies were broken, text came. Else
 the command says so, ends with 1 and writes nothing. They are installed into ``--folder`` by
 ``pip install 'litellm[proxy]'`` in a virtual environment and by ``npm install @copilotkit/aimock
-llmock``; ``--write`` puts the table into docs/explanation/traffic.md.
+llmock``; ``--write`` puts the table into docs/explanation/measured.md.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from judge import JURORS, prepared
-from scaling.table import machine, write
-from traffic import PAGE, run, server
+from scaling.table import PAGE, machine, write
+from traffic import run, server
 
-MARKS = "<!-- endpoints: begin -->", "<!-- endpoints: end -->"
 STARTING = 120.0
 """Seconds in which a server has to open its port."""
 RATE = 12
@@ -216,7 +215,7 @@ def main() -> None:
     if any(found.problem for found in results.values()):
         sys.exit(1)
     if given.write:
-        write("\n".join(rows), PAGE, MARKS)
+        write("\n".join(rows), "endpoints")
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ def measured(folder: Path, given: argparse.Namespace) -> str:
     def found() -> str:
         text = table.markdown(rows, costs, [load, os.getloadavg()[0]])
         if given.write:
-            table.write(text)
+            table.write(text, "scale")
         return text
 
     for name, group in groups(folder, given.quick, most).items():

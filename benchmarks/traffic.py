@@ -2,7 +2,7 @@
 
 Each tool asks the same server, first as fast as it likes, then behind a limiter that names its wait
 in a 429. It prints wall time, CPU time and lost ballots, as figures and as multiples of ours;
-``--write`` puts the table into docs/explanation/traffic.md. The peers are installed into
+``--write`` puts the table into docs/explanation/measured.md. The peers are installed into
 ``--folder``: cross-judge 0.1.0 in a virtual environment, promptfoo by npx. A peer that does not
 install or run is listed with the reason.
 """
@@ -25,10 +25,9 @@ from time import monotonic, perf_counter
 from urllib.parse import urlsplit
 
 from judge import JURORS, prepared
-from scaling.table import machine, write
+from scaling.table import PAGE, machine, write
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "explanation" / "traffic.md"
 
 _CROSS_JUDGE = """
 import json, sys
@@ -255,7 +254,7 @@ def main() -> None:
     text += [f"Not measured: {one}." for one in failed]
     print("\n".join(text))
     if given.write:
-        write("\n".join(text).strip(), PAGE)
+        write("\n".join(text).strip(), "traffic")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Measure what is lost and let in by faults and hostile input, each beside its control.
 
 Run it as ``python benchmarks/trust.py``. ``--quick`` takes a minute or two and tries each fault a
-few times; ``--write`` puts the table into docs/explanation/trust.md.
+few times; ``--write`` puts the table into docs/explanation/measured.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scaling import table
 from trusting import damage, full, hostile, kills, power, suites, terminal, writers
-from trusting.rows import PAGE, FaultRow, markdown
+from trusting.rows import FaultRow, markdown
 
 QUICK = 0.005
 TIMES = (
@@ -53,7 +53,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="each fault a few times")
     parser.add_argument("--share", type=float, default=1.0, help="of how often each is tried")
     parser.add_argument("--rows", nargs="+", choices=names, help="only these groups of rows")
-    parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.name}")
+    parser.add_argument(
+        "--write", action="store_true", help=f"put the table into {table.PAGE.name}"
+    )
     given = parser.parse_args()
     share = QUICK if given.quick else given.share
     rows: list[FaultRow] = []
@@ -68,7 +70,7 @@ def main() -> int:
                 print(f"{now}: {row.fault}: {row.found} (goal: {row.goal})", file=sys.stderr)
                 if given.write:
                     # What was measured stays, should the rest be killed.
-                    table.write(markdown(rows, share), PAGE)
+                    table.write(markdown(rows, share), "faults")
     print(markdown(rows, share))
     return int(any(row.holds is False for row in rows))
 

@@ -6,13 +6,11 @@ import os
 import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 from scaling.measure import ROOT, Row
 
 MOST_LABELS = 100_000
-PAGE = ROOT / "docs" / "explanation" / "scale.md"
-BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+PAGE = ROOT / "docs" / "explanation" / "measured.md"
 
 
 def markdown(
@@ -43,9 +41,8 @@ def machine() -> str:
     )
 
 
-def write(text: str, page: Path = PAGE, marks: tuple[str, str] = (BEGIN, END)) -> None:
-    """Replace what stands between the markers of the page."""
-    begin, end = marks
-    whole = page.read_text(encoding="utf-8")
-    before, rest = whole.split(begin)
-    page.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")
+def write(text: str, part: str) -> None:
+    """Replace what stands between the markers of a part of the page."""
+    begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
+    before, rest = PAGE.read_text(encoding="utf-8").split(begin)
+    PAGE.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")

@@ -19,9 +19,6 @@ from reviewdesk.desk import Desk
 from reviewdesk.errors import ReviewDeskError
 from tests.helpers import numbered
 
-PAGE = ROOT / "docs" / "explanation" / "trust.md"
-
-
 ENTRANCES = ("terminal", "browser", "shell", "library", "import", "sync", "re-run", "export")
 """The ways in which texts, keys and files come in or leave; a promise lists those it was tried."""
 
@@ -91,11 +88,18 @@ def is_whole(folder: Path) -> bool:
 
 
 def markdown(rows: Sequence[FaultRow], share: float) -> str:
-    """Return the table with the machine and the day it was made on, and the share of tries."""
+    """Return the table with the machine, the day and the share of tries.
+
+    Controls that a test saw are only counted.
+    """
     marks = {True: "yes", False: "**no**", None: "not tried"}
     made = f"{table.machine()}, {datetime.now(UTC):%d %B %Y}"
+    controls = [one for one in rows if not one.entrances]
+    seen = [one for one in controls if one.holds]
+    rows = [one for one in rows if one not in seen]
+    tested = f"{len(seen)} of {len(controls)} controls were seen by the test that they name"
     return "\n".join([
-        f"{made}; {share:.1%} of the full number of tries.",
+        f"{made}; {share:.1%} of the full number of tries; {tested}.",
         "",
         "| fault | goal | found | tried at | holds |", "|---|---|---|---|---|",
         *(

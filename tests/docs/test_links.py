@@ -36,9 +36,8 @@ def test_every_page_of_the_docs_is_listed() -> None:
     assert listed == {*DOCS.rglob("*.md")} - {DOCS / "README.md"}
 
 
-def test_the_readme_leads_to_every_page() -> None:
-    listed = {(ROOT / target.partition("#")[0]).resolve() for target in links(README)}
-    assert {*DOCS.rglob("*.md")} - {DOCS / "README.md"} <= listed
+def test_the_readme_leads_to_the_list_of_pages() -> None:
+    assert "docs/README.md" in links(README)
 
 
 def test_dead_links_are_found(tmp_path: Path) -> None:
