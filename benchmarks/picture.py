@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Collection, Iterator
@@ -16,9 +17,12 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from io import StringIO
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rich.console import Console
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -151,10 +155,44 @@ async def screen(folder: Path, *, name: str) -> str:
         return still(shot, asked.size, pilot.app.current_theme.background or "")
 
 
+PRINTED = {
+    "first-report": ("reviewdesk open answers.csv",),
+    "gate": (
+        "reviewdesk ingest library-desk.jsonl",
+        "reviewdesk labels import library-desk-truth.jsonl",
+        "reviewdesk labels export --format suite -o judge",
+        "reviewdesk gate judge/suite.yml --report library-desk.jsonl",
+    ),
+}
+"""Commands of pages whose output is a picture: of the last command alone."""
+
+
+async def printed(folder: Path, *, name: str) -> str:
+    """The last of some commands with what it prints, in a terminal of 100 columns."""
+    page = (ROOT / "docs" / "first-report.md").read_text(encoding="utf-8")
+    table = page.split("```text\n")[1].split("```")[0]
+    (folder / "answers.csv").write_text(table, encoding="utf-8")
+    for one in LIBRARY.parent.glob("library-desk*"):
+        shutil.copy(one, folder)
+    os.chdir(folder)
+    for line in PRINTED[name]:
+        done = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", *line.split(),
+            env={**os.environ, "PYTHONPATH": str(ROOT), "REVIEWDESK_DESK": "desk.db"},
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+        said, _ = await done.communicate()
+    screen = Console(record=True, width=100, file=StringIO())
+    screen.print(f"$ {line}\n{said.decode()}", markup=False, highlight=False, end="")
+    height = len(screen.export_text(clear=False).splitlines())
+    return still(screen.export_svg(), (100, height))
+
+
 PICTURES = {
     "session.svg": moving,
     "desk.svg": desk,
     **{f"screen-{name}.svg": partial(screen, name=name) for name in SCREENS},
+    **{f"{name}.svg": partial(printed, name=name) for name in PRINTED},
 }
 
 

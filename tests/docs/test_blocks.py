@@ -120,6 +120,8 @@ def test_a_block_that_asks_for_nothing_is_run() -> None:
         ("docs/how-to/live-panels.md", "asks models"),
         ("docs/how-to/serve.md", "it serves until it is ended"),
         ("docs/how-to/share-a-desk.md", "the places are yours"),
+        ("docs/install.md", "each line by itself, with an index that has the package"),
+        ("docs/install.md", "installs what it needs"),
         ("docs/reference/desk-file.md", "the file is yours"),
     }
 
