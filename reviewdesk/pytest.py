@@ -32,16 +32,22 @@ class Gate:
         suite: str | Path,
         *,
         report: str | Path | None = None,
+        against: str | Path | None = None,
+        baseline: str | Path | None = None,
+        margin: float | None = None,
         desk: str | Path | None = None,
         require_representative: bool = False,
     ) -> SuiteResult:
         """Run a suite, fail the test as ``reviewdesk gate`` would, and return what was found.
 
         ``report`` is the report that the panel of today wrote: the suite's labels are joined to it,
-        and ``jury:`` entries check it in place of what they name. ``desk`` holds the runs that
-        entries name; by default it is the user's own.
+        and ``jury:`` entries check it in place of what they name. With ``against``, the report of
+        the panel before, its panel may lose at most ``margin`` to that one and to the first, which
+        is the one that was labelled, or the one of the report ``baseline``. ``desk`` holds the runs
+        that entries name; by default it is the user's own.
         """
         from reviewdesk.desk.files import source
+        from reviewdesk.desk.gates.older_panels import compared_with
         from reviewdesk.desk.gates.suite import run_suite
         from reviewdesk.domain.safetext import show
         from reviewdesk.errors import ExitCode, ReviewDeskError
@@ -50,10 +56,15 @@ class Gate:
         problem = ""
         with ExitStack() as stack:
             try:
+                new, parent, first = (
+                    None if one is None else source(str(self._placed(one)))
+                    for one in (report, against, baseline)
+                )
                 found = run_suite(
                     str(self._placed(suite)),
                     lambda: _desk(stack, None if desk is None else self._placed(desk)),
-                    report=None if report is None else source(str(self._placed(report))),
+                    report=new,
+                    against=compared_with(parent, first, margin),
                 )
             except ReviewDeskError as error:
                 problem = str(error)

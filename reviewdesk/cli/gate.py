@@ -30,6 +30,23 @@ _MOST_KEPT = 100
     help="Report whose panel to check; - is stdin.",
 )
 @click.option(
+    "--against",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Report of the panel before, to compare with by --margin.",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="How much less often it may be right, such as 0.02.",
+)
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Report of the first panel, if not the one that was labelled.",
+)
+@click.option(
     "--junit",
     metavar="FILE",
     shell_complete=completion.files,
@@ -54,6 +71,9 @@ def gate(
     *,
     suite: str,
     report: str | None,
+    against: str | None,
+    margin: float | None,
+    baseline: str | None,
     junit: str | None,
     markdown: str | None,
     strict: bool,
@@ -69,12 +89,18 @@ def gate(
     content, and by id only if neither side has an answer. Exits 2 if no label joins, and 3 if fewer
     than nine tenths do or are decided.
 
+    With --against, also compares that panel with the one before and with the first, item by item.
+    Exits 1 if it is worse than one of them by more than --margin, and 3 if the labels show neither
+    that it is nor that it is not. The first panel is the one that was labelled, as exported with
+    the labels, so that many small steps down are refused too.
+
     With --require-representative, exits 3 also if the labels do not stand for a whole run, or if
     the interval of an expected figure reaches past its limit. The labels of a run stand for it if
     they are weighted by group or if every verdict has one; a file only if it is a full export with
     rows that nothing flagged.
     """
     from reviewdesk.desk import files
+    from reviewdesk.desk.gates.older_panels import compared_with
     from reviewdesk.desk.gates.result_files import write_junit, write_markdown
     from reviewdesk.desk.gates.suite import run_suite
     from reviewdesk.views.gates import doubt_lines, text
@@ -82,6 +108,9 @@ def gate(
 
     options = load_options(given)
     limit = size_limit(given)
+    parent, first = (
+        None if name is None else files.source(name, limit) for name in (against, baseline)
+    )
     with ExitStack() as stack:
         found = run_suite(
             suite,
@@ -89,6 +118,7 @@ def gate(
             keep=None if as_json else _MOST_KEPT,
             report=None if report is None else files.source(report, limit),
             options=options,
+            against=compared_with(parent, first, margin),
         )
     if as_json:
         put_json(gates.suite(found))

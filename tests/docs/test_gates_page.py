@@ -16,9 +16,9 @@ PAGE = DOCS / "how-to" / "gates-in-ci.md"
 @pytest.mark.slow
 def test_every_command_of_the_way_does_what_it_says(tmp_path: Path) -> None:
     finished, stderr = run_page(PAGE, tmp_path)
-    assert [one.code for one in finished] == [0, 0, 0, 1, 0, 0, 1, 3, 3, 0], stderr
+    assert [one.code for one in finished] == [0, 0, 0, 1, 0, 0, 1, 3, 3, 1, 0], stderr
     assert [one.code for one in finished] == [one.block.code for one in finished]
-    opened, imported, figures, failed, passed, joined, worse, changed, unsure, job = (
+    opened, imported, figures, failed, passed, joined, worse, changed, unsure, against, job = (
         one.stdout for one in finished
     )
     assert len(opened.splitlines()) >= 40
@@ -44,6 +44,10 @@ def test_every_command_of_the_way_does_what_it_says(tmp_path: Path) -> None:
     assert unsure.startswith("PASS")
     assert "accuracy is 0.825, 0.6805 to 0.9125, must be at least 0.75" in unsure
     assert "(accuracy is 0.6805 to 0.9125, which reaches past 0.75)" in stderr
+    same, change = against.split("FAIL")
+    # Tango's interval of 0 and 0 of 40 ends at 0.0876; 5 of 40 are gained and 25 lost.
+    assert "change_from_parent is 0, -0.08762 to 0.08762, must be at least -0.1" in same
+    assert "change_from_baseline is -0.5, -0.6831 to -0.2477" in change
     assert job.endswith("every gate passed\n")
     # The job itself, on the day when the panel is worse.
     (tmp_path / "worse.jsonl").replace(tmp_path / "report.jsonl")

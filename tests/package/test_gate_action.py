@@ -106,7 +106,7 @@ def test_no_input_is_part_of_a_script() -> None:
         assert "${{" not in step["run"]
         assert step["shell"] == "bash"
     used = {re.sub(r"\W+", " ", value).split()[1] for value in gate_variables(action).values()}
-    assert used == {"suite", "report", "require", "desk", "junit"}
+    assert used == {"suite", "report", "against", "margin", "baseline", "require", "desk", "junit"}
     assert {name for name, one in action["inputs"].items() if one.get("required")} == {"suite"}
 
 

@@ -125,6 +125,8 @@ def entry_result(
         )
         tally.add(hold(one, judge.read(one.target)) for one in found.expect)
     joined = found.joined if found else None
+    if joined and not problem:
+        tally.add(joined.changes)
     nothing = ("no check could be made",) if tally.status is GateStatus.SKIP else ()
     return EntryResult(
         name=gate.name,

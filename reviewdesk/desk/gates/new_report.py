@@ -14,13 +14,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.desk.files import named
+from reviewdesk.domain.gates.expect import GateStatus
 from reviewdesk.domain.gates.join import ENOUGH, JoinCounts, SuiteLabels, join, sizes_by_weight
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.errors import SuiteError
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.gates.older_panels import Against, OlderPanel
     from reviewdesk.desk.loading import LoadOptions
+    from reviewdesk.domain.gates.expect import Finding
     from reviewdesk.domain.gates.join import DrawnLabel, Joined, ReportContent
     from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
     from reviewdesk.domain.labels.summary import LabelledRows
@@ -39,6 +42,8 @@ class NewReport:
         self.desk = desk
         self.run = run
         self.name = name
+        self.older: tuple[OlderPanel, ...] = ()
+        """The panels that its panel is compared with."""
 
     @cached_property
     def contents(self) -> list[ReportContent]:
@@ -64,11 +69,28 @@ def loaded_report(source: Source, options: LoadOptions | None = None) -> Iterato
         yield NewReport(desk, desk.load(source, options).run, source.shown_name)
 
 
+def older_panels(against: Against, options: LoadOptions | None) -> Iterator[OlderPanel]:
+    """Read what the older panels decided.
+
+    Raises:
+        ReportError: a report cannot be read.
+    """
+    from reviewdesk.desk.gates.older_panels import OlderPanel
+
+    for role, source in (("parent", against.parent), ("baseline", against.baseline)):
+        if source is None:
+            yield OlderPanel(role, "the panel that was labelled", against.margin, None)
+            continue
+        with loaded_report(source, options) as found:
+            yield OlderPanel(role, found.name, against.margin, found.contents)
+
+
 class JoinedReport(Struct, frozen=True):
     """The verdicts of a new report under a suite's labels, weighed by the draw of the suite.
 
     ``doubts`` say why the labels may not represent the report, ``short`` why too few of them are
-    there to say anything. ``notes`` are what else to know.
+    there to say anything. ``notes`` are what else to know. ``changes`` compare its panel with older
+    ones.
     """
 
     made: LabelledRows
@@ -79,6 +101,7 @@ class JoinedReport(Struct, frozen=True):
     doubts: tuple[str, ...]
     short: tuple[str, ...]
     notes: tuple[str, ...]
+    changes: tuple[Finding, ...]
 
 
 def joined_report(
@@ -123,6 +146,12 @@ def joined_report(
             f"{len(found.labels)} joined labels",
             "Judge again, or read it with the options of the first report, such as --threshold.",
         )
+    changes = tuple(_changes(labels, report))
+    unshown = (
+        f"{one.expected.target}: {one.reading.skip or one.note}"
+        for one in changes
+        if one.status is GateStatus.SKIP
+    )
     return JoinedReport(
         made=_weighed(made, found) if labels.drawn else made,
         drawn=labels.drawn,
@@ -130,9 +159,17 @@ def joined_report(
         passed=totals.passed,
         decided=totals.passed + totals.failed,
         doubts=tuple(_doubts(labels, found.counts)),
-        short=tuple(_short(found, made)),
+        short=(*_short(found, made), *unshown),
         notes=(f"of {report.name}: {_what_joined(found.counts)}", *notes, *_more(found.counts)),
+        changes=changes,
     )
+
+
+def _changes(labels: SuiteLabels, report: NewReport) -> Iterator[Finding]:
+    if report.older:
+        from reviewdesk.desk.gates.older_panels import finding
+
+        yield from (finding(labels, report.contents, one) for one in report.older)
 
 
 def _labels(gate: CalibrationGate, folder: Path, open_desk: OpenDesk) -> SuiteLabels:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.desk.files import named
 from reviewdesk.desk.gates.calibration_entry import entry_result
-from reviewdesk.desk.gates.new_report import OpenDesk, loaded_report
+from reviewdesk.desk.gates.new_report import OpenDesk, loaded_report, older_panels
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.gates.expect import (
     EntryKind,
@@ -25,14 +25,15 @@ from reviewdesk.domain.gates.expect import (
 from reviewdesk.domain.gates.targets import JuryReadings
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Verdict, verdict_reader
-from reviewdesk.errors import ReviewDeskError, SuiteError
+from reviewdesk.errors import ReviewDeskError, SuiteError, UsageError
 from reviewdesk.store import runs, verdicts
 
 if TYPE_CHECKING:
     from reviewdesk.desk.gates.new_report import NewReport
+    from reviewdesk.desk.gates.older_panels import Against
     from reviewdesk.desk.loading import LoadOptions
     from reviewdesk.reports.bytes.source import Source
-    from reviewdesk.reports.suites.suite import JuryGate
+    from reviewdesk.reports.suites.suite import JuryGate, Suite
 
 
 _MOST_NAMED = 5
@@ -184,6 +185,21 @@ def _names_text(names: list[str], count: int) -> str:
     return f"{some} and {more} more" if more > 0 else some
 
 
+def _compare(
+    suite: Suite, new: NewReport | None, against: Against, options: LoadOptions | None
+) -> None:
+    from reviewdesk.reports.suites.suite import JuryGate
+
+    if new is None:
+        raise UsageError("--against needs the report of the new panel", "Add --report FILE.")
+    if all(isinstance(gate, JuryGate) for gate in suite.entries):
+        raise UsageError(
+            f"{suite.file}: no calibration entry, by whose labels two panels are compared",
+            "Write one: reviewdesk labels export --format suite -o FOLDER.",
+        )
+    new.older = tuple(older_panels(against, options))
+
+
 def run_suite(
     path: str,
     open_desk: OpenDesk,
@@ -191,6 +207,7 @@ def run_suite(
     keep: int | None = None,
     report: Source | None = None,
     options: LoadOptions | None = None,
+    against: Against | None = None,
 ) -> SuiteResult:
     """Check everything that a suite names against what it expects.
 
@@ -200,10 +217,11 @@ def run_suite(
 
     A ``report`` is read by ``options`` and checked in place of what the suite was written about:
     ``jury:`` entries check its verdicts, and the labels of ``calibration:`` entries are joined to
-    it.
+    it. Its panel is then also held ``against`` older ones, by the labels of each entry.
 
     Raises:
         SuiteError: the suite itself is wrong, and nothing was run.
+        UsageError: older panels are named, and no report or no labels to compare them by.
         ReportError: the report cannot be read.
     """
     from reviewdesk.reports.suites.suite import JuryGate, read_suite
@@ -212,6 +230,8 @@ def run_suite(
     folder = Path(path).parent
     with nullcontext() if report is None else loaded_report(report, options) as new:
         name = None if new is None else new.name
+        if against is not None:
+            _compare(suite, new, against, options)
         juries = {
             at: JuryEntry(suite.file, gate, FindingTally(keep), name)
             for at, gate in enumerate(suite.entries)

@@ -30,6 +30,8 @@ class FrameContent(Struct, frozen=True):
     """The hash of the texts of a content without an answer, whose ``item_hash`` no other run has;
     empty if there is an answer."""
     id: str = ""
+    decision: Decision | None = None
+    """What the panel decided that was labelled; ``None`` too if the suite does not say."""
 
     @property
     def key(self) -> ContentKey:
@@ -201,13 +203,26 @@ def frame_of(contents: Iterable[ReportContent]) -> tuple[FrameContent, ...]:
 
     A content without a flagged verdict is in the stratum of its first one.
     """
+    contents = list(contents)
+    decided = decisions(contents)
     found: dict[ContentKey, FrameContent] = {}
     for one in contents:
         known = found.get(one.key)
         if known is None or (is_rest(known.stratum) and not is_rest(one.stratum)):
             text = (one.content, one.id) if one.content else ("", "")
-            found[one.key] = FrameContent(one.item.hex(), one.stratum, *text)
+            found[one.key] = FrameContent(
+                one.item.hex(), one.stratum, *text, decision=decided[one.key]
+            )
     return tuple(found.values())
+
+
+def decisions(contents: Iterable[ReportContent]) -> dict[ContentKey, Decision | None]:
+    """Return the decision of each content: ``None`` if its verdicts differ."""
+    found: dict[ContentKey, Decision | None] = {}
+    for one in contents:
+        same = found.setdefault(one.key, one.decision) is one.decision
+        found[one.key] = one.decision if same else None
+    return found
 
 
 def is_rest(stratum: int) -> bool:

@@ -144,7 +144,7 @@ def paired(to: str, items: int, apart: Sequence[Apart], z: float = Z) -> Differe
     no estimate. ``D`` is 0 if the raters never differ. Source: Zou and Donner 2008.
     """
     middle = below = above = open_ = 0.0
-    for cell in _merge_cells([one for one in apart if one.size]):
+    for cell in merge_cells([one for one in apart if one.size]):
         share = cell.size / items
         if not cell.labelled:
             open_ += share
@@ -167,7 +167,7 @@ def paired(to: str, items: int, apart: Sequence[Apart], z: float = Z) -> Differe
     )
 
 
-def _merge_cells(cells: Sequence[Apart]) -> list[Apart]:
+def merge_cells(cells: Sequence[Apart]) -> list[Apart]:
     """Merge the cells of flagged strata, and those of the rest, if sampled at one rate.
 
     Cells in which contents have several verdicts stay apart.

@@ -204,6 +204,27 @@ def sign_test(one: int, two: int) -> float | None:
     return min(1.0, ways / (1 << n))
 
 
+def tango(gained: float, lost: float, n: float, z: float = Z) -> float:
+    """Return an end of Tango's score interval of ``(gained - lost)/n``, paired on n items.
+
+    It is the difference δ at which ``(gained - lost - nδ) / √(n(2q + δ(1-δ)))`` is z, with q the
+    most likely share lost if the difference is δ: the lower end for a z above 0, the upper one for
+    a z below. Source: Tango 1998.
+    """
+    low = -1.0
+    high = 1.0
+    # Sixty halvings exceed the precision of a float.
+    for _ in range(60):
+        delta = (low + high) / 2
+        b = (2 * n - gained + lost) * delta - gained - lost
+        root = math.sqrt(max(b * b + 8 * n * lost * delta * (1 - delta), 0.0))
+        variance = n * ((root - b) / (2 * n) + delta * (1 - delta))
+        off = gained - lost - n * delta
+        score = off / math.sqrt(variance) if variance > 0 else off
+        low, high = (delta, high) if score > z else (low, delta)
+    return (low + high) / 2
+
+
 def cohen_kappa(human: Sequence[Hashable], juror: Sequence[Hashable]) -> float | None:
     """Compute Cohen's kappa ``(p_o - p_e) / (1 - p_e)`` of two raters over the same rows.
 

@@ -69,10 +69,11 @@ def as_suite(
 
 
 def as_frame(contents: Iterable[FrameContent]) -> str:
-    """Return a line per content that labels were drawn from: its hash and its stratum."""
+    """Return a line per content that labels were drawn from: hash, stratum and decision."""
     rows = []
     for one in contents:
-        row = {"item_hash": one.item_hash, "stratum": STRATA[one.stratum]}
+        row: dict[str, Any] = {"item_hash": one.item_hash, "stratum": STRATA[one.stratum]}
+        row["decision"] = one.decision
         rows.append({**row, "id": one.id, "content": one.content} if one.content else row)
     return as_jsonl(rows)
 

@@ -41,6 +41,7 @@ class _FrameModel(Strict):
     stratum: Annotated[str, Wanted("the name of a stratum", STRATA)]
     content: str = ""
     id: str = ""
+    decision: Literal["pass", "fail", "inconclusive"] | None = None
 
 
 def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
@@ -113,7 +114,11 @@ def _frame(source: Source) -> tuple[FrameContent, ...]:
         if bool(one.content) is not bool(one.id):
             raise fail(f"line {line}", "has only one of content and id", _EXPORT)
         found[one.item_hash] = FrameContent(
-            one.item_hash, STRATA.index(one.stratum), one.content, one.id
+            one.item_hash,
+            STRATA.index(one.stratum),
+            one.content,
+            one.id,
+            Decision(one.decision) if one.decision else None,
         )
     if not found:
         raise fail("", "lists no content", _EXPORT)
