@@ -19,6 +19,7 @@ from reviewdesk.cli.common import (
     output_option,
     say,
 )
+from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -29,7 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @click.group()
 def export() -> None:
-    """Export a run as a report, an HTML page or Markdown."""
+    """Export a run as a report, an HTML page, Markdown or a diagram."""
 
 
 def _output_option(command: F) -> F:
@@ -79,21 +80,21 @@ def _put(
 
 
 @export.command(epilog="Example: reviewdesk export html -o run.html")
-@click.option("--all", "every", is_flag=True, help="List every verdict, not only the first 200.")
+@click.option("--full", is_flag=True, help="Add up to 1,000 more verdicts, and every figure.")
 @_output_option
 @options("run")
-def html(*, every: bool, output: Path | None, force: bool, run_name: str | None) -> None:
-    """Write a run as one HTML page.
+def html(*, full: bool, output: Path | None, force: bool, run_name: str | None) -> None:
+    """Write a run as one HTML page: how good the judge is and what it got wrong.
 
-    The page needs no other file, no network and no script. Without -o, a terminal gets RUN.html.
+    The page needs no other file, no network and no script, and prints on two pages. Without -o,
+    a terminal gets RUN.html.
     """
-    from reviewdesk.desk.export.report import MOST
     from reviewdesk.desk.export.report import html as pieces
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         with ProgressLine(f"writing {run.name}") as bar:
-            made = pieces(desk, run, most=None if every else MOST, progress=bar)
+            made = pieces(desk, run, full=full, progress=bar)
             _put(desk, run, output, made, force=force, suffix=".html")
 
 
@@ -107,3 +108,17 @@ def markdown(*, output: Path | None, force: bool, run_name: str | None) -> None:
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         _put(desk, run, output, [summary(desk, run)], force=force)
+
+
+@export.command(epilog="Example: reviewdesk export diagram -o diagram.svg")
+@_output_option
+@options("run")
+def diagram(*, output: Path | None, force: bool, run_name: str | None) -> None:
+    """Write the reliability diagram as SVG: how often the judge is right by how sure it is."""
+    from reviewdesk.desk.export.report import diagram as drawn
+
+    if output is not None and output.suffix.lower() != ".svg":
+        raise UsageError(f"{output}: the diagram is written as SVG", "Name a file such as d.svg.")
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        _put(desk, run, output, [drawn(desk, run)], force=force)

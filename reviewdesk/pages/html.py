@@ -8,29 +8,29 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, TypeAlias
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reviewdesk.domain.jurors.facts import JurorsPage
-from reviewdesk.domain.panel.rerun import FlipRate, RerunHistory
+from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.run.details import RunDetails
 from reviewdesk.domain.safetext import show
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, band, edges, place
-from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.calibration_page import band, edges, place
+from reviewdesk.domain.stats.figures import Fit, Target
 from reviewdesk.domain.whatif.policies import WhatIfTable
 from reviewdesk.views import verdict
 from reviewdesk.views.calibration import calibration
 from reviewdesk.views.document import Block, Section, Text, Tone, Words, outside, plain, spans
 from reviewdesk.views.jurors import jurors, rates
+from reviewdesk.views.overview import RunOverview, overview
 from reviewdesk.views.reliability import reliability
 from reviewdesk.views.run import run, title
 from reviewdesk.views.whatif import what_if
-from reviewdesk.views.words import moment, plural
+from reviewdesk.views.words import decision, moment, plural
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
@@ -41,36 +41,99 @@ _SIDE = 400.0
 """The side of the square that figures are drawn in."""
 
 
+class RunPage(Struct, frozen=True):
+    """A run as its page shows it: the overview, then the details of the verdicts that it names.
+
+    ``others`` is the number of verdicts below those; with an ``appendix`` the page is a full one.
+    """
+
+    overview: RunOverview
+    written_at: str
+    others: int
+    appendix: tuple[PagePart, ...] = ()
+
+
+class PagePart(Struct, frozen=True):
+    """A part of the appendix under a heading of its own; ``name`` is what links to it."""
+
+    name: str
+    title: str
+    sections: tuple[Section, ...]
+
+
+ListedVerdict: TypeAlias = tuple[Item, RerunHistory]
+"""A verdict that a file lists, with its re-runs."""
+
+
 def page(found: RunPage, listed: Iterable[ListedVerdict]) -> Iterator[str]:
     """Yield the HTML file piece by piece; each verdict is rendered when it is reached."""
+    about = found.overview
+    entries = (_entry(one, full=bool(found.appendix)) for one in listed)
+    named = len(about.named)
     return _TEMPLATES.get_template("page.html").generate(
         policy=POLICY,
-        title=title(found.details.run).text,
+        title=title(about.details.run).text,
         written_at=moment(found.written_at).text,
-        parts=parts(found),
+        overview=overview(about).every,
+        named="The wrong verdicts" if about.wrong else "The verdicts to label first",
+        named_entries=islice(entries, named),
         listing=_listing_text(found),
-        verdicts=map(_entry, listed),
+        other_entries=entries,
+        appendix=found.appendix,
     )
 
 
 class _Entry(Struct, frozen=True):
-    """A verdict of the page: its key facts in view, the rest in a block that opens."""
+    """A verdict of the page: its name and key facts, and what opens below them."""
 
+    key: int
     name: str
+    said: tuple[Words, ...]
     summary: tuple[Block, ...]
-    more: str
     sections: tuple[Section, ...]
 
 
-def _entry(listed: ListedVerdict) -> _Entry:
+def _entry(listed: ListedVerdict, *, full: bool) -> _Entry:
+    """Return a verdict with the texts before the jury; its figures are on a full page alone."""
     item, history = listed
-    jurors = plural(len(item.assessment.seats), "juror")
-    reruns = f", {plural(len(history.reruns), 're-run')}" if history.reruns else ""
+    every = [
+        one for one in verdict.sections(item, history) if full or one.title not in verdict.FIGURES
+    ]
+    texts = verdict.TEXTS.values()
+    named = item.verdict.test != item.verdict.id
+    said: list[Words] = [outside(item.verdict.id)] if named else []
+    said.append(("judge ", decision(item.row.decision)))
+    if item.row.label:
+        said.append(("label ", item.row.label.value))
     return _Entry(
-        name=outside(item.verdict.id).text,
-        summary=verdict.summary(item),
-        more=f"Texts and {jurors}{reruns}",
-        sections=verdict.sections(item, history),
+        key=item.row.key,
+        name=outside(item.verdict.test).text,
+        said=tuple(said),
+        # The name of the test is the heading already.
+        summary=verdict.summary(item)[named:],
+        sections=tuple(sorted(every, key=lambda one: one.title not in texts)),
+    )
+
+
+def parts(about: RunOverview, found: JurorsPage, other: WhatIfTable) -> tuple[PagePart, ...]:
+    """Return every figure of a run, its jurors, and what other rules would decide."""
+    page = about.calibration
+    figures = calibration(page, full=True).every
+    bins = reliability(page, as_table=True).every if page.calibration.labelled.n else ()
+    every = jurors(found).every
+    rated = [rates(found, Target.ITEMS)] if found.jurors else []
+    return (
+        PagePart("run", "Run", run(about.details).every),
+        PagePart("calibration", "Calibration", (*figures, *bins)),
+        PagePart("jurors", "Jurors", (every[0], *rated, *every[1:])),
+        PagePart("what-if", "What if", what_if(other).every),
+    )
+
+
+def diagram_svg(fit: Fit, labels: int) -> str:
+    """Return the reliability diagram as an SVG file that needs no other."""
+    return str(
+        _TEMPLATES.get_template("diagram.svg").render(fit=fit, basis=plural(labels, "label"))
     )
 
 
@@ -81,16 +144,22 @@ def section_html(section: Section, level: int = 3) -> str:
 
 
 def _listing_text(found: RunPage) -> str:
-    """Say which verdicts follow, and how many are left out."""
-    every = found.details.run.verdicts
-    left = every - found.listed
+    """Say how many verdicts the page has besides those it names, and where the rest is."""
+    every = found.overview.details.run.verdicts
+    shown = found.others + len(found.overview.named)
     if not every:
         return "The run has no verdicts."
-    if not left:
-        return f"All {plural(every, 'verdict')}, the flagged first, then the labelled."
+    if not found.appendix:
+        return (
+            f"{plural(found.others, 'more flagged verdict')}. The other {every - shown:,} of "
+            f"{plural(every, 'verdict')} are not on this page: reviewdesk export html --full adds "
+            "them, with every figure in an appendix."
+        )
+    if shown == every:
+        return f"All {plural(every, 'verdict')} are on this page."
     return (
-        f"{found.listed:,} of {plural(every, 'verdict')}, the flagged first, then the labelled; "
-        f"{left:,} are left out of this page and counted in every figure above it."
+        f"{shown:,} of {plural(every, 'verdict')} are on this page, the flagged first, then the "
+        "labelled. Every figure counts the others too; reviewdesk export report writes all of them."
     )
 
 
@@ -141,49 +210,3 @@ _TEMPLATES.filters |= {
     "edges": edges,
     "place": place,
 }
-
-
-class RunPage(Struct, frozen=True):
-    """A run with all its figures; ``listed`` is the number of verdicts that the page shows."""
-
-    details: RunDetails
-    written_at: str
-    calibration: CalibrationPage
-    jurors: JurorsPage
-    what_if: WhatIfTable
-    flips: tuple[FlipRate, ...]
-    listed: int
-
-
-ListedVerdict: TypeAlias = tuple[Item, RerunHistory]
-"""A verdict that a file lists, with its re-runs."""
-
-
-class PagePart(Struct, frozen=True):
-    """A part of a page under a heading of its own; ``name`` is what links to it."""
-
-    name: str
-    title: str
-    sections: tuple[Section, ...]
-
-
-def parts(found: RunPage) -> tuple[PagePart, ...]:
-    """Return all that is said of a run. What a key switches on the screen stands side by side."""
-    page = found.calibration
-    every = jurors(found.jurors).every
-    measured = page.calibration.labelled.n > 0
-    seated = bool(found.jurors.jurors)
-    figures = calibration(page, full=True).every
-    such: tuple[Section, ...] = ()
-    # Without a label in every group both targets have the intervals of the labels alone.
-    if page.calibration.population is not None and page.telling():
-        first = calibration(page, target=Target.ITEMS).every[1]
-        such = (replace(first, title="For new items"),)
-    drawn = reliability(page).every if measured else ()
-    rated = [rates(found.jurors, Target.ITEMS)] if seated else []
-    return (
-        PagePart("run", "Run", run(found.details).every),
-        PagePart("calibration", "Calibration", (*figures[:2], *such, *drawn, *figures[2:])),
-        PagePart("jurors", "Jurors", (every[0], *rated, *every[1:])),
-        PagePart("what-if", "What if", what_if(found.what_if).every),
-    )

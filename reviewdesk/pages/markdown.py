@@ -1,14 +1,12 @@
-"""Summarize a run in Markdown for a pull request: a few lines, then all figures to unfold."""
+"""Write documents as Markdown, such as the overview of a run for a pull request."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from reviewdesk.domain.safetext import show, show_line
-from reviewdesk.pages.html import ListedVerdict, RunPage, parts
-from reviewdesk.views.calibration import summary as calibration_summary
 from reviewdesk.views.document import (
     Comparison,
     Document,
@@ -26,22 +24,15 @@ from reviewdesk.views.document import (
     plain,
     spans,
 )
-from reviewdesk.views.run import escalated, summary, title
+from reviewdesk.views.overview import RunOverview, short_overview
+from reviewdesk.views.run import title
 
 
-def page(found: RunPage, listed: Iterable[ListedVerdict]) -> str:
-    """Return counts, pass rates, gates and escalated verdicts, and below them every figure."""
-    counts = summary(found.details)
-    verdicts = escalated([(item, history.reruns) for item, history in listed], found.details)
-    lines = [f"### Review of {code(title(found.details.run).text, 300)}", ""]
-    for section in (counts, *calibration_summary(found.calibration).every, verdicts):
-        lines += section_markdown(section, 4)
-    for part in parts(found):
-        lines += [f"<details><summary>{escaped(part.title)}</summary>", ""]
-        for section in part.sections:
-            lines += section_markdown(section, 4)
-        lines += ["</details>", ""]
-    return "\n".join(lines)
+def page(found: RunOverview) -> str:
+    """Return the overview of a run: a few lines, and a table of what the judge got wrong."""
+    lines = [f"### {code(title(found.details.run).text, 300)}", ""]
+    lines += document_markdown(short_overview(found))
+    return "\n".join(lines).rstrip() + "\n"
 
 
 _BOLD = {Tone.STRONG, Tone.WARN, Tone.FAIL, Tone.BIG_FAIL, Tone.BIG_PASS, Tone.BIG_WARN}

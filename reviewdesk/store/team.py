@@ -72,6 +72,17 @@ def reviewers(conn: sqlite3.Connection, run_hash: str) -> list[str]:
     return [row[0] for row in rows]
 
 
+def labellers(conn: sqlite3.Connection, run: int) -> list[tuple[str, int]]:
+    """Return whose labels a run has, each with the number of its verdicts, the most first."""
+    rows = conn.execute(
+        """SELECT c.author, count(*) AS n FROM current_events c
+           CROSS JOIN verdicts v ON v.item = c.item AND v.run = ?
+           WHERE c.slot = 'label' GROUP BY c.author ORDER BY n DESC, c.author""",
+        (run,),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
 def others_work(conn: sqlite3.Connection, reviewer: str) -> bool:
     """Return True if anybody but a reviewer has a chain in the log; it reads one row of each."""
     row = conn.execute(

@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Decision
@@ -271,15 +270,6 @@ def first_keys(conn: sqlite3.Connection, run: Run, most: int) -> list[int]:
         """SELECT key FROM verdicts WHERE run = ?
            ORDER BY stratum >= ?, item NOT IN (SELECT item FROM truths), pos LIMIT ?""",
         (run.key, FIRST_REST, most),
-    )
-    return [row["key"] for row in rows]
-
-
-def escalated(conn: sqlite3.Connection, run: Run, most: int) -> list[int]:
-    """Return the keys of the first ``most`` escalated verdicts of a run, in file order."""
-    rows = conn.execute(
-        "SELECT key FROM verdicts WHERE run = ? AND flags & ? ORDER BY pos LIMIT ?",
-        (run.key, int(Flag.ESCALATED), most),
     )
     return [row["key"] for row in rows]
 

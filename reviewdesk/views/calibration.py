@@ -41,6 +41,7 @@ from reviewdesk.views.document import (
     Words,
     joined,
     outside,
+    plain,
     table,
 )
 from reviewdesk.views.question import strip_line
@@ -127,11 +128,25 @@ def file_calibration(page: FilePage, *, full: bool = False) -> Document:
     return Document(tuple(sections))
 
 
-def summary(page: CalibrationPage) -> Document:
-    """Return what a reader in a hurry needs: the conclusion, its figures and the gates."""
-    first = calibration(page).sections
-    gates = [_gates(page.gates, _run_figures(page, Target.RUN), page.more)]
-    return Document((*first, *(gates if page.calibration.labelled.n else [])))
+def headline(page: CalibrationPage) -> Section:
+    """Return accuracy, pass rates and errors with their intervals, and what they rest on.
+
+    If the labels describe the run, there are intervals for this run and for new items.
+    """
+    found = _run_figures(page, Target.RUN)
+    rows = []
+    for row in _rates(found):
+        name, value, interval, meaning = row.cells
+        rows.append([(Text(plain(name), Tone.STRONG), " ", meaning), value, interval])
+    ends = ["95%"]
+    if page.calibration.population is not None and page.such is not None:
+        ends = [f"95%, {target.value}" for target in Target]
+        for cells, row in zip(rows, _rates(_run_figures(page, Target.ITEMS)), strict=True):
+            # The share that should pass is estimated for this run alone.
+            cells.append("" if plain(row.cells[0]) == "should pass" else row.cells[2])
+    rates = table(("", "", *ends), rows, "How often the judge is right")
+    about = Paragraph(f"{found.basis}.", Tone.MUTED)
+    return Section("Figures", (rates, about, *_warnings(page.calibration.warnings)))
 
 
 def _run_figures(page: CalibrationPage, target: Target) -> _Figures:
@@ -163,8 +178,8 @@ def _left_out(found: Calibration) -> str:
 # The first layer
 
 
-def _first_layer(found: _Figures) -> Table:
-    """Return the headline figures, each with its interval and its meaning."""
+def _rates(found: _Figures) -> list[Row]:
+    """Return accuracy, pass rates and rates of errors, each with its interval and its meaning."""
     line = found.line
     rate = found.should_pass
     rows = [_row("accuracy", line.accuracy, found.ends("accuracy"), "decides as the label says")]
@@ -173,10 +188,19 @@ def _first_layer(found: _Figures) -> Table:
     if rate is not None and rate.method is not RateMethod.NONE:
         why = "by the labels" if rate.estimate is not None else f"bounds; {rate.reason}"
         rows.append(_row("should pass", rate.estimate, rate, why))
-    null = found.fit.null if found.fit else None
-    rows += [
+    return [
+        *rows,
         _errors("false passes", line.fp, line.tn, line.specificity, found.ends("specificity")),
         _errors("false fails", line.fn, line.tp, line.sensitivity, found.ends("sensitivity")),
+    ]
+
+
+def _first_layer(found: _Figures) -> Table:
+    """Return the headline figures, each with its interval and its meaning."""
+    line = found.line
+    null = found.fit.null if found.fit else None
+    rows = [
+        *_rates(found),
         _row("gap", line.gap, found.ends("gap"), _sureness(line), "+"),
         _row("Brier", line.brier, found.ends("brier"), "error of its confidence, 0 is best"),
         Row(

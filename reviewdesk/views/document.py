@@ -152,6 +152,8 @@ class Row(Struct, frozen=True):
     cells: tuple[Words, ...]
     mark: Text | None = None
     below: tuple[Quote, ...] = ()
+    link: str = ""
+    """The name of the place in an HTML page that the row leads to; empty if there is none."""
 
 
 class Table(Struct, frozen=True):

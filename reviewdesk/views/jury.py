@@ -179,13 +179,19 @@ def strongest_dissent(item: Item, *, why: bool = True) -> list[Words]:
     if not against:
         return [_quiet("no dissent")] if item.assessment.unanimous_votes else []
     ballot = against[0].ballot
-    text = next((line for line in (ballot.reason or "").splitlines() if line.strip()), "")
+    text = first_line(ballot.reason)
     told = why and bool(text)
-    said = (_quiet(': "'), outside(text.strip(), 400, Tone.MUTED), _quiet('"')) if told else ()
-    return [(_quiet("dissent "), outside(_names(item)[ballot.id], 80, Tone.MUTED), *said)]
+    said = (_quiet(': "'), outside(text, 400, Tone.MUTED), _quiet('"')) if told else ()
+    return [(_quiet("dissent "), outside(short_names(item)[ballot.id], 80, Tone.MUTED), *said)]
 
 
-def _names(item: Item) -> dict[str, str]:
+def first_line(text: str | None) -> str:
+    """Return the first line of a reason that is not blank; empty if there is none."""
+    return next((line.strip() for line in (text or "").splitlines() if line.strip()), "")
+
+
+def short_names(item: Item) -> dict[str, str]:
+    """Return the names of a verdict's jurors in short, by their ids."""
     return words.short_names(ballot.id for ballot in item.verdict.ballots)
 
 
@@ -250,7 +256,7 @@ def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
     ``lines`` are those that the reason of a seat is cut to; without them all are whole.
     """
     seats = ranked(item)
-    names = _names(item)
+    names = short_names(item)
     if not seats:
         return Section("Jurors", (Paragraph("no jurors", Tone.MUTED),))
     weights = any(seat.ballot.weight is not None for seat in seats)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reviewdesk.domain.assessment.flag_words import WORDS, Breach, Flag
-from reviewdesk.domain.panel.rerun import Rerun, flipped
-from reviewdesk.domain.records import Item, Run
+from reviewdesk.domain.assessment.flag_words import WORDS, Breach
+from reviewdesk.domain.records import Run
 from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views import words
@@ -114,60 +113,6 @@ def run_lines(found: Sequence[RunLine]) -> Document:
         for one in found
     ]
     return Document((Section("", (table(heads, rows, "The runs"),)),))
-
-
-def summary(found: RunDetails) -> Section:
-    """Return the counts of a run, how far its labels have come, and alpha on the scores."""
-    done = found.progress
-    labels = found.labels
-    some = "" if done is None else f"; {done.flagged_done:,} of the {done.flagged:,} flagged"
-    pairs: _Pairs = [
-        *_counts(found),
-        ("labels", f"{words.plural(labels.given, 'verdict')} with a label{some}"),
-        *_agreement(found)[:1],
-        *([("skipped rows", f"{found.run.skipped:,}")] if found.run.skipped else []),
-    ]
-    return Section("", (Facts.of(*pairs),))
-
-
-def escalated(found: Sequence[tuple[Item, Sequence[Rerun]]], details: RunDetails) -> Section:
-    """Return the escalated verdicts, each with its re-runs in short."""
-    if not found:
-        return Section("Escalated", (Paragraph("No verdict is escalated."),))
-    heads = ("verdict", "decision", "score", "agreement", "label", "asked again")
-    rows = [_escalated(item, reruns) for item, reruns in found]
-    blocks: list[Block] = [table(heads, rows, "The escalated verdicts")]
-    if (left := details.tally.flags.get(Flag.ESCALATED, 0) - len(found)) > 0:
-        blocks.append(Paragraph(f"{left:,} more are escalated and not listed.", Tone.MUTED))
-    return Section("Escalated", tuple(blocks))
-
-
-def _escalated(item: Item, reruns: Sequence[Rerun]) -> list[Words]:
-    row = item.row
-    before = item.assessment.decision
-    turned = sum(flipped(before, one.assessment.decision) for one in reruns)
-    return [
-        outside(row.id, 200, Tone.STRONG),
-        words.decision(row.decision),
-        words.number(row.score, 2),
-        words.number(row.agreement, 2) + (f", {row.band}" if row.band else ""),
-        row.label or words.NONE,
-        f"{len(reruns):,}, {turned:,} turned over" if reruns else words.NONE,
-    ]
-
-
-def _counts(found: RunDetails) -> _Pairs:
-    """Return the decisions, flags and ballots of a run, each in one line."""
-    run = found.run
-    made = found.tally.decisions
-    carried = found.tally.flags
-    decided = [f"{made[word]:,} {_outcome(word)}" for word in (*Decision, None) if made.get(word)]
-    flags = [f"{carried[flag]:,} {word}" for flag, word in WORDS.items() if carried.get(flag)]
-    return [
-        ("decisions", f"{run.whole:,} verdicts: {', '.join(decided) or 'none'}"),
-        ("flags", f"{run.flagged:,} flagged for review: {', '.join(flags) or 'none'}"),
-        ("ballots", _ballots_text(found)),
-    ]
 
 
 def _section(name: str, pairs: Sequence[tuple[str, Words]], note: Words = "") -> Section:

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 VOID = {"meta", "link", "rect", "line", "circle", "path", "polyline"}
 PLAIN = {"class", "id", "role", "tabindex", "aria-label", "aria-labelledby", "dir"}
 BARE = {
-    "head", "title", "style", "body", "header", "main", "footer", "nav", "section", "article", "h1",
-    "h2", "h3", "h4", "p", "ul", "li", "dl", "dt", "dd", "div", "span", "bdi", "pre", "details",
-    "summary", "figure", "figcaption", "table", "caption", "thead", "tbody", "tr", "td",
+    "head", "title", "style", "body", "header", "main", "footer", "nav", "section", "h1",
+    "h2", "h3", "h4", "h5", "p", "ul", "li", "dl", "dt", "dd", "div", "span", "bdi", "pre",
+    "details", "summary", "figure", "figcaption", "table", "caption", "thead", "tbody", "tr", "td",
 }  # fmt: skip
 """Elements that take none but the plain attributes."""
 ALLOWED: dict[str, set[str]] = {

@@ -12,13 +12,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.export.report import html, summary
-from reviewdesk.desk.figures.jurors import jurors_page
+from reviewdesk.desk.export.report import summary
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.pages.markdown import code, table
 from reviewdesk.reports import Source
-from reviewdesk.views.json import figures
 from tests.helpers import SAMPLES, load, numbered, open_desk, report, verdict
 
 NASTY = (
@@ -93,62 +91,46 @@ def outside(token: Token) -> bool:
     return token.type != "code_inline"
 
 
-def test_a_summary_has_the_figures_of_the_run(desk: Desk) -> None:
-    run = load(desk, numbered(8))
-    # v0, v3 and v6 fail, v0 and v4 are flagged and escalated; each has three jurors.
-    made = summary(desk, run).partition("<details>")[0]
-    assert "- **decisions**: 8 verdicts: 5 pass, 3 fail" in made
-    assert "- **flags**: 2 flagged for review: 2 escalated" in made
-    assert "- **labels**: 0 verdicts with a label; 0 of the 2 flagged" in made
-    assert "- **ballots**: 24, 0 of them failed" in made
+def test_a_summary_is_ten_lines_and_a_table(desk: Desk) -> None:
+    run = load(desk, numbered(24))
+    # Every third verdict from v0 on fails: 16 pass, 8 fail.
+    made = summary(desk, run)
+    assert "24 verdicts: 16 pass, 8 fail. Judged by 3 jurors: `j1`, `j2`, `j3`." in made
     assert "May this judge gate? Not yet: there are no pass or fail labels" in made
-    assert "| `v4` | pass | 0.80 |" in made
+    first = desk.item(desk.queue(run)[0]).verdict.test
+    assert [row[0] for row in rows(made)][:2] == ["item", f"`{first}`"]
     for key in desk.queue(run):
         item = desk.item(key)
-        desk.label(key, Truth.PASS if item.row.decision == "pass" else Truth.FAIL)
-    made = summary(desk, run).partition("<details>")[0]
-    # Every verdict has a label that agrees: five of eight pass, before and after the correction.
-    assert "| pass rate | 0.625 |" in made
-    assert "| should pass | 0.625 | exact |" in made
-    assert "8 labels, every verdict is labelled" in made
-    assert "PASS  brier " in made
-
-
-def test_all_figures_can_be_unfolded(desk: Desk) -> None:
-    run = load(desk, numbered(8))
-    for key in desk.queue(run):
-        desk.label(key, Truth.PASS)
+        right = Truth.PASS if item.row.decision == "pass" else Truth.FAIL
+        desk.label(key, Truth.FAIL if item.verdict.id in {"v1", "v2"} else right)
+    desk.note(desk.find(run, "v1"), "late | by a day")
     made = summary(desk, run)
-    parts = ["Run", "Calibration", "Jurors", "What if"]
-    assert re.findall("<summary>(.*)</summary>", made) == parts
-    blocks = [token.content.strip() for token in READER.parse(made) if token.type == "html_block"]
-    # GitHub reads Markdown inside such a block only if blank lines part it from the tags.
-    opened = [f"<details><summary>{part}</summary>" for part in parts]
-    assert blocks == [tag for one in opened for tag in (one, "</details>")]
+    # Two of 24 are labelled against the judge: 22 of 24 are right, and 14 of 24 should pass.
+    assert "- **accuracy** decides as the label says  0.917  exact" in made
+    assert "- **should pass** by the labels  0.583  exact" in made
+    assert "wrong on 2 of 24 verdicts with a pass or fail label: it passed 2 that" in made
+    assert sorted(rows(made)[1:]) == [
+        ["`test of v1`", "pass", "**fail**", "`late \\| by a day`"],
+        ["`test of v2`", "pass", "**fail**", "no juror dissented; `j3`: `r3`"],
+    ]
+    assert len([line for line in made.splitlines() if line and line[0] != "|"]) <= 12
 
 
-@pytest.mark.slow
-def test_the_jurors_of_both_exports_are_those_of_the_command(desk: Desk) -> None:
-    run = load(desk, numbered(80))
-    for row in desk.rows(desk.queue(run)):
-        if row.audit or row.stratum.startswith("flagged"):
-            flip = row.stratum == "flagged/pass"
-            desk.label(row.key, Truth.FAIL if flip else Truth(str(row.decision)))
-    found = figures.jurors(jurors_page(desk, run))["jurors"][0]
-    # 13 of the 80 are flagged passes, and they alone are wrong; each label once says 37 of 50.
-    assert found["accuracy"] == pytest.approx(67 / 80)
-    ends = f"{found['accuracy_low']:.2f}-{found['accuracy_high']:.2f}"
-    assert f"| `j1` | 50 | 0.84 | {ends} |" in summary(desk, run)
-    cells = re.sub("<[^>]*>", " ", "".join(html(desk, run)))
-    assert f"j1 50 0.84 {ends} " in " ".join(cells.split())
+def rows(made: str) -> list[list[str]]:
+    """The cells of the table in a summary, without its rule."""
+    lines = [line for line in made.splitlines() if line.startswith("|")]
+    split = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    return [cells for cells in split if set(cells[0]) != {"-"}]
 
 
-def test_the_escalated_are_cut_and_counted(desk: Desk) -> None:
-    run = load(desk, numbered(12))
-    assert "more are escalated" not in summary(desk, run)
-    made = summary(desk, run, most=1)
-    assert "| `v0` |" in made
-    assert "2 more are escalated and not listed." in made
+def test_a_summary_is_cut_and_counts_what_is_left(desk: Desk) -> None:
+    run = load(desk, numbered(40))
+    for key in desk.queue(run):
+        desk.label(key, Truth.FAIL)
+    # The judge passed 26 of the 40, and the table has 20.
+    made = summary(desk, run)
+    assert len(rows(made)) == 1 + 20
+    assert "6 more are wrong: reviewdesk queue --filter wrong lists all." in made
 
 
 def test_a_sample_has_a_summary(desk: Desk) -> None:

@@ -1,21 +1,25 @@
 """The HTML page of a run: whole, readable and inert, whatever the report says."""
 
 import html
+import re
 import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
+from reviewdesk.desk.export import report as export
 from reviewdesk.desk.export.report import html as html_pieces
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.safetext import show
+from reviewdesk.errors import UsageError
 from reviewdesk.pages.html import POLICY, section_html
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
@@ -46,12 +50,11 @@ def labelled_library(desk: Desk) -> Run:
 ])  # fmt: skip
 def test_the_page_of_a_sample_is_inert_and_whole(desk: Desk, name: str) -> None:
     run = desk.load(Source.from_path(SAMPLES / name)).run
-    page = drawn(desk, run)
+    page = drawn(desk, run, full=True)
     assert faults(page) == []
     assert controls(page.source) == set()
-    tags = [tag for tag, _ in page.elements]
-    assert tags.count("h1") == 1
-    assert tags.count("article") == run.verdicts
+    assert [tag for tag, _ in page.elements].count("h1") == 1
+    assert len(names_of(page)) == run.verdicts
     for key in desk.queue(run):
         item = desk.item(key)
         assert show(item.verdict.id) in page.text
@@ -101,7 +104,7 @@ def hostile_report(names: list[str], texts: list[str]) -> bytes:
     )
 
 
-FRAME = {"section", "article", "h1", "h2", "h3", "details", "table", "caption", "pre", "th", "dd"}
+FRAME = {"section", "h1", "h2", "h3", "h4", "details", "table", "caption", "pre", "th", "dd"}
 
 
 def calm(text: str) -> str:
@@ -118,7 +121,7 @@ def calm(text: str) -> str:
 def test_no_text_changes_the_elements(names: list[str], texts: list[str]) -> None:
     sayings = ((names, texts), (["a", "b", "c", "d"], [calm(text) for text in texts]))
     with tempfile.TemporaryDirectory() as folder, closing(open_desk(Path(folder) / "d")) as desk:
-        pages = [drawn(desk, load(desk, hostile_report(*said))) for said in sayings]
+        pages = [drawn(desk, load(desk, hostile_report(*said)), full=True) for said in sayings]
     hostile, harmless = pages
     assert faults(hostile) == []
     assert controls(hostile.source) == set()
@@ -141,13 +144,12 @@ def test_text_and_attributes_come_back_as_they_are_shown(text: str) -> None:
 
 def test_the_figures_are_those_of_the_calibration(desk: Desk) -> None:
     run = labelled_library(desk)
-    page, found = drawn(desk, run), calibration_page(desk, run, jurors=False)
+    page, found = drawn(desk, run, full=True), calibration_page(desk, run, jurors=False)
     line = found.calibration.headline
     for value in (line.ece, line.brier, line.gap, line.accuracy, line.corrected_rate):
         assert value is not None
         assert f"{value:.3f}" in page.text
     assert f"[{line.corrected_rate_low:.3f}, {line.corrected_rate_high:.3f}]" in page.text
-    assert "every verdict is labelled" in page.text
     assert found.fit is not None
     places = {"inside", "below", "above"}
     marks = [tag for tag, attrs in page.elements if attrs.get("class") in places]
@@ -157,32 +159,67 @@ def test_the_figures_are_those_of_the_calibration(desk: Desk) -> None:
         assert f"{one.mean_confidence:.2f}" in page.texts
 
 
-def test_without_labels_nothing_is_said_of_the_judge(desk: Desk) -> None:
+def test_a_page_begins_with_what_a_manager_asks(desk: Desk) -> None:
+    run = labelled_library(desk)
+    page = drawn(desk, run)
+    heads = ["Conclusion", "Figures", "What the judge got wrong", "Reliability", "What to do next"]
+    titles = [text.strip() for text in re.findall("<h2[^>]*>([^<]*)", page.source)]
+    assert titles == [*heads, "Details"]
+    assert page.text.index("May this judge gate? Not as a gate") < page.text.index("Figures")
+    # The truth differs on seven of the forty, and each of them is linked to its details.
+    assert "The judge was wrong on 7 of 40 verdicts" in page.text
+    links = [str(attrs["href"])[1:] for tag, attrs in page.elements if tag == "a"]
+    assert len(links) == 7
+    assert links == [attrs["id"] for _, attrs in page.elements if "id" in attrs][1:8]
+    assert all(text not in page.text for text in (run.hash, run.hash[:12], run.seed))
+    assert run.hash in drawn(desk, run, full=True).text
+
+
+def test_without_labels_the_page_says_what_to_label(desk: Desk) -> None:
     page = drawn(desk, load(desk, numbered(8)))
     assert any("May this judge gate? Not yet: there are no" in text for text in page.texts)
     assert "figure" not in {tag for tag, _ in page.elements}
+    assert "Label these first, in this order:" in page.text
+    run = desk.run()
+    order = [desk.item(key).verdict.test for key in desk.queue(run)]
+    assert names_of(page) == order
 
 
 def names_of(page: Page) -> list[str]:
-    parts = page.source.split('<h3 id="verdict-')[1:]
-    return [part.split("<bdi>", 1)[1].split("<", 1)[0] for part in parts]
+    return re.findall("<h4><bdi>([^<]*)", page.source)
 
 
-def test_the_flagged_come_first_then_the_labelled(desk: Desk) -> None:
+def test_the_wrong_come_first_then_the_flagged(desk: Desk) -> None:
     run = load(desk, numbered(8))
-    desk.label(desk.find(run, "v6"), Truth.PASS)
-    page = drawn(desk, run)
-    # v0 and v4 are flagged, v6 is labelled, the rest follow in the order of the file.
-    assert names_of(page) == ["v0", "v4", "v6", "v1", "v2", "v3", "v5", "v7"]
+    for name, truth in (("v6", Truth.PASS), ("v1", Truth.PASS)):
+        desk.label(desk.find(run, name), truth)
+    # v6 failed and should pass, v0 and v4 are flagged, v1 is labelled; the others follow.
+    named = ["v6", "v0", "v4"]
+    assert names_of(drawn(desk, run)) == [f"test of {name}" for name in named]
+    every = [*named, "v1", "v2", "v3", "v5", "v7"]
+    assert names_of(drawn(desk, run, full=True)) == [f"test of {name}" for name in every]
 
 
-def test_a_long_run_is_cut_and_says_so(desk: Desk) -> None:
+def test_a_long_run_is_cut_and_says_so(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = load(desk, numbered(30))
+    monkeypatch.setattr(export, "MOST_LISTED", 12)
+    page = drawn(desk, run, full=True)
+    shown = len(names_of(page))
+    assert shown < 30
+    assert f"{shown} of 30 verdicts are on this page" in page.text
+
+
+def test_the_diagram_is_a_file_of_its_own(desk: Desk) -> None:
     run = load(desk, numbered(8))
-    page = drawn(desk, run, most=3)
-    assert names_of(page) == ["v0", "v4", "v1"]
-    assert "3 of 8 verdicts" in page.text
-    assert "5 are left out of this page" in page.text
-    assert "left out of this page" not in drawn(desk, run, most=None).text
+    with pytest.raises(UsageError, match="no verdict has a pass or fail label"):
+        export.diagram(desk, run)
+    drawing = ET.fromstring(export.diagram(desk, labelled_library(desk)))  # noqa: S314 - ours
+    assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "right 0.57 of 7" in drawing.attrib["aria-label"]
+    names = {str(one.attrib.get("class")) for one in drawing.iter()}
+    style = next(one.text for one in drawing if one.tag.endswith("style"))
+    assert style is not None
+    assert all(f".{name}" in style for name in names - {"None"})
 
 
 def test_a_trimmed_dissent_heads_the_jury(desk: Desk) -> None:

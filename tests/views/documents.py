@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.desk import Desk
+from reviewdesk.desk.export.report import run_overview
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.calibration import segments as segments_of
 from reviewdesk.desk.figures.jurors import bias_probes, jurors_page, panel_comparison
@@ -45,13 +46,14 @@ from reviewdesk.views import run as run_views
 from reviewdesk.views import team as team_views
 from reviewdesk.views import whatif
 from reviewdesk.views.calibration import calibration, file_calibration, segments
-from reviewdesk.views.calibration import summary as calibration_summary
 from reviewdesk.views.comparison import comparison, two_panels
 from reviewdesk.views.document import Document, Section
 from reviewdesk.views.gates import gates
 from reviewdesk.views.jurors import bias, jurors
 from reviewdesk.views.live import rerun
 from reviewdesk.views.live.panel import consent, panel, turnout
+from reviewdesk.views.overview import overview as whole_overview
+from reviewdesk.views.overview import short_overview
 from reviewdesk.views.reliability import reliability
 from reviewdesk.views.verdict import headline, jury, verdict
 from tests.helpers import SAMPLES, load, open_desk, report, tag
@@ -100,14 +102,14 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     yield "calibration", calibration(page)
     yield "calibration of such items", calibration(page, target=Target.ITEMS)
     yield "calibration, blind", calibration(page, blind=True)
-    yield "calibration summary", calibration_summary(page)
+    yield "overview", whole_overview(run_overview(desk, run))
+    yield "overview in short", short_overview(run_overview(desk, run))
     yield "reliability", reliability(page)
     yield "reliability, blind", reliability(page, blind=True)
     yield "reliability table", reliability(page, as_table=True)
     yield "run", run_views.run(noted)
     yield "run, blind", run_views.run(noted, blind=True)
     yield "runs", run_views.run_lines(overview(desk))
-    yield "run in short", Document((run_views.summary(details),))
     yield "jurors", jurors(seated)
     yield "bias", bias(bias_probes(desk, run))
     yield "segments", segments("decision", segments_of(desk, run, "decision"))
@@ -131,8 +133,6 @@ def of_verdicts(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
         for record in of_item(desk, item):
             yield f"re-run {number}", Document((rerun.result(item, record.rerun),))
             yield f"comparison {number}", comparison(item, beside(item, record))
-    escalated = [(item, history.reruns) for item, history in listed]
-    yield "escalated", Document((run_views.escalated(escalated, run_details(desk, run)),))
 
 
 def told(desk: Desk, item: Item) -> tuple[Item, RerunHistory]:
@@ -205,6 +205,7 @@ def documents() -> dict[str, Document]:
     with TemporaryDirectory() as folder, closing(open_desk(Path(folder) / "d")) as desk:
         run = desk.load(Source.from_path(SAMPLES / "library-desk.jsonl")).run
         found["no labels"] = calibration(calibration_page(desk, run))
+        found["overview without labels"] = whole_overview(run_overview(desk, run))
         import_labels(desk, run, read_labels(Source.from_path(labels)))
         found |= of_run(desk, run)
         sample = desk.load(Source.from_path(SAMPLES / "hostile.json")).run

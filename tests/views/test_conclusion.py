@@ -12,7 +12,7 @@ from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.stats.figures import Interval, NullEce
-from reviewdesk.views.calibration import calibration, summary
+from reviewdesk.views.calibration import calibration
 from reviewdesk.views.document import Paragraph, plain
 from tests.helpers import load, open_desk, report, verdict
 
@@ -162,5 +162,5 @@ def test_a_blind_session_is_told_nothing_that_rests_on_the_draw(tmp_path: Path) 
 
 def test_every_document_of_calibration_begins_with_it(tmp_path: Path) -> None:
     page = run_page(tmp_path, 60, ["right"] * 20)
-    for made in (calibration(page), summary(page)):
+    for made in (calibration(page),):
         assert document_text(made).startswith("May this judge gate? Not yet: 20 labels")

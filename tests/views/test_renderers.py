@@ -212,7 +212,8 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
         and value.__annotations__.get("return") == "Document"
     }
     assert made == {
-        "calibration.calibration", "calibration.file_calibration", "calibration.summary",
+        "calibration.calibration", "calibration.file_calibration", "overview.overview",
+        "overview.short_overview",
         "calibration.segments", "jurors.bias",
         "comparison.comparison", "gates.gates", "jurors.jurors", "panel.panel", "question.question",
         "reliability.reliability", "team.team",

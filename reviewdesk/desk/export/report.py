@@ -18,13 +18,14 @@ from reviewdesk.desk.review.runs import run_details
 from reviewdesk.domain.panel.rerun import RerunHistory, flip_rates
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import Policy
-from reviewdesk.errors import Cancelled
+from reviewdesk.errors import Cancelled, UsageError
 from reviewdesk.pages import markdown
-from reviewdesk.pages.html import ListedVerdict, RunPage
+from reviewdesk.pages.html import ListedVerdict, RunPage, diagram_svg, parts
 from reviewdesk.pages.html import page as html_page
 from reviewdesk.reports.canonical.writer import FORMAT_NAME, fitting, is_lines, report_pieces
-from reviewdesk.store import runs, verdicts
+from reviewdesk.store import measures, runs, team, verdicts
 from reviewdesk.store.explain import explained
+from reviewdesk.views.overview import RunOverview
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -86,51 +87,84 @@ def _line(found: verdicts.Body) -> str:
     return fitting({**body, "reruns": [*(body.get("reruns") or []), *made]})
 
 
-MOST = 200
-"""Verdicts that a page lists by default: the flagged ones first, then the labelled ones."""
-FEW = 20
-"""Escalated verdicts that a summary lists."""
+MOST_WRONG = 20
+"""Verdicts that an overview names of those that labels contradict, the surest first."""
+MOST_FIRST = 10
+"""Verdicts that it names without labels: those to label first."""
+MOST_FLAGGED = 200
+MOST_LISTED = 1_000
+"""Flagged verdicts that a page has, and verdicts that a full page has besides those it names."""
 
 
 def html(
-    desk: Desk, run: Run, *, most: int | None = MOST, progress: Progress | None = None
+    desk: Desk, run: Run, *, full: bool = False, progress: Progress | None = None
 ) -> Iterator[str]:
-    """Yield the pieces of one self-contained HTML file."""
+    """Yield the pieces of one self-contained HTML file.
+
+    A ``full`` page also has the verdicts that are not flagged, and every figure in an appendix.
+    """
     with explained(desk.path):
-        keys = verdicts.first_keys(desk.conn, run, run.verdicts if most is None else most)
-        found = _run_page(desk, run, len(keys))
-        yield from html_page(found, _listed_verdicts(desk, found, keys, progress))
+        found = run_overview(desk, run)
+        named = [row.key for row in found.named]
+        most = MOST_LISTED if full else min(MOST_FLAGGED, run.flagged)
+        others = [key for key in verdicts.first_keys(desk.conn, run, most) if key not in {*named}]
+        listed = _listed_verdicts(desk, run, [*named, *others], progress)
+        appendix = parts(found, jurors_page(desk, run), what_if(desk, run)) if full else ()
+        yield from html_page(RunPage(found, desk.at(), len(others), appendix), listed)
 
 
-def summary(desk: Desk, run: Run, most: int = FEW) -> str:
+def summary(desk: Desk, run: Run) -> str:
     """Return a Markdown summary for a pull request."""
     with explained(desk.path):
-        keys = verdicts.escalated(desk.conn, run, most)
-        found = _run_page(desk, run, len(keys))
-        return markdown.page(found, _listed_verdicts(desk, found, keys, None))
+        return markdown.page(run_overview(desk, run))
 
 
-def _run_page(desk: Desk, run: Run, listed: int) -> RunPage:
+def diagram(desk: Desk, run: Run) -> str:
+    """Return the reliability diagram as SVG.
+
+    Raises:
+        UsageError: no verdict has a label that says pass or fail.
+    """
+    with explained(desk.path):
+        page = calibration_page(desk, run, jurors=False)
+    if page.fit is None or not page.fit.bins:
+        raise UsageError(
+            f"{run.name}: no verdict has a pass or fail label, so there is nothing to draw",
+            "Label some: reviewdesk open.",
+        )
+    return diagram_svg(page.fit, page.calibration.headline.n)
+
+
+def run_overview(desk: Desk, run: Run) -> RunOverview:
+    """Return a run with what its overview names."""
     # Where the desk lies on this machine is nobody's business who reads the page.
     details = replace(run_details(desk, run), progress=desk.progress(run), desk="")
-    return RunPage(
+    page = with_question_and_people(desk, run, calibration_page(desk, run))
+    wrong: list[int] = []
+    first: Sequence[int] = ()
+    if page.calibration.labelled.n:
+        passes, fails = (desk.queue(run, f"wrong:{one}", "score") for one in ("pass", "fail"))
+        wrong = [*reversed(passes), *fails]
+    else:
+        first = desk.queue(run)
+    return RunOverview(
         details=details,
-        written_at=desk.at(),
-        calibration=with_question_and_people(desk, run, calibration_page(desk, run)),
-        jurors=jurors_page(desk, run),
-        what_if=what_if(desk, run),
-        flips=flips_of_run(desk, run),
-        listed=listed,
+        calibration=page,
+        jurors=measures.names(desk.conn, run.key),
+        labellers=tuple(team.labellers(desk.conn, run.key)),
+        wrong=tuple(map(desk.item, wrong[:MOST_WRONG])),
+        first=tuple(desk.rows(first[:MOST_FIRST])),
     )
 
 
 def _listed_verdicts(
-    desk: Desk, found: RunPage, keys: Sequence[int], progress: Progress | None
+    desk: Desk, run: Run, keys: Sequence[int], progress: Progress | None
 ) -> Iterator[ListedVerdict]:
+    flips = flips_of_run(desk, run)
     for done, key in enumerate(keys, start=1):
         item = desk.item(key)
         reruns = tuple(record.rerun for record in of_item(desk, item))
         here = flip_rates([(item.verdict, reruns)]) if reruns else ()
-        yield item, RerunHistory(reruns, here, found.flips)
+        yield item, RerunHistory(reruns, here, flips)
         if progress is not None and not progress(done / len(keys), done):
             raise Cancelled("the export was cancelled; nothing was kept")

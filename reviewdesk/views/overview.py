@@ -1,0 +1,226 @@
+"""The overview of a run: what was judged, how well, what the judge got wrong, and what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from reviewdesk.domain.assessment.flag_words import WORDS
+from reviewdesk.domain.assessment.seats import Seat
+from reviewdesk.domain.gates.expect import FEWEST
+from reviewdesk.domain.records import Item, QueueRow, Truth
+from reviewdesk.domain.run.details import RunDetails
+from reviewdesk.domain.stats.calibration_page import CalibrationPage
+from reviewdesk.domain.verdict import Decision
+from reviewdesk.views import jury, words
+from reviewdesk.views.calibration import headline
+from reviewdesk.views.conclusion import conclusion, next_steps, progress
+from reviewdesk.views.document import (
+    Block,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+    Text,
+    Tone,
+    Words,
+    joined,
+    outside,
+    plain,
+)
+from reviewdesk.views.events import tag_list
+from reviewdesk.views.reliability import diagram
+from reviewdesk.views.words import plural
+
+_MOST_NAMES = 7
+_WRONG = "What the judge got wrong"
+_TRUTHS = {Truth.PASS: Tone.PASS, Truth.FAIL: Tone.FAIL}
+
+
+class RunOverview(Struct, frozen=True):
+    """A run with what its overview names.
+
+    ``labellers`` are people with the number of verdicts that each labelled, ``wrong`` the first of
+    the verdicts whose label contradicts the judge, and ``first`` those to label first.
+    """
+
+    details: RunDetails
+    calibration: CalibrationPage
+    jurors: tuple[str, ...]
+    labellers: tuple[tuple[str, int], ...]
+    wrong: tuple[Item, ...]
+    first: tuple[QueueRow, ...]
+
+    @property
+    def named(self) -> tuple[QueueRow, ...]:
+        """The verdicts that the overview has a row for."""
+        return tuple(item.row for item in self.wrong) or self.first
+
+
+def overview(found: RunOverview) -> Document:
+    """Return the overview; what it cannot say without labels, it says how to find out."""
+    page = found.calibration
+    basis = words.basis(page.calibration.design, page.calibration.headline.n)
+    return Document(
+        (
+            Section("", _about(found)),
+            Section("Conclusion", conclusion(page).blocks),
+            *([headline(page)] if page.telling() else []),
+            Section(_WRONG, tuple(_wrong(found))),
+            *([diagram(page.fit, basis)] if page.telling() and page.fit is not None else []),
+            Section("What to do next", tuple(_steps(found))),
+        )
+    )
+
+
+def short_overview(found: RunOverview) -> Document:
+    """Return the overview in some ten lines and a table, without headings."""
+    page = found.calibration
+    figures = [
+        Fact("", joined([cell for cell in row.cells if plain(cell)], "  "))
+        for block in (headline(page).blocks if page.telling() else ())
+        if isinstance(block, Table)
+        for row in block.rows
+    ]
+    blocks = (
+        *_about(found),
+        *conclusion(page).blocks,
+        *([Facts(tuple(figures))] if figures else []),
+        *_wrong(found),
+        *_steps(found),
+    )
+    return Document((Section("", blocks),))
+
+
+def _about(found: RunOverview) -> tuple[Block, ...]:
+    return Paragraph(_judged(found)), Paragraph(_labelled(found))
+
+
+def _judged(found: RunOverview) -> Words:
+    """Say how many verdicts there are, what they decide, and which jurors gave them."""
+    run = found.details.run
+    made: Counter[str] = Counter()
+    for one, count in found.details.tally.decisions.items():
+        made[words.decided(one)] += count
+    decided = [f"{count:,} {word}" for word, count in made.most_common()]
+    names = list(words.short_names(found.jurors).values())
+    shown = joined([outside(name, 80) for name in names[:_MOST_NAMES]])
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    text = f"{words.held(run)}: {', '.join(decided) or 'none decided'}."
+    if not names:
+        return f"{text} No juror is named."
+    return (f"{text} Judged by {plural(len(names), 'juror')}: ", *shown, f"{more}.")
+
+
+def _labelled(found: RunOverview) -> Words:
+    """Say how many verdicts have a label, and who gave them."""
+    text = progress(found.calibration)
+    if not found.labellers:
+        return text
+    many = len(found.labellers) > 1
+    who = [
+        (outside(name, 80), f" ({count:,})" * many) for name, count in found.labellers[:_MOST_NAMES]
+    ]
+    left = len(found.labellers) - _MOST_NAMES
+    return (f"{text} Labelled by ", *joined(who), f" and {left} more." if left > 0 else ".")
+
+
+def _wrong(found: RunOverview) -> Iterator[Block]:
+    """Yield the verdicts that labels contradict, each with why; without labels, those to label."""
+    if not found.calibration.calibration.labelled.n:
+        yield from _unlabelled(found)
+        return
+    cells = found.calibration.counts.cells
+    passes = cells.get((Decision.PASS, Truth.FAIL), 0)
+    fails = cells.get((Decision.FAIL, Truth.PASS), 0)
+    every = f"{plural(sum(cells.values()), 'verdict')} with a pass or fail label"
+    if not passes + fails:
+        yield Paragraph(f"Nothing: the judge is right on {every}.", Tone.STRONG)
+        return
+    text = (
+        f"The judge was wrong on {passes + fails:,} of {every}: it passed {passes:,} that should "
+        f"fail, and failed {fails:,} that should pass."
+    )
+    yield Paragraph(text, Tone.STRONG)
+    if found.wrong:
+        rows = [_row(item.row, item.row.label, _why(item)) for item in found.wrong]
+        yield _table(("item", "judge", "should be", "why"), rows, _WRONG)
+    if (left := passes + fails - len(found.wrong)) > 0:
+        text = f"{left:,} more are wrong: reviewdesk queue --filter wrong lists all."
+        yield Paragraph(text, Tone.MUTED)
+
+
+def _unlabelled(found: RunOverview) -> Iterator[Block]:
+    """Yield that nothing is known yet, and which verdicts to label first."""
+    text = "Nobody has said pass or fail yet, so nobody knows what the judge got wrong."
+    yield Paragraph(text, Tone.STRONG)
+    if found.first:
+        yield Paragraph("Label these first, in this order:")
+        rows = [_row(row, None, _flags(row)) for row in found.first]
+        yield _table(("item", "judge", "why"), rows, "The verdicts to label first")
+
+
+def _table(heads: Sequence[str], rows: Sequence[Row], caption: str) -> Table:
+    columns = tuple(Column(head, right=False, folds=head == "why") for head in heads)
+    return Table(columns, tuple(rows), least=12, caption=caption)
+
+
+def _row(row: QueueRow, truth: Truth | None, why: Words) -> Row:
+    label = () if truth is None else (Text(truth.value, _TRUTHS.get(truth, Tone.NOTE)),)
+    name = outside(row.test or row.id, 80)
+    return Row((name, words.decision(row.decision), *label, why), link=f"verdict-{row.key}")
+
+
+def _why(item: Item) -> Words:
+    """Return the reviewer's note and tags, else the reason of the strongest dissent."""
+    notes = [one.detail.get("note") for one in item.history if not one.undone]
+    note = item.note or next((text for text in reversed(notes) if isinstance(text, str)), "")
+    tags = item.tags or item.other_tags
+    if note or tags:
+        return joined([one for one in (outside(note, 200), joined([tag_list(tags)])) if one], " · ")
+    against = jury.dissents(item)
+    seat = against[0] if against else _least_sure(item)
+    if seat is None:
+        return "no juror dissented"
+    reason = jury.first_line(seat.ballot.reason)
+    said = (": ", outside(reason, 200)) if reason else (" dissented",)
+    name = outside(jury.short_names(item)[seat.ballot.id], 80)
+    return ("" if against else "no juror dissented; ", name, *said)
+
+
+def _least_sure(item: Item) -> Seat | None:
+    """Return the juror with a reason whose score is nearest to the other decision."""
+    passed = item.assessment.decision is Decision.PASS
+    seats = [
+        (seat.ballot.score if passed else -seat.ballot.score, seat.ballot.seat, seat)
+        for seat in item.assessment.seats
+        if seat.ballot.score is not None and jury.first_line(seat.ballot.reason)
+    ]
+    return min(seats)[-1] if seats else None
+
+
+def _flags(row: QueueRow) -> str:
+    names = [word for flag, word in WORDS.items() if flag in row.flags]
+    return ", ".join(names) or ("random check" if row.audit else "not flagged")
+
+
+def _steps(found: RunOverview) -> Iterator[Block]:
+    """Yield what to do next, the most urgent first."""
+    page = found.calibration
+    yield from next_steps(page)
+    if not page.calibration.labelled.n:
+        yield Paragraph("Label them with reviewdesk open, then export this again.")
+        return
+    if found.wrong:
+        text = "Read the wrong verdicts. Change the rubric or the panel, judge the same answers"
+        text += " again, and see with reviewdesk compare which panel is right more often."
+        yield Paragraph(text)
+    if page.calibration.design.stands and page.calibration.headline.n >= FEWEST:
+        text = "Notice when the judge gets worse: reviewdesk labels export --format suite -o judge"
+        yield Paragraph(f"{text} writes the gates, and reviewdesk gate checks them.")
