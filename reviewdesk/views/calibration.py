@@ -134,10 +134,11 @@ def headline(page: CalibrationPage) -> Section:
     If the labels describe the run, there are intervals for this run and for new items.
     """
     found = _run_figures(page, Target.RUN)
-    rows = []
+    rows: list[list[Words]] = []
     for row in _rates(found):
         name, value, interval, meaning = row.cells
-        rows.append([(Text(plain(name), Tone.STRONG), " ", meaning), value, interval])
+        told = Text(plain(name), Tone.STRONG), Text(f" {plain(meaning)}", Tone.MUTED)
+        rows.append([told, value, interval])
     ends = ["95%"]
     if page.calibration.population is not None and page.such is not None:
         ends = [f"95%, {target.value}" for target in Target]
