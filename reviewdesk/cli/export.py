@@ -30,7 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @click.group()
 def export() -> None:
-    """Export a run as a report, an HTML page, Markdown or a diagram."""
+    """Export a run: report, page, Markdown, diagram."""
 
 
 def _output_option(command: F) -> F:
@@ -84,7 +84,7 @@ def _put(
 @_output_option
 @options("run")
 def html(*, full: bool, output: Path | None, force: bool, run_name: str | None) -> None:
-    """Write a run as one HTML page: how good the judge is and what it got wrong.
+    """Write how good the judge is as one HTML page.
 
     The page needs no other file, no network and no script, and prints on two pages. Without -o,
     a terminal gets RUN.html.
@@ -114,7 +114,7 @@ def markdown(*, output: Path | None, force: bool, run_name: str | None) -> None:
 @_output_option
 @options("run")
 def diagram(*, output: Path | None, force: bool, run_name: str | None) -> None:
-    """Write the reliability diagram as SVG: how often the judge is right by how sure it is."""
+    """Draw how often the judge is right by how sure it is, as SVG."""
     from reviewdesk.desk.export.report import diagram as drawn
 
     if output is not None and output.suffix.lower() != ".svg":
