@@ -20,9 +20,10 @@ from reviewdesk.errors import UsageError
 @click.option("--jurors", is_flag=True, help="Compare each juror with the labels, and over time.")
 @click.option(
     "--by",
-    type=click.Choice(["tag", "test", "dimension", "generator", "family", "decision"]),
+    type=click.Choice(["tag", "test", "dimension", "subject", "generator", "family", "decision"]),
     help="Split the figures, the worst first.",
 )
+@click.option("--suite", help="With --by subject: a suite that weighs dimensions.")
 @options("run", "json")
 def calibrate(
     *,
@@ -31,6 +32,7 @@ def calibrate(
     full: bool,
     jurors: bool,
     by: str | None,
+    suite: str | None,
     run_name: str | None,
     as_json: bool,
 ) -> None:
@@ -39,8 +41,10 @@ def calibrate(
     Uses LABELS, or the desk's labels if omitted. LABELS with --run are a trusted set from
     elsewhere: where its rows say what the judge decided, they correct the run's pass rate.
     """
+    if suite and by != "subject":
+        raise UsageError("--suite: only subjects have a composite", "Add --by subject.")
     if labels is None:
-        _of_run(run_name, confidence, by, full=full, jurors=jurors, as_json=as_json)
+        _of_run(run_name, confidence, by, suite, full=full, jurors=jurors, as_json=as_json)
         return
     if by:
         raise UsageError(
@@ -74,16 +78,24 @@ def _of_run(
     run_name: str | None,
     confidence: str | None,
     by: str | None,
+    suite: str | None,
     *,
     full: bool,
     jurors: bool,
     as_json: bool,
 ) -> None:
-    from reviewdesk.desk.figures.calibration import FitScope, calibration_page, segments
+    from reviewdesk.desk.figures.calibration import (
+        FitScope,
+        calibration_page,
+        composite_table,
+        segments,
+    )
     from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
     from reviewdesk.desk.figures.people import with_question_and_people
+    from reviewdesk.desk.gates.suite import suite_weights
     from reviewdesk.views import jurors as juror_views
     from reviewdesk.views.calibration import calibration
+    from reviewdesk.views.calibration import composites as composite_document
     from reviewdesk.views.calibration import segments as segment_document
     from reviewdesk.views.json import figures
 
@@ -94,14 +106,19 @@ def _of_run(
         seated = jurors_page(desk, run, worth=True) if jurors else None
         probes = bias_probes(desk, run) if jurors else ()
         split = segments(desk, run, by) if by else ()
+        weighed = composite_table(desk, run, suite_weights(suite)) if suite else ()
     if as_json:
         more = {} if seated is None else figures.jurors(seated) | figures.bias(probes)
-        put_json(figures.run_figures(page) | more | (figures.segments(by, split) if by else {}))
+        more |= figures.segments(by, split) if by else {}
+        put_json(figures.run_figures(page) | more | figures.composites(weighed))
         return
     put_document(calibration(page, full=full))
     if by:
         put()
         put_document(segment_document(by, split))
+    if weighed:
+        put()
+        put_document(composite_document(weighed))
     if seated is not None:
         put()
         put_document(juror_views.jurors(seated))

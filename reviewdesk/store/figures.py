@@ -158,6 +158,7 @@ _SEGMENTS = {
     "test": ("v.test", ""),
     "decision": ("v.decision", ""),
     "dimension": ("json_extract(b.body, '$.case.dimension')", _BODY),
+    "subject": ("json_extract(b.body, '$.case.subject')", _BODY),
     "generator": (_WHO, _BODY),
     "family": (_WHO, _BODY),
 }

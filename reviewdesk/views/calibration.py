@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.gates.expect import GateStatus, LimitCheck
 from reviewdesk.domain.jurors.facts import JurorCounts
+from reviewdesk.domain.labels.composite import Composite
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
 from reviewdesk.domain.labels.segments import SegmentFigures
 from reviewdesk.domain.records import Calibration, Design, Metrics, TagCount
@@ -21,7 +22,7 @@ from reviewdesk.domain.stats.calibration_page import (
     RateMethod,
     RunRate,
 )
-from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, NullEce, Target, ZTest
+from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, NullEce, Ranged, Target, ZTest
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.views import words
 from reviewdesk.views.conclusion import conclusion, file_conclusion, next_steps, progress
@@ -249,7 +250,7 @@ def _errors(
     return _row(name, share, turned, f"share of what should {deserved}")
 
 
-def between(found: Interval | Estimate | RunRate | None, sign: str = "") -> str:
+def between(found: Interval | Estimate | RunRate | Ranged | None, sign: str = "") -> str:
     """Return an interval in brackets, ``exact`` if it is a point, or ``-`` if it is undefined."""
     if found is None or found.low is None or found.high is None:
         return NONE
@@ -596,3 +597,24 @@ def segments(by: str, found: Sequence[SegmentFigures]) -> Document:
         said = ("too small, under 20 labels: ", *joined(small[:12]), more)
         blocks.append(Paragraph(said, Tone.WARN))
     return Document((Section(f"By {by}", tuple(blocks), "the worst first"),))
+
+
+def composites(found: Sequence[Composite]) -> Document:
+    """Return each subject's composite with its dimensions, the lowest first."""
+    heads = ("subject", "by the panel", "should pass", "95%", Column("labels", right=False))
+    rows: list[list[Words]] = []
+    reasons: list[Block] = []
+    for one in found:
+        counts = [
+            (outside(part.dimension, 60), f" {number(part.weight, 2)} x {part.labels}")
+            for part in one.dimensions
+        ]
+        ends = NONE if one.found.low is None else between(one.found)
+        figures = (number(one.panel), number(one.found.value), ends)
+        rows.append([outside(one.subject, 60), *figures, joined(counts)])
+        if one.found.reason:
+            reason = (outside(one.subject, 60), f": {one.found.reason}")
+            reasons.append(Paragraph(reason, Tone.WARN))
+    text = "A weighted sum of the shares that should pass. Behind each weight: the labels of it."
+    blocks = (table(heads, rows, "Composites"), Paragraph(text, Tone.MUTED), *reasons)
+    return Document((Section("Composite", blocks, "the lowest first"),))

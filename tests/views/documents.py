@@ -24,6 +24,7 @@ from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.live.panel_new import check_panel
 from reviewdesk.desk.live.rerun_history import beside, of_item
 from reviewdesk.desk.review.runs import overview, run_details
+from reviewdesk.domain.labels.composite import Composite, WeighedDimension
 from reviewdesk.domain.labels.repeats import LabelPair, self_agreement
 from reviewdesk.domain.labels.team import (
     Disagreement,
@@ -37,7 +38,7 @@ from reviewdesk.domain.labels.team import (
 from reviewdesk.domain.panel.rerun import RerunHistory, flip_rates
 from reviewdesk.domain.panel.turnout import ConsentPlan, Turnout, Turnouts
 from reviewdesk.domain.records import Item, Pace, Run, Truth
-from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.figures import Estimate, Ranged, Target
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif.table import attacks
 from reviewdesk.reports import Source
@@ -45,7 +46,7 @@ from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.views import run as run_views
 from reviewdesk.views import team as team_views
 from reviewdesk.views import whatif
-from reviewdesk.views.calibration import calibration, file_calibration, segments
+from reviewdesk.views.calibration import calibration, composites, file_calibration, segments
 from reviewdesk.views.comparison import comparison, two_panels
 from reviewdesk.views.document import Document, Section
 from reviewdesk.views.gates import gates
@@ -114,6 +115,13 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     yield "bias", bias(bias_probes(desk, run))
     yield "segments", segments("decision", segments_of(desk, run, "decision"))
     yield "tests", segments("test", segments_of(desk, run, "test"))
+    shares = (
+        WeighedDimension(HOSTILE, 0.5, 9, 3, 0.5, Estimate(0.6, 0.4, 0.8)),
+        WeighedDimension("b", 0.5, 0, 0, None, Estimate(None, 0, 1)),
+    )
+    weighed = Composite("v1", shares[:1], 0.5, Ranged(0.6, 0.4, 0.8))
+    lacking = Composite(HOSTILE, shares, None, Ranged(None, reason="no verdict on b"))
+    yield "composites", composites([weighed, lacking])
     yield "jurors of such items", jurors(seated, target=Target.ITEMS)
     yield "jurors, blind", jurors(seated, blind=True)
     yield "what if", whatif.what_if(what_if_of(desk, run))

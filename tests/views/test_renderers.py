@@ -214,7 +214,7 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
     assert made == {
         "calibration.calibration", "calibration.file_calibration", "overview.overview",
         "overview.short_overview",
-        "calibration.segments", "jurors.bias",
+        "calibration.segments", "calibration.composites", "jurors.bias",
         "comparison.comparison", "gates.gates", "jurors.jurors", "panel.panel", "question.question",
         "reliability.reliability", "team.team",
         "run.run", "run.run_lines", "comparison.two_panels",

@@ -14,6 +14,7 @@ from reviewdesk.desk.team.second_opinions import told_marks, withheld
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
+from reviewdesk.domain.labels.composite import UNNAMED, Composite, composites
 from reviewdesk.domain.labels.repeats import NOTHING
 from reviewdesk.domain.labels.sampling import audit, strata
 from reviewdesk.domain.labels.segments import SegmentFigures, SegmentVerdict, segment_table
@@ -214,6 +215,34 @@ def segments(desk: Desk, run: Run, by: str) -> tuple[SegmentFigures, ...]:
     with reading(desk.conn, desk.path):
         made = make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key))
         return segment_table(made, frame(desk, run, by), by)
+
+
+def subjects(
+    desk: Desk, run: Run, made: LabelledRows, weights: Mapping[str, float], target: Target
+) -> tuple[Composite, ...]:
+    """Return the composite of each subject; raise UsageError if a weighed dimension is unknown."""
+    by_dimension = frame(desk, run, "dimension")
+    dimensions = {one.key: one.segment for one in by_dimension}
+    known = dict.fromkeys(dimensions.values())
+    for name in weights:
+        if name not in known:
+            some = ", ".join(show_line(one, 60) for one in [*known][:12])
+            raise UsageError(
+                f"{show_line(run.name, 80)}: no verdict has the dimension {show_line(name, 60)}",
+                f"Its dimensions: {some}.",
+            )
+    named = {one.key: one.segment for one in figures.segment_frame(desk.conn, run.key, "subject")}
+    verdicts = [replace(one, segment=named.get(one.key, UNNAMED)) for one in by_dimension]
+    return composites(made, verdicts, dimensions, weights, target)
+
+
+def composite_table(desk: Desk, run: Run, weights: Mapping[str, float]) -> tuple[Composite, ...]:
+    """Return the composites of this run, the lowest first; raise UsageError as ``subjects``."""
+    from reviewdesk.domain.labels.summary import make_rows
+
+    with reading(desk.conn, desk.path):
+        made = make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key))
+        return subjects(desk, run, made, weights, Target.RUN)
 
 
 def _counts(run: Run, labelled: list[LabelledRow], decided: int) -> TruthCounts:

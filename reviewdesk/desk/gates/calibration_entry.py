@@ -21,14 +21,22 @@ from reviewdesk.domain.gates.expect import (
     TargetValue,
     hold,
 )
-from reviewdesk.domain.gates.targets import BAND, RANGED, SPLIT, CalibrationReadings, Reliability
+from reviewdesk.domain.gates.targets import (
+    BAND,
+    COMPOSITE,
+    COMPOSITE_OF,
+    RANGED,
+    SPLIT,
+    CalibrationReadings,
+    Reliability,
+)
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import of_trusted
 from reviewdesk.domain.stats.correction import Corrected, CorrectionStatus
 from reviewdesk.domain.stats.figures import Fit, Ranged, Target
 from reviewdesk.domain.verdict import SLACK
-from reviewdesk.errors import ReviewDeskError, SuiteError
+from reviewdesk.errors import ReviewDeskError, SuiteError, UsageError
 from reviewdesk.views.words import DESIGNS
 
 if TYPE_CHECKING:
@@ -192,16 +200,17 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
         decided = totals.passed + totals.failed
     asked = answer(desk, run)
     found = _of_rows(gate, made, passed, decided)
-    found = replace(found, of_run=_run_targets(desk, run, made, found))
+    found = replace(found, of_run=_run_targets(desk, run, made, found, gate.composite or {}))
     return found if asked is None else replace(found, question=said(asked))
 
 
 def _run_targets(
-    desk: Desk, run: Run, made: LabelledRows, found: _Labels
+    desk: Desk, run: Run, made: LabelledRows, found: _Labels, weights: Mapping[str, float]
 ) -> dict[str, TargetValue]:
-    """Return the targets of the worst segment and of people's errors that the entry holds."""
-    from reviewdesk.desk.figures.calibration import frame
+    """Return the targets of segments, of composites and of people's errors that the entry holds."""
+    from reviewdesk.desk.figures.calibration import frame, subjects
     from reviewdesk.desk.team.agreement import people_err
+    from reviewdesk.domain.labels.composite import composite_low
     from reviewdesk.domain.labels.segments import worst_low
     from reviewdesk.domain.stats.reviewers import sensitivity
 
@@ -211,6 +220,13 @@ def _run_targets(
             by = target.removeprefix(SPLIT)
             low, note = worst_low(made, frame(desk, run, by), by)
             values[target] = TargetValue(low, note=note, skip=note if low is None else "")
+        elif target == COMPOSITE or target.startswith(COMPOSITE_OF):
+            weighed = subjects(desk, run, made, weights, Target.ITEMS)
+            name = target.removeprefix(COMPOSITE_OF) if target != COMPOSITE else None
+            low, note = composite_low(weighed, name)
+            if low is None:
+                raise UsageError(note, "Judge it on every dimension, or weigh others.")
+            values[target] = TargetValue(low, note=note)
         elif target == BAND:
             error = people_err(desk, run)
             accuracy = None if found.intervals is None else found.intervals.accuracy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -39,6 +39,24 @@ if TYPE_CHECKING:
 _MOST_NAMED = 5
 _MOST_REMEMBERED = 500
 """The most verdict names that are kept, for a suggestion if a case matches no verdict."""
+
+
+def suite_weights(path: str) -> Mapping[str, float]:
+    """Return the weights of dimensions of the suite's first entry that has some.
+
+    Raises:
+        UsageError: no entry has weights.
+        SuiteError: the file is not a valid suite.
+    """
+    from reviewdesk.reports.suites.suite import CalibrationGate, read_suite
+
+    for entry in read_suite(path).entries:
+        if isinstance(entry, CalibrationGate) and entry.composite is not None:
+            return entry.composite
+    raise UsageError(
+        f"{show_line(path, 120)}: no entry under calibration has composite",
+        "Write composite: {accuracy: 0.6, safety: 0.4} in one.",
+    )
 
 
 def hold_juries(

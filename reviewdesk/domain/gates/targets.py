@@ -27,11 +27,15 @@ BAND = "accuracy_band_low"
 """The lower end of what the accuracy of a run may be, as people err."""
 SPLIT = "accuracy_low by "
 """Begins the target of the worst segment of a run; the property that splits it follows."""
+COMPOSITE = "composite_low"
+"""The lower end of the composite of a run's worst subject."""
+COMPOSITE_OF = "composite_low of "
+"""Begins the target of the composite of one subject, whose name follows."""
 _OF_A_RUN = "only the labels of a loaded run tell it"
 CALIBRATION_SPANS: dict[str, Span] = dict.fromkeys(
     (
         "ece", "brier", "gap", "auroc", "ece_p", "accuracy", "n", *RATES, "sensitivity",
-        "specificity", "kappa", "honest_rate", BAND, *(f"{one}_{end}" for one in RANGED
+        "specificity", "kappa", "honest_rate", BAND, COMPOSITE, *(f"{one}_{end}" for one in RANGED
                                                  for end in ("low", "high")),
     ),
     Span("a number", is_number, numeric=True),
@@ -105,7 +109,7 @@ class CalibrationReadings(Struct, frozen=True):
 
     def read(self, target: str) -> TargetValue:
         """Return the value of a target; a value that the labels leave undefined is skipped."""
-        if target == BAND or target.startswith(SPLIT):
+        if target in {BAND, COMPOSITE} or target.startswith((SPLIT, COMPOSITE_OF)):
             return self.of_run.get(target, TargetValue(None, skip=_OF_A_RUN))
         if target in RATES:
             return self._corrected_rate(target)

@@ -12,13 +12,13 @@ from msgspec.structs import replace as changed
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.figures import Estimate, Target
-from reviewdesk.domain.stats.stratified import drawn_rate, stratified_rates
+from reviewdesk.domain.stats.stratified import drawn_rate, pass_part, stratified_rates
 from reviewdesk.domain.verdict import Decision
 
 if TYPE_CHECKING:
     from reviewdesk.domain.labels.summary import LabelledRows
 
-BY = ("tag", "test", "dimension", "generator", "family", "decision")
+BY = ("tag", "test", "dimension", "subject", "generator", "family", "decision")
 """The properties by which figures are split."""
 FEW = 20
 """A segment with fewer labels gets no figure."""
@@ -105,36 +105,12 @@ def _figures(
     places: Mapping[int, int],
 ) -> SegmentFigures:
     """Return the figures of a segment; ``places`` are those of the labelled verdicts, by key."""
-    units = defaultdict[int, set[int]](set)
-    for one in mine:
-        units[one.stratum].add(one.rank)
-    sizes = {h: len(ranks) for h, ranks in units.items()}
-    counts = Counter((one.stratum, one.decision) for one in mine)
-    decided = {h: (counts[h, Decision.PASS], counts[h, Decision.FAIL]) for h in units}
-    passes = sum(one for one, _ in decided.values())
-    verdicts = passes + sum(other for _, other in decided.values())
-    kept = sorted(places[one.key] for one in mine if one.key in places)
-    counting = {
-        made.labelled[at].place.unit: made.weighing.weights[at]
-        for at in kept
-        if made.weighing.weights[at] and made.labelled[at].place.usable
-    }
-    found = SegmentFigures(mine[0].segment, verdicts, len(counting), passes)
-    if len(counting) < FEW:
+    part = segment_rows(made, mine, places)
+    passes = sum(one for one, _ in part.figures.decided.values())
+    verdicts = passes + sum(other for _, other in part.figures.decided.values())
+    found = SegmentFigures(mine[0].segment, verdicts, counted_labels(part), passes)
+    if found.labels < FEW:
         return found
-    mass = defaultdict[int, float](float)
-    for (h, _), weight in counting.items():
-        mass[h] += weight
-    labelled = [made.labelled[at] for at in kept]
-    weights = [
-        made.weighing.weights[at] * sizes[h] / mass[h] if mass[h] else 0.0
-        for at in kept
-        for h in [made.labelled[at].place.stratum]
-    ]
-    drawn = [made.weighing.drawn[at] for at in kept]
-    weighing = changed(made.weighing, weights=weights, drawn=drawn, inclusion=[])
-    figures = changed(made.figures, sizes=sizes, decided=decided)
-    part = replace(made, labelled=labelled, figures=figures, weighing=weighing)
     rates = stratified_rates(part.voted, target, part.clusters)
     both = by != "decision"
     return changed(
@@ -142,8 +118,54 @@ def _figures(
         accuracy=rates.accuracy,
         false_passes=_less(rates.specificity) if both else None,
         false_fails=_less(rates.sensitivity) if both else None,
-        should_pass=drawn_rate(part.pass_parts, target, part.pass_effect(target).z),
+        should_pass=should_pass(part, target),
     )
+
+
+def should_pass(part: LabelledRows, target: Target) -> Estimate:
+    """Return the share of a segment's decided verdicts that should pass, through the draw."""
+    effect = part.pass_effect(target)
+    return drawn_rate([pass_part(one, effect.deff) for one in part.voted], target, effect.z)
+
+
+def counted_labels(part: LabelledRows) -> int:
+    """Return how many labels count, each content once."""
+    pairs = zip(part.labelled, part.weighing.weights, strict=True)
+    return len({one.place.unit for one, weight in pairs if weight and one.place.usable})
+
+
+def segment_rows(
+    made: LabelledRows, mine: Sequence[SegmentVerdict], places: Mapping[int, int]
+) -> LabelledRows:
+    """Return the labels of a segment as those of a run; its strata have its own sizes.
+
+    ``places`` are those of the labelled verdicts in ``made``, by key.
+    """
+    units = defaultdict[int, set[int]](set)
+    for one in mine:
+        units[one.stratum].add(one.rank)
+    sizes = {h: len(ranks) for h, ranks in units.items()}
+    counts = Counter((one.stratum, one.decision) for one in mine)
+    decided = {h: (counts[h, Decision.PASS], counts[h, Decision.FAIL]) for h in units}
+    kept = sorted(places[one.key] for one in mine if one.key in places)
+    labelled = [made.labelled[at] for at in kept]
+    counting = {
+        one.place.unit: made.weighing.weights[at]
+        for at, one in zip(kept, labelled, strict=True)
+        if made.weighing.weights[at] and one.place.usable
+    }
+    mass = defaultdict[int, float](float)
+    for (h, _), weight in counting.items():
+        mass[h] += weight
+    weights = [
+        made.weighing.weights[at] * sizes[h] / mass[h] if mass[h] else 0.0
+        for at, one in zip(kept, labelled, strict=True)
+        for h in [one.place.stratum]
+    ]
+    drawn = [made.weighing.drawn[at] for at in kept]
+    weighing = changed(made.weighing, weights=weights, drawn=drawn, inclusion=[])
+    figures = changed(made.figures, sizes=sizes, decided=decided)
+    return replace(made, labelled=labelled, figures=figures, weighing=weighing)
 
 
 def _less(rate: Estimate) -> Estimate:

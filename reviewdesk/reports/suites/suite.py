@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -12,6 +13,8 @@ from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, Expectation, Matcher, Span
 from reviewdesk.domain.gates.targets import (
     CALIBRATION_SPANS,
+    COMPOSITE,
+    COMPOSITE_OF,
     HONEST,
     JURY_SPANS,
     RATES,
@@ -39,6 +42,12 @@ Amount: TypeAlias = Annotated[
 Count: TypeAlias = Annotated[
     int | float, Field(ge=1, le=1e15), Wanted("a number, 1 or more and at most 1e+15")
 ]
+
+Weight: TypeAlias = Annotated[
+    int | float, Field(gt=0, le=1), Wanted("a weight, over 0 and at most 1")
+]
+_ROUNDED = 1e-6
+"""How far the sum of decimal weights may be from 1."""
 
 
 def _given(value: object) -> object:
@@ -136,9 +145,16 @@ class CalibrationExpectationModel(ExpectationModel):
 
     by: Annotated[Literal[BY] | None, GIVEN] = None  # type: ignore[valid-type]
     """The property by which the run is split: its worst segment is then held."""
+    subject: Annotated[Text | None, GIVEN] = None
+    """The subject whose composite is held; the worst one by default."""
 
     @model_validator(mode="after")
     def _splits(self) -> CalibrationExpectationModel:
+        if self.subject is not None:
+            if self.target != COMPOSITE:
+                problem = f"has subject beside {self.target}, which is of all subjects"
+                raise FieldError(("subject",), problem, "Use composite_low, or leave it out.")
+            self._made = replace(self._made, target=f"{COMPOSITE_OF}{self.subject}")
         if self.by is not None:
             if self.target != "accuracy_low":
                 problem = f"has by beside {self.target}, which is not split"
@@ -236,6 +252,8 @@ class CalibrationGate(Entry):
     """The file of the contents that the labels were drawn from."""
     counts: Annotated[ReliabilityModel | None, GIVEN] = Field(None, alias="reliability")
     observed: Annotated[Unit, GIVEN] = Field(None, alias="observed_positive_rate")
+    composite: Annotated[dict[Text, Weight] | None, Field(min_length=1), GIVEN] = None
+    """What each dimension weighs in the composite of a subject."""
     observed_n: Annotated[Count | None, GIVEN] = None
     """The number of verdicts behind the observed rate."""
     expected: Annotated[list[CalibrationExpectationModel] | None, Field(min_length=1), GIVEN] = (
@@ -250,6 +268,7 @@ class CalibrationGate(Entry):
         if self.observed_n is not None and self.observed is None:
             problem = "has observed_n without observed_positive_rate"
             raise FieldError(("observed_n",), problem, "Give the rate of those verdicts too.")
+        self._can_weigh()
         for at, one in enumerate(self.expected or () if self.run is None else ()):
             if one.by is not None:
                 problem = "has by, and a labels file holds no run to split"
@@ -262,6 +281,22 @@ class CalibrationGate(Entry):
                 hint = "Say of how many verdicts that rate is, or leave the target out."
                 raise FieldError(("expect", at), problem, hint)
         return self
+
+    def _can_weigh(self) -> None:
+        """Raise FieldError if a composite is held without weights, or its weights are unusable."""
+        if self.composite is not None:
+            total = math.fsum(self.composite.values())
+            if self.run is None:
+                problem = "has composite, and a labels file does not name dimensions"
+                raise FieldError(("composite",), problem, "Name a run, or leave it out.")
+            if abs(total - 1) > _ROUNDED:
+                problem = f"the weights must sum to 1, found {total:.6g}"
+                raise FieldError(("composite",), problem, "Change them; none is scaled for you.")
+        for at, one in enumerate(self.expected or ()):
+            if one.target == COMPOSITE and self.composite is None:
+                problem = "composite_low needs composite, the weight of each dimension"
+                hint = "Write composite: {accuracy: 0.6, safety: 0.4} in the entry."
+                raise FieldError(("expect", at), problem, hint)
 
     @property
     def by_default(self) -> bool:

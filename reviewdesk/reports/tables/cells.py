@@ -58,6 +58,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     ),
     "test": ("test", "test_name", "name"),
     "suite": ("suite", "dataset"),
+    "subject": ("subject", "agent_version"),
     "tags": ("tags",),
     "threshold": ("threshold",),
     "input": (
@@ -97,7 +98,7 @@ BALLOT = frozenset({
 """The roles that describe one ballot."""
 
 FACTS = frozenset({
-    "test", "suite", "tags", "threshold", "decision", "input", "output", "conversation",
+    "test", "suite", "subject", "tags", "threshold", "decision", "input", "output", "conversation",
     "alternative", "reference", "generator", "rival",
 })  # fmt: skip
 """The roles that describe an item."""

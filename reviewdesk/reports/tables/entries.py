@@ -34,7 +34,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _TITLE = 160
 """How many characters of each part of a title are kept."""
 _FACTS = (
-    "test", "suite", "tags", "threshold", "decision", "input", "output", "conversation",
+    "test", "suite", "subject", "tags", "threshold", "decision", "input", "output", "conversation",
     "alternative", "reference", "generator", "rival", "strategy", "agreement", "escalation",
     "case_name", "attempt", "rubric", "human", "row_error",
 )  # fmt: skip

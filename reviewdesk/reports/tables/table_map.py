@@ -87,6 +87,8 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     title: str = ""
     test: str = ""
     suite: str = ""
+    subject: str = ""
+    """The agent or the version that is judged."""
     tags: str = ""
     threshold: str = ""
     decision: str = ""

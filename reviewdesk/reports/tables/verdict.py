@@ -375,6 +375,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "conversation": conversation,
     "test": values.text,
     "suite": values.text,
+    "subject": values.text,
     "reference": _reference,
     "tags": names,
     "origin": _origin,
@@ -392,7 +393,13 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 _FAILED = frozenset({"error", "timeout", "parse_fail", "empty", "missing_key"})
-_OF_CASE = {"suite": "suite", "tags": "tags", "case_name": "name", "attempt": "epoch"}
+_OF_CASE = {
+    "suite": "suite",
+    "subject": "subject",
+    "tags": "tags",
+    "case_name": "name",
+    "attempt": "epoch",
+}
 _OF_BODY = ("alternative", "reference", "threshold", "strategy", "decision", "label")
 """The facts that a body has as they are."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
+from reviewdesk.domain.labels.composite import Composite
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.segments import SegmentFigures
 from reviewdesk.domain.records import Calibration, Item, Metrics
@@ -142,6 +143,23 @@ def segments(by: str, found: Sequence[SegmentFigures]) -> dict[str, Any]:
     keys = " ".join(_rate(name, value="estimate") for name in rates)
     keys = f"segment verdicts labels passed {keys}"
     return {"by": by, "segments": [shape(one, keys) for one in found]}
+
+
+def composites(found: Sequence[Composite]) -> dict[str, Any]:
+    """Return the composite of each subject, the lowest first, with its dimensions."""
+    rate = _rate("should_pass", value="estimate")
+    made = [
+        {
+            **shape(one, "subject panel value=found.value low=found.low high=found.high"),
+            "reason": one.found.reason or None,
+            "dimensions": [
+                shape(part, f"dimension weight verdicts labels passed {rate}")
+                for part in one.dimensions
+            ],
+        }
+        for one in found
+    ]
+    return {"composites": made} if found else {}
 
 
 def bias(found: Sequence[BiasProbe]) -> dict[str, Any]:

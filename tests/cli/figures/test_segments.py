@@ -137,3 +137,72 @@ def test_what_goes_with_the_answers(cli: Cli, write: Write, desk_path: Path) -> 
     out = cli("calibrate", "--jurors").out
     assert "they go together, which need not be a bias" in out
     assert "2 votes asked both ways turn" in out
+
+
+WEIGHED = b"""calibration:
+  - name: agents
+    run: run
+    composite: {right: 0.75, safe: 0.25}
+    expect:
+      - { target: composite_low, matcher: { schema: { minimum: 0.7 } } }
+      - { target: composite_low, subject: v1, matcher: { schema: { minimum: 0.9 } } }
+"""
+
+
+@pytest.fixture
+def agents(cli: Cli, write: Write, desk_path: Path) -> Cli:
+    """Two agents on 20 cases and two dimensions; v2 should fail on "right" in 8 of 20."""
+    made = [
+        verdict(
+            f"{agent}-{dimension}-{i}",
+            case={"test": f"t{i}", "subject": agent, "dimension": dimension},
+            output=f"{agent} {i}",
+        )
+        for i in range(20)
+        for agent in ("v1", "v2")
+        for dimension in ("right", "safe")
+    ]
+    cli("ingest", write("agents.json", report(*made)))
+    with closing(open_desk(desk_path)) as desk:
+        for row in desk.rows(range(1, 81)):
+            agent, dimension, place = row.id.split("-")
+            bad = agent == "v2" and dimension == "right" and int(place) < 8
+            desk.label(row.key, Truth.FAIL if bad else Truth.PASS)
+    return cli
+
+
+def test_a_composite_per_subject(agents: Cli, write: Write) -> None:
+    suite = write("suite.yml", WEIGHED)
+    found = agents("calibrate", "--by", "subject", "--suite", suite, "--json").json
+    assert [one["segment"] for one in found["segments"]] == ["v2", "v1"]
+    worst, other = found["composites"]
+    # .75 * 12/20 + .25 * 1; every verdict is labelled.
+    assert (worst["subject"], worst["value"], worst["low"], worst["panel"]) == ("v2", 0.7, 0.7, 1)
+    assert other["value"] == 1
+    assert [part["labels"] for part in worst["dimensions"]] == [20, 20]
+    out = agents("calibrate", "--by", "subject", "--suite", suite).out
+    assert "right 0.75 x 20, safe 0.25 x 20" in out
+
+
+def test_a_gate_on_composites(agents: Cli, write: Write) -> None:
+    gate = agents("gate", write("suite.yml", WEIGHED))
+    assert gate.code == 1
+    # For new items 20 labels do not show .7, even if the run itself is at .7.
+    assert "v2, by 20 of right, 20 of safe" in gate.out
+    kept = WEIGHED.replace(b"0.7 }", b"0.4 }").replace(b"0.9 }", b"0.8 }")
+    assert agents("gate", write("suite.yml", kept)).code == 0
+    for old, new, said in (
+        (b"0.25}", b"0.5}", "the weights must sum to 1, found 1.25"),
+        (b"safe:", b"tone:", "no verdict has the dimension tone"),
+        (b"subject: v1", b"subject: v9", "no verdict of v9 has a dimension"),
+        (b"    composite: {right: 0.75, safe: 0.25}\n", b"", "composite_low needs composite"),
+        (b"run: run", b"labels: l.jsonl", "a labels file does not name dimensions"),
+        (b"composite_low, subject", b"ece, subject", "has subject beside ece"),
+    ):
+        done = agents("gate", write("bad.yml", WEIGHED.replace(old, new)))
+        assert done.code in {1, 2}, said
+        assert said in done.out + done.err
+    assert agents("calibrate", "--suite", "suite.yml").code == 2
+    bare = write("bare.yml", kept.split(b"    composite")[0])
+    done = agents("calibrate", "--by", "subject", "--suite", bare)
+    assert "no entry under calibration has composite" in done.err

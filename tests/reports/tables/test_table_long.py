@@ -20,14 +20,14 @@ ROW = {"item": "a", "judge": "j", "score": 0.5}
 def test_a_whole_row() -> None:
     columns = (
         "item,judge,judge_model,vendor,score,pass,reason,confidence,weight,latency_ms,input,output,"
-        "expected,rubric,test,suite,tags,threshold,model,human,at"
+        "expected,rubric,test,suite,subject,tags,threshold,model,human,at"
     )
     row = ["a", "j", "m", "v", "0.8", "yes", "good", ".9", 2, 12.5, "in", "out", "ref", "is right"]
-    row += ["t", "s", "x; y", "0.6", "gen", "FALSE", "2025-01-31T12:00:00Z"]
+    row += ["t", "s", "v2", "x; y", "0.6", "gen", "FALSE", "2025-01-31T12:00:00Z"]
     (body,) = verdicts(long(row, columns=columns))
     assert body == {
         "id": "a",
-        "case": {"test": "t", "suite": "s", "tags": ["x", "y"]},
+        "case": {"test": "t", "suite": "s", "subject": "v2", "tags": ["x", "y"]},
         "input": "in",
         "output": "out",
         "reference": "ref",
