@@ -193,6 +193,11 @@ SHAPES = (
     ("labels import", f"labels import {SAMPLES / 'library-desk-truth.jsonl'} --run library-desk"),
     ("judge", f"judge {SAMPLES / 'cases.jsonl'} --panel PANEL -o REPORT --yes"),
     ("rerun", "rerun support-bot:helmet-hygiene --panel PANEL --yes"),
+    ("improve, improve split", "improve --run library-desk --panel PANEL"),
+    ("improve make, improve edit", "improve make threshold=0.5 --run library-desk --panel PANEL"),
+    ("improve try", "improve try CANDIDATE --run library-desk --panel PANEL --yes"),
+    ("improve adopt", "improve adopt CANDIDATE --run library-desk --panel PANEL --anyway"),
+    ("improve lineage", "improve lineage --run library-desk"),
 )
 _JUROR = """name: one
 rubric: is right
@@ -210,6 +215,7 @@ _PREPARED = (
     "--reviewer ben label support-bot:two-apologies pass",
     "config filters save todo esc",
     "desk backup OTHER",
+    "improve split --run library-desk --open",
 )
 
 
@@ -256,10 +262,9 @@ def _output(folder: str, line: str) -> str:
     env |= {"REVIEWDESK_CONFIG": f"{folder}/config.toml"}
     Path(folder, "config.toml").touch()
     # What a command reads and writes beside the desk is in the folder too.
-    words = [
-        f"{folder}/{word}" if word in {"OTHER", "PANEL", "PLACE", "REPORT", "NEW"} else word
-        for word in line.split()
-    ]
+    names = {name: name for name in ("OTHER", "PANEL", "PLACE", "REPORT", "NEW")}
+    names["CANDIDATE"] = "PANEL+threshold-0.5.yaml"
+    words = [f"{folder}/{names[word]}" if word in names else word for word in line.split()]
     done = CliRunner().invoke(cli, words, env=env, catch_exceptions=False)
     if done.exit_code:
         raise RuntimeError(f"{line}: {done.output}")

@@ -25,21 +25,23 @@ _REPORT = (
     "What is saved stays saved. Please report it{where} with what you did, `reviewdesk --version`,"
     " and what the same command prints with --debug."
 )
-_EPILOG = "Start with: reviewdesk demo, or reviewdesk open report.json"
+_EPILOG = """Start with: reviewdesk demo, or reviewdesk open report.json
+
+For completion in your shell: reviewdesk completion --help"""
 
 _GROUPS = {
     "Review": """start.demo review.open_ review.ingest review.map_ runs.runs review.queue
         review.show labels.label labels.labels export.export""",
     "Figures and gates": """calibrate.calibrate calibrate.ask runs.compare whatif.whatif gate.gate
         start.explain""",
-    "Ask jurors": "live.panel.panel live.judge.judge live.rerun.rerun",
-    "Desk and program": """desk.desk servers.serve servers.mcp config.config
-        start.completion""",
+    "Ask jurors": "live.panel.panel live.judge.judge live.rerun.rerun improve.improve",
+    "Desk and program": "desk.desk servers.serve servers.mcp config.config",
 }
 """The places of the commands in ``cli``, by the groups of ``--help``."""
 _UNLISTED = """labels.undo labels.redo labels.defer config.filters desk.archive
-    servers.console"""
-"""Commands that also run by their earlier names, and the one that ``serve`` starts."""
+    servers.console start.completion"""
+"""Commands that also run by their earlier names, the one that ``serve`` starts, and the one that
+the last line of ``--help`` names."""
 
 
 def _name(place: str) -> str:

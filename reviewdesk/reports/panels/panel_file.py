@@ -449,6 +449,19 @@ def panel_from(source: Source, folder: Path) -> PanelSpec:
         return panel.spec(Path(source.shown_name).stem or "panel", folder)
 
 
+def read_plain(path: str | Path) -> dict[str, Any]:
+    """Return what a panel file states, key by key, once it is checked.
+
+    Raises:
+        PanelError: the file is not valid; the error names file, line and place.
+    """
+    source = opened(path, "the panel's YAML or TOML file")
+    panel_from(source, Path(path).parent)
+    with parsed(source, "a panel file", "") as root:
+        plain: dict[str, Any] = root.plain(_TEXTS)
+        return plain
+
+
 def read_prompt(path: str | Path) -> PromptFile:
     """Read a prompt file.
 
@@ -484,7 +497,24 @@ def panel_text(panel: PanelSpec, about: str = "") -> str:
     said = {"name": panel.name, "rubric": panel.rubric, **_rule(panel.rule)}
     said["jurors"] = [_juror(one) for one in panel.jurors]
     plain = json.loads(json.dumps(without_nulls(said)))  # words instead of enumerations
-    return comment + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
+    return comment + plain_text(plain)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, so that a person can edit them."""
+
+
+_Dumper.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
+    ),
+)
+
+
+def plain_text(plain: Mapping[str, Any]) -> str:
+    """Return the YAML of what a panel file states."""
+    return yaml.dump(dict(plain), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
 def _rule(rule: PanelRule) -> dict[str, Any]:

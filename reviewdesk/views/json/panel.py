@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from reviewdesk.domain.labels.split import ImprovePage, PanelAdopted
 from reviewdesk.domain.panel.composition import ITEM_BYTES, PanelCheck
 from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary, Turnout
@@ -18,6 +19,7 @@ _SEAT = (
     "prompt_sha256=juror.prompt_sha256 key_variable"
 )
 _BREAKDOWN = "jurors tolerates breaks_at"
+_COUNTS = ("text", "false_passes", "false_fails")
 _FIGURES = (
     "report cases verdicts passed failed inconclusive no_decision errors failed_checks calls "
     "reused abstained_ballots=turnouts.abstained failed_ballots=turnouts.failed cost_usd"
@@ -92,3 +94,35 @@ def _turnout(one: Turnout) -> dict[str, Any]:
 def pending(found: BatchesPending) -> dict[str, Any]:
     """Return ``judge --json`` while calls wait at vendors: no report, and the counts of calls."""
     return {"report": None, **shape(found, "waiting fetched unsent")}
+
+
+def improvement(found: ImprovePage) -> dict[str, Any]:
+    """Return ``improve --json``; counts of the holdout are sizes alone."""
+    labels = found.labels
+    wrong = labels.wrong
+    rows = {"tags": wrong.tags, "notes": wrong.notes}
+    return {
+        "run": labels.run.name,
+        "tuning": len(labels.tuning),
+        "holdout": len(labels.holdout),
+        "later": labels.later,
+        "not_blind": labels.left_out,
+        "smallest_gain": found.gain,
+        "right": wrong.right,
+        **shape(wrong, "false_passes false_fails"),
+        **{key: [dict(zip(_COUNTS, one, strict=True)) for one in of] for key, of in rows.items()},
+        "wrong": [
+            shape(one, "id decided_pass=decided should_pass tags notes") for one in wrong.cases
+        ],
+        "tries": [
+            {"candidate": one.begun.file, "verdict": one.verdict} for one in labels.split.tries
+        ],
+        "changes": [shape(one, "change right of") for one in found.offers],
+    }
+
+
+def adopted(found: PanelAdopted, **more: str) -> dict[str, Any]:
+    """Return ``improve adopt --json``, and each row of ``improve lineage --json``."""
+    names = "parent candidate split=seed tries verdict"
+    figures = "before after gain low high level asked gained lost"
+    return {**more, **shape(found, names), **shape(found.figures, figures)}

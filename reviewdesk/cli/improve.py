@@ -1,0 +1,282 @@
+"""From labels to a better panel: where it is wrong, candidates, tries on a holdout, adoption."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reviewdesk.cli import completion
+from reviewdesk.cli.common import (
+    chosen_run,
+    open_desk,
+    options,
+    put,
+    put_document,
+    put_json,
+    say,
+    say_section,
+)
+from reviewdesk.cli.invocation import current_settings
+from reviewdesk.cli.live.options import LiveLine, check_terminal, consented, limit_options, limits
+from reviewdesk.errors import Cancelled, ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.labels.split import WrittenCandidate
+
+_EPILOG = """\b
+Examples:
+  reviewdesk improve split
+  reviewdesk improve --panel panel.yaml
+  reviewdesk improve make threshold=0.6 --panel panel.yaml
+  reviewdesk improve try panel+threshold-0.6.yaml
+  reviewdesk improve adopt panel+threshold-0.6.yaml"""
+_PANEL = click.option(
+    "--panel", metavar="FILE", type=click.Path(path_type=Path), shell_complete=completion.files,
+    help="The panel file to improve.",
+)  # fmt: skip
+_NEEDED = click.option(
+    "--panel", metavar="FILE", type=click.Path(path_type=Path), required=True,
+    shell_complete=completion.files, help="The panel file to improve.",
+)  # fmt: skip
+_CANDIDATE = click.argument(
+    "candidate", type=click.Path(path_type=Path), shell_complete=completion.files
+)
+_PARENT = click.option(
+    "--panel", "parent", metavar="FILE", type=click.Path(path_type=Path),
+    shell_complete=completion.files,
+    help="The parent; PANEL.yaml beside PANEL+CHANGE.yaml if omitted.",
+)  # fmt: skip
+
+
+@click.group(invoke_without_command=True, epilog=_EPILOG)
+@_PANEL
+@options("run", "json")
+def improve(*, panel: Path | None, run_name: str | None, as_json: bool) -> None:
+    """Improve a panel by labels, and test it honestly.
+
+    Shows where the panel is wrong in the tuning half of the labels; with --panel, also what may be
+    changed. The other half, the holdout, is kept for `improve try`.
+    """
+    if click.get_current_context().invoked_subcommand is not None:
+        return
+    from reviewdesk.desk.improve.candidates import page
+    from reviewdesk.views import improve as views
+    from reviewdesk.views.json.panel import improvement
+
+    with open_desk() as desk:
+        found = page(desk, chosen_run(desk, run_name), panel)
+    if as_json:
+        put_json(improvement(found))
+        return
+    put_document(views.improve(found))
+    if not found.labels.split.seed:
+        say("split the labels: reviewdesk improve split")
+    elif panel is None:
+        say("what may be changed: reviewdesk improve --panel FILE")
+
+
+@improve.command()
+@click.option("--open", "open_labels", is_flag=True, help="Use labels not given blind too.")
+@click.option("--seed", metavar="TEXT", help="Seed of the split; from the rubric if omitted.")
+@options("run", "json")
+def split(*, open_labels: bool, seed: str | None, run_name: str | None, as_json: bool) -> None:
+    """Split the labels into a tuning half and a holdout.
+
+    Near-copies stay together. Again, it adds the labels that came since; what is in a half stays
+    there. Labels given blind are split, and all with --open.
+    """
+    from reviewdesk.desk.improve.candidates import page
+    from reviewdesk.desk.improve.split import make_split
+    from reviewdesk.views import improve as views
+    from reviewdesk.views.json.panel import improvement
+
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        make_split(desk, run, open_labels=open_labels, seed=seed)
+        found = page(desk, run)
+    if as_json:
+        put_json(improvement(found))
+    else:
+        put_document(views.improve(found))
+
+
+@improve.command(epilog="Example: reviewdesk improve make without=haiku --panel panel.yaml")
+@click.argument("change")
+@_NEEDED
+@options("run", "json")
+def make(*, change: str, panel: Path, run_name: str | None, as_json: bool) -> None:
+    """Write a candidate beside its panel.
+
+    CHANGE is strategy=NAME, threshold=0.6, quorum=2/3, without=JUROR, weights, examples, or
+    model=JUROR:VENDOR/MODEL. Examples and weights come from the tuning half.
+    """
+    from reviewdesk.desk.improve.candidates import made
+    from reviewdesk.desk.improve.split import split_labels
+
+    with open_desk() as desk:
+        labels = split_labels(desk, chosen_run(desk, run_name))
+        _put_candidate(made(desk, labels, panel, change), as_json=as_json)
+
+
+@improve.command(epilog="Example: reviewdesk improve edit --panel panel.yaml")
+@click.argument("draft", required=False, type=click.Path(path_type=Path))
+@_NEEDED
+@click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path),
+    help="Write the draft to this new file instead; - is stdout.",
+)  # fmt: skip
+@options("run", "json")
+def edit(
+    *, draft: Path | None, panel: Path, output: Path | None, run_name: str | None, as_json: bool
+) -> None:
+    """Edit the rubric or a prompt, in $EDITOR.
+
+    The wrong items of the tuning half stand below the panel as comments. Without a terminal, write
+    the draft with -o, edit it, and give it as DRAFT.
+    """
+    from reviewdesk.desk.files import write
+    from reviewdesk.desk.improve import candidates
+    from reviewdesk.desk.improve.split import split_labels
+
+    with open_desk() as desk:
+        labels = split_labels(desk, chosen_run(desk, run_name))
+        text = candidates.draft(desk, labels, panel) if draft is None else _read(draft)
+        if output is not None:
+            if output == Path("-"):
+                put(text)
+            else:
+                write(desk, output, [text])
+            return
+        if draft is None:
+            text = _edited(text)
+        _put_candidate(candidates.kept_draft(labels, panel, text), as_json=as_json)
+
+
+def _edited(text: str) -> str:
+    from reviewdesk.cli.terminal import can_ask
+
+    if not can_ask():
+        raise UsageError(
+            "there is no terminal for an editor",
+            "Write the draft with -o FILE, edit it, then: improve edit FILE --panel PANEL.",
+        )
+    found = click.edit(text, extension=".yaml")
+    if found is None:
+        raise Cancelled("nothing was saved, so no candidate is written")
+    return found
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read as text", "Name the edited draft.") from error
+
+
+def _put_candidate(found: WrittenCandidate, *, as_json: bool) -> None:
+    from reviewdesk.views import improve as views
+
+    if as_json:
+        put_json({
+            "candidate": str(found.path), "parent": str(found.parent), "asks": found.asks,
+            "diff": list(found.diff),
+        })  # fmt: skip
+        return
+    put_document(views.candidate(found))
+    put(f"next: reviewdesk improve try {found.path}")
+
+
+@improve.command(name="try", epilog="Example: reviewdesk improve try panel+edit.yaml --max-cost 2")
+@_CANDIDATE
+@_PARENT
+@limit_options
+@click.option("--yes", is_flag=True, help="Send without asking.")
+@options("run", "json")
+def try_(
+    *, candidate: Path, parent: Path | None, yes: bool, run_name: str | None, as_json: bool,
+    **given: str | None,
+) -> None:  # fmt: skip
+    """Try a candidate on the holdout: better, not shown or worse.
+
+    Both panels are asked anew about the same items, unless stored ballots tell. The answer is one
+    word; each further try on a holdout needs more to be shown. The same command continues a try
+    that was cut off, and pays for no answer twice.
+    """
+    from reviewdesk.desk.improve import tries
+    from reviewdesk.views import improve as views
+    from reviewdesk.views.document import Section
+    from reviewdesk.views.live.panel import consent, turnout
+
+    current_settings()  # they may name the keys
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        ready = tries.prepare(desk, run, candidate, parent, tries.TryLimits(**limits(given)))
+        if ready.plan is not None and not yes:
+            check_terminal()
+        say_section(views.before_try(len(ready.rows), ready.k, ready.gain, asks=ready.begun.asks))
+        if ready.before is not None and not ready.resumes:
+            say(f"an earlier try of this candidate on this holdout says: {ready.before}")
+        if ready.plan is not None:
+            section = consent(ready.plan, "both panels", ceiling=ready.limits.max_cost)
+            if not consented(section, yes=yes):
+                say("nothing was sent")
+                click.get_current_context().exit(ExitCode.INTERRUPTED)
+        line = LiveLine("questions")
+        try:
+            found = tries.run_now(desk, ready, yes=yes, told=line, noted=line.note)
+        except KeyboardInterrupt:
+            raise Cancelled("stopped: what came is kept", "Give the same command again.") from None
+        finally:
+            line.done()
+    say_section(Section("", turnout(found.turnouts)))
+    if found.verdict is None:
+        say("too many ballots were lost to tell; the same command asks for them again")
+        click.get_current_context().exit(ExitCode.FAILED)
+    elif as_json:
+        facts: dict[str, Any] = {"verdict": found.verdict.value, "tries": ready.k + 1}
+        put_json({**facts, "items": len(ready.rows), "smallest_gain": ready.gain})
+    else:
+        put_document(views.tried(found.verdict))
+
+
+@improve.command(epilog="Example: reviewdesk improve adopt panel+edit.yaml")
+@_CANDIDATE
+@_PARENT
+@click.option("--anyway", is_flag=True, help="Adopt it though its try did not say better.")
+@options("run", "json")
+def adopt(
+    *, candidate: Path, parent: Path | None, anyway: bool, run_name: str | None, as_json: bool
+) -> None:
+    """Put a candidate in its parent's place, and show what its try found.
+
+    This spends the holdout: its items join the tuning half. The parent's file is kept beside it.
+    """
+    from reviewdesk.desk.improve import tries
+    from reviewdesk.views import improve as views
+    from reviewdesk.views.json.panel import adopted
+
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        found = tries.adopt(desk, run, candidate, parent, anyway=anyway)
+    if as_json:
+        put_json(adopted(found.adopted, panel=str(found.panel), kept=str(found.kept)))
+    else:
+        put_document(views.adoption(found))
+
+
+@improve.command()
+@options("run", "json")
+def lineage(*, run_name: str | None, as_json: bool) -> None:
+    """Show the panels that were adopted, with their figures."""
+    from reviewdesk.desk.improve import tries
+    from reviewdesk.views import improve as views
+    from reviewdesk.views.json.panel import adopted
+
+    with open_desk() as desk:
+        found = tries.lineage(desk, chosen_run(desk, run_name))
+    if as_json:
+        put_json([adopted(one.adopted, at=one.at) for one in found])
+    else:
+        put_document(views.lineage(found))

@@ -1,0 +1,1 @@
+"""From labels to a better panel: the split, candidates, tries and adoptions."""

@@ -1,0 +1,424 @@
+"""Candidate panels: each is a file beside its parent, named ``PARENT+CHANGE.yaml``.
+
+Nothing here reads an item of the holdout.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from reviewdesk.desk.improve.split import bodies, split_labels
+from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict
+from reviewdesk.domain.labels.split import (
+    ImprovePage,
+    LabelledCase,
+    OfferedChange,
+    SplitLabels,
+    WrittenCandidate,
+)
+from reviewdesk.domain.panel.case import Case, case_of
+from reviewdesk.domain.panel.juror import Vendor
+from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.safetext import show, show_line
+from reviewdesk.errors import UsageError
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.panels.panel_file import panel_from, plain_text, read_panel, read_plain
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.records import Run
+
+STRATEGIES = ("quorum", "majority", "unanimous", "mean", "median", "trimmed_mean")
+THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9)
+QUORUMS = ("1/2", "2/3", "3/4", "1")
+EXAMPLES = "examples"
+WEIGHTS = "weights"
+CHANGES = (
+    "strategy=NAME, threshold=0.6, quorum=2/3, without=JUROR, weights, examples, "
+    "model=JUROR:VENDOR/MODEL"
+)
+MOST_SHOWN = 20
+"""The wrong items that a draft shows as comments."""
+_MOST_JUDGED = 500
+"""The items of the tuning half on which changes of the rule are tried."""
+_MOST_OFFERED = 8
+_SHORT = 300
+"""The most characters of a text of an example."""
+_EACH = 2
+"""The examples of each label."""
+_MARK = "# The wrong items of the tuning half follow. All from here on is left out of the file."
+
+
+# What a panel decides by ballots that are there
+
+
+def asked_case(body: CanonicalVerdict, panel: PanelSpec, parent: PanelSpec) -> Case:
+    """Return the case of a verdict as a panel is asked about it.
+
+    A candidate's own rubric replaces that of the cases. Otherwise each case keeps its rubric.
+    """
+    case = case_of(body)
+    if panel.rubric is not None and panel.rubric != parent.rubric:
+        return replace(case, rubric=panel.rubric)
+    return case.under(panel.rubric)
+
+
+def decision(case: Case, panel: PanelSpec, ballots: Sequence[CanonicalBallot]) -> bool | None:
+    """Return True for a pass, False for a fail, and ``None`` if the panel decides neither."""
+    from reviewdesk.domain.panel.verdict_body import verdict_body
+
+    return {"pass": True, "fail": False}.get(
+        verdict_body(case, panel, ballots).get("decision") or ""
+    )
+
+
+def stored_ballots(panel: PanelSpec, body: CanonicalVerdict) -> list[CanonicalBallot] | None:
+    """Return the panel's ballots of a verdict, weighted as the panel does.
+
+    ``None`` if one of its jurors, or of their models, is not on the panel of the verdict.
+    """
+    held = {one["id"]: one for one in body["jurors"]}
+    made = []
+    for juror in panel.jurors:
+        ballot = held.get(juror.name)
+        if ballot is None or ballot.get("model", juror.model) != juror.model:
+            return None
+        weight = {} if juror.weight is None else {"weight": juror.weight}
+        made.append({**{key: ballot[key] for key in ballot if key != "weight"}, **weight})
+    return made
+
+
+def asks(parent: PanelSpec, candidate: PanelSpec, rubric: str | None) -> bool:
+    """Return True if jurors must be asked to know what a candidate decides.
+
+    If only the rule, the weights or the number of jurors differ, ballots that are there tell.
+    """
+    seats = [dataclasses.replace(one, weight=None, order=None) for one in parent.jurors]
+    same = all(
+        dataclasses.replace(one, weight=None, order=None) in seats for one in candidate.jurors
+    )
+    rubrics = {None, parent.rubric, rubric}
+    rules = parent.rule, candidate.rule
+    return (
+        not same
+        or candidate.rubric not in rubrics
+        or rules[0].swap != rules[1].swap
+        or rules[0].labels != rules[1].labels
+    )
+
+
+# Files
+
+
+def parent_of(candidate: Path) -> Path:
+    """Return the panel file that a candidate is named after.
+
+    Raises:
+        UsageError: no such file is beside it.
+    """
+    stem = candidate.stem.partition("+")[0]
+    for suffix in (candidate.suffix, ".yaml", ".yml", ".toml"):
+        found = candidate.with_name(stem + suffix)
+        if "+" in candidate.stem and found.is_file():
+            return found
+    raise UsageError(
+        f"{candidate}: there is no parent PANEL.yaml beside it, as for PANEL+CHANGE.yaml",
+        "Name the parent with --panel.",
+    )
+
+
+def written(parent: Path, name: str, text: str, rubric: str | None) -> WrittenCandidate:
+    """Check and write a candidate beside its parent, under a name that is free.
+
+    Raises:
+        PanelError: the text is no panel.
+        UsageError: it is its parent, or cannot be written.
+    """
+    from reviewdesk.file_output import whole_file
+
+    slug = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60] or "change"
+    path = parent.with_name(f"{parent.stem}+{slug}.yaml")
+    number = 2
+    while path.exists() and path.read_bytes() != text.encode():
+        path = parent.with_name(f"{parent.stem}+{slug}-{number}.yaml")
+        number = number + 1
+    spec = panel_from(Source.from_bytes(str(path), text.encode()), parent.parent)
+    before = read_panel(parent)
+    lines = diff(parent, text)
+    if not lines:
+        raise UsageError(f"{name}: nothing differs from {parent}", "Change something.")
+    if not path.exists():
+        try:
+            with whole_file(path) as out:
+                out.write(text.encode())
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise UsageError(
+                f"{path}: {reason}", "Put the panel into a folder of yours."
+            ) from error
+    return WrittenCandidate(path, parent, lines, asks(before, spec, rubric))
+
+
+def diff(parent: Path, text: str) -> tuple[str, ...]:
+    """Return the lines in which a candidate's text differs from its parent's, both as YAML."""
+    before = plain_text(read_plain(parent)).splitlines()
+    spoken = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    lines = difflib.unified_diff(before, spoken.splitlines(), lineterm="", n=2)
+    return tuple(islice(lines, 2, None))
+
+
+# Changes that the program makes
+
+
+def made(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> WrittenCandidate:
+    """Write the candidate that a change such as ``threshold=0.6`` makes of a panel.
+
+    Raises:
+        UsageError: there is no such change, or no such juror.
+    """
+    plain = changed(desk, labels, read_plain(parent), change)
+    return written(parent, change, plain_text(plain), labels.rubric)
+
+
+def changed(desk: Desk, labels: SplitLabels, plain: dict[str, Any], change: str) -> dict[str, Any]:
+    """Return what a panel file states after a change."""
+    key, _, value = (part.strip() for part in change.partition("="))
+    jurors = [dict(one) for one in plain["jurors"]]
+    if key == EXAMPLES and not value:
+        return {**plain, "rubric": _with_examples(desk, labels, plain)}
+    if key == WEIGHTS and not value:
+        given = _weights(desk, labels, [_name(one) for one in jurors])
+        return {**plain, "jurors": [{**one, "weight": given[_name(one)]} for one in jurors]}
+    if key == "without" and value:
+        _place(jurors, value)
+        return {**plain, "jurors": [one for one in jurors if _name(one) != value]}
+    if key == "model" and ":" in value:
+        name, _, model = value.partition(":")
+        at = _place(jurors, name)
+        jurors[at] = _reseated(jurors[at], model)
+        return {**plain, "jurors": jurors}
+    if key in {"strategy", "threshold", "quorum"} and value:
+        number = re.fullmatch(r"[0-9]*\.?[0-9]+", value)
+        return {**plain, key: float(value) if number else value}
+    raise UsageError(f"no change {change!r} can be made to a panel", f"There are: {CHANGES}.")
+
+
+def _name(juror: Mapping[str, Any]) -> str:
+    return str(juror.get("name") or juror["model"])
+
+
+def _place(jurors: Sequence[Mapping[str, Any]], name: str) -> int:
+    names = [_name(one) for one in jurors]
+    if name not in names:
+        raise UsageError(f"the panel has no juror {name!r}", f"It has {', '.join(names)}.")
+    return names.index(name)
+
+
+_OF_MODEL = ("base_url", "api_key_env", "api_key", "price", "extra", "deployment", "api_version")
+
+
+def _reseated(seat: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """Return a seat with another model: at its own address, or at a vendor that is named."""
+    first = model.partition("/")[0]
+    if first not in set(Vendor):
+        return {**seat, "name": model, "model": model}
+    from reviewdesk.desk.live.panel_new import from_models
+
+    (juror,) = from_models([model]).spec.jurors
+    kept = {key: seat[key] for key in seat if key not in _OF_MODEL}
+    extra = {"extra": dict(juror.extra)} if juror.extra else {}
+    own = {"name": juror.name, "model": juror.model, "vendor": juror.vendor}
+    return {**kept, **own, **extra}
+
+
+def _weights(desk: Desk, labels: SplitLabels, names: Sequence[str]) -> dict[str, float]:
+    """Return a weight for each juror by its kappa with the labels of the tuning half."""
+    from reviewdesk.domain.jurors.facts import suggested_weights
+    from reviewdesk.domain.stats.rates import cohen_kappa
+
+    stored = bodies(desk, labels.tuning)
+    truths = [one.should_pass for one in labels.tuning]
+    kappas = []
+    for name in names:
+        votes = [
+            next(
+                (cast.get("pass") for cast in stored[one.key]["jurors"] if cast["id"] == name), None
+            )
+            for one in labels.tuning
+        ]
+        kappas.append((cohen_kappa(truths, votes), float(sum(v is not None for v in votes))))
+    weights, _ = suggested_weights(kappas)
+    found = {name: round(weight or 0.0, 3) for name, weight in zip(names, weights, strict=True)}
+    if not all(found.values()):
+        low = [name for name, weight in found.items() if not weight]
+        raise UsageError(
+            f"no weight for {', '.join(low)}: no better than chance in the tuning half",
+            f"Try it without: without={low[0]}.",
+        )
+    return found
+
+
+def _with_examples(desk: Desk, labels: SplitLabels, plain: Mapping[str, Any]) -> str:
+    rubric = plain.get("rubric") or labels.rubric
+    if not rubric:
+        raise UsageError(
+            "the cases have rubrics of their own, so a panel has no place for examples",
+            "Edit the jurors' prompts instead: improve edit.",
+        )
+    found = exemplars(labels.tuning, bodies(desk, labels.tuning))
+    texts = []
+    for one, body in found:
+        word = "pass" if one.should_pass else "fail"
+        asked = f"Input: {body['input']}\n" if body.get("input") else ""
+        texts.append(f"{asked}Response: {body.get('output') or ''}\nVerdict: {word}")
+    return "\n\n".join([rubric.rstrip(), "Examples that people judged:", *texts]) + "\n"
+
+
+def exemplars(
+    tuning: Sequence[LabelledCase], stored: Mapping[int, CanonicalVerdict]
+) -> list[tuple[LabelledCase, CanonicalVerdict]]:
+    """Choose examples from the tuning half: equally many of each label, short, in a fixed order.
+
+    Those on which the panel was wrong come first. Texts that speak to their juror are left out:
+    an example stands where jurors take instructions from.
+    """
+    from reviewdesk.domain.jury.injection import passages
+
+    chosen: dict[bool, list[tuple[LabelledCase, CanonicalVerdict]]] = {True: [], False: []}
+    groups: set[str] = set()
+    for one in sorted(tuning, key=lambda one: (not one.wrong, one.group)):
+        body = stored[one.key]
+        texts = [str(body.get(name) or "") for name in ("input", "output")]
+        mine = chosen[one.should_pass]
+        plain = not any(passages(text) or len(text) > _SHORT for text in texts)
+        if plain and texts[1] and len(mine) < _EACH and one.group not in groups:
+            groups.add(one.group)
+            mine.append((one, body))
+    each = min(map(len, chosen.values()))
+    if not each:
+        raise UsageError(
+            f"the tuning half has no short example of each label (at most {_SHORT} characters)",
+            "Label more items, or edit the rubric: improve edit.",
+        )
+    return [pair for side in chosen.values() for pair in side[:each]]
+
+
+def page(desk: Desk, run: Run, parent: Path | None = None) -> ImprovePage:
+    """Return where a run's panel is wrong in the tuning half; with a panel file, also changes."""
+    from reviewdesk.domain.jurors.tries import cells, smallest_gain
+
+    labels = split_labels(desk, run)
+    asked = cells(labels.sizes, [(one.stratum, False, False) for one in labels.asked])
+    return ImprovePage(
+        labels,
+        offers(desk, labels, parent) if parent is not None and labels.tuning else (),
+        smallest_gain(asked, len(labels.split.tries)),
+    )
+
+
+def offers(desk: Desk, labels: SplitLabels, parent: Path) -> tuple[OfferedChange, ...]:
+    """Return the panel as it is, then changes by how often they are right in the tuning half.
+
+    Changes that must be asked come last. Of others, those that are right more often are kept, and
+    smaller panels that are right as often.
+    """
+    plain = read_plain(parent)
+    spec = read_panel(parent)
+    stored = bodies(desk, labels.tuning[:_MOST_JUDGED])
+    ballots = {key: stored_ballots(spec, body) for key, body in stored.items()}
+    judged = [one for one in labels.tuning if ballots.get(one.key) is not None]
+    found: list[OfferedChange] = []
+    if judged:
+        for change in ("", *_changes(plain)):
+            panel = spec
+            if change:
+                try:
+                    text = plain_text(changed(desk, labels, plain, change))
+                except UsageError:
+                    continue
+                panel = panel_from(Source.from_bytes(parent.name, text.encode()), parent.parent)
+            right = sum(
+                _stored_decision(stored[one.key], panel, spec) is one.should_pass for one in judged
+            )
+            found.append(OfferedChange(change, right, len(judged)))
+    own = found[0] if found else OfferedChange("")
+    least = own.right or 0
+    better = [
+        one
+        for one in found[1:]
+        if (one.right or 0) > least or (one.right == least and one.change.startswith("without="))
+    ]
+    better.sort(key=lambda one: -(one.right or 0))
+    asked = [OfferedChange(EXAMPLES)] if labels.rubric or spec.rubric else []
+    return (own, *better[:_MOST_OFFERED], *asked)
+
+
+def _stored_decision(body: CanonicalVerdict, panel: PanelSpec, parent: PanelSpec) -> bool | None:
+    ballots = stored_ballots(panel, body)
+    return None if ballots is None else decision(asked_case(body, panel, parent), panel, ballots)
+
+
+def _changes(plain: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the changes of the rule, and of who sits, that need no call."""
+    strategy = plain.get("strategy")
+    yield from (f"strategy={word}" for word in STRATEGIES if word != strategy)
+    if not plain.get("labels"):
+        yield from (f"threshold={at:g}" for at in THRESHOLDS if at != plain.get("threshold"))
+    if strategy == "quorum":
+        yield from (f"quorum={at}" for at in QUORUMS if at != str(plain.get("quorum")))
+    if len(plain["jurors"]) > 1:
+        yield from (f"without={_name(one)}" for one in plain["jurors"])
+        yield WEIGHTS
+
+
+# Drafts that a person edits
+
+
+def draft(desk: Desk, labels: SplitLabels, parent: Path) -> str:
+    """Return a panel to edit, with the wrong items of the tuning half as comments at its end."""
+    plain = read_plain(parent)
+    if not plain.get("rubric") and labels.rubric:
+        plain = {"name": plain.get("name"), "rubric": labels.rubric, **plain}
+        plain = {key: value for key, value in plain.items() if value is not None}
+        plain["rubric"] = labels.rubric
+    lines = ["# Edit the rubric, a prompt, a model or the rule, then save."]
+    if labels.rubric is None and not plain.get("rubric"):
+        lines.append("# The cases have rubrics of their own; edit the jurors' prompts.")
+    wrong = labels.wrong.cases
+    stored = bodies(desk, wrong[:MOST_SHOWN])
+    notes = [_MARK]
+    for one in wrong[:MOST_SHOWN]:
+        said, due = ("pass", "fail") if one.decided else ("fail", "pass")
+        more = "".join(f" · {text}" for text in (*one.tags, *one.notes))
+        notes += ["", show_line(f"{one.id}: the panel says {said}, people say {due}{more}", 400)]
+        for name in ("input", "output"):
+            text = show(str(stored[one.key].get(name) or ""), 2 * _SHORT)
+            notes += [f"  {name}:", *(f"    {line}" for line in text.splitlines())]
+    comments = [notes[0], *(f"# {line}".rstrip() for line in notes[1:])]
+    return "\n".join([*lines, plain_text(plain).rstrip(), "", *comments]) + "\n"
+
+
+def kept_draft(
+    labels: SplitLabels, parent: Path, text: str, name: str = "edit"
+) -> WrittenCandidate:
+    """Write a draft that a person edited as a candidate, without the comments of ``draft``.
+
+    Raises:
+        PanelError: it is no panel.
+        UsageError: nothing was changed.
+    """
+    plain = text.partition(_MARK)[0].strip() + "\n"
+    before = read_panel(parent)
+    spec = panel_from(Source.from_bytes(str(parent), plain.encode()), parent.parent)
+    rubric = spec.rubric if spec.rubric != (before.rubric or labels.rubric) else before.rubric
+    if dataclasses.replace(spec, rubric=rubric) == before:
+        raise UsageError("nothing was changed, so no candidate is written")
+    return written(parent, name, plain, labels.rubric)

@@ -1,0 +1,480 @@
+"""Try a candidate beside its parent on the holdout, adopt it, and tell the lineage of panels.
+
+Both panels are asked afresh, one after the other about each item, because asking alone moves what a
+noisy first run had got wrong. A try tells one word; what it rests on is told when it is adopted,
+which spends the holdout.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from reviewdesk.desk.improve.candidates import asked_case, asks, decision, parent_of, stored_ballots
+from reviewdesk.desk.improve.split import bodies, record, split_labels, split_of
+from reviewdesk.desk.live.journal import DeskJournal
+from reviewdesk.domain.jurors.tries import TriedCell, cells, figures, smallest_gain, try_verdict
+from reviewdesk.domain.labels.split import (
+    AdoptedPanel,
+    Adoption,
+    LabelledCase,
+    PanelAdopted,
+    SplitLabels,
+    TriedCandidate,
+    TryBegun,
+    TryEnded,
+    TryFigures,
+    TryVerdict,
+)
+from reviewdesk.domain.panel.juror import seat_body
+from reviewdesk.domain.panel.turnout import Turnouts
+from reviewdesk.errors import CeilingError, DeskError, UsageError
+from reviewdesk.live.batch import (
+    BatchProgress,
+    CaseCalls,
+    RunLimits,
+    World,
+    ask_all,
+    panel_calls,
+    seat_ballots,
+)
+from reviewdesk.live.keys import PROCESS, redactor
+from reviewdesk.live.limits import Meter
+from reviewdesk.live.plan import Survey
+from reviewdesk.live.replies.ballots import ballot_of
+from reviewdesk.reports.panels.panel_file import read_panel
+from reviewdesk.store import improve as store
+from reviewdesk.store import reruns
+from reviewdesk.store.connect import reading, writing
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.canonical import CanonicalBallot
+    from reviewdesk.domain.panel.case import Case
+    from reviewdesk.domain.panel.spec import PanelSpec
+    from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress
+    from reviewdesk.domain.records import Run
+
+
+class TryLimits(RunLimits, frozen=True):
+    """What a person allows a try."""
+
+
+class TryCase(Struct, frozen=True):
+    """An item of the holdout that one of both panels is asked about."""
+
+    case: Case
+    panel: PanelSpec
+    row: LabelledCase
+    is_candidate: bool
+
+    def begin(self) -> CaseCalls:
+        return panel_calls(self.case, self.panel)
+
+
+class PreparedTry(Struct, frozen=True):
+    """A try that waits for consent; nothing has been sent or written."""
+
+    run: Run
+    labels: SplitLabels
+    parent: PanelSpec
+    candidate: PanelSpec
+    begun: TryBegun
+    rows: tuple[LabelledCase, ...]
+    k: int
+    gain: float | None
+    """The smallest gain that this holdout could show; ``None`` if it can show none."""
+    plan: ConsentPlan | None
+    """What would be sent; ``None`` if stored ballots tell."""
+    resumes: bool
+    before: TryVerdict | None
+    """What an earlier try of the same candidate on this holdout told."""
+    limits: RunLimits
+
+    def cases(self, desk: Desk) -> Iterator[TryCase]:
+        """Yield what is asked: each item by both panels, which take turns in going first."""
+        stored = bodies(desk, self.rows)
+        for place, row in enumerate(self.rows):
+            for is_candidate in (place % 2 == 1, place % 2 == 0):
+                panel = self.candidate if is_candidate else self.parent
+                case = asked_case(stored[row.key], panel, self.parent)
+                side = "candidate" if is_candidate else "parent"
+                # A juror on both panels answers for each: its calls have keys of their own.
+                yield TryCase(replace(case, id=f"{case.id} / {side}"), panel, row, is_candidate)
+
+
+class TryOutcome(Struct, frozen=True):
+    """What a try brought: its word, unless too many ballots were lost to tell."""
+
+    verdict: TryVerdict | None
+    turnouts: Turnouts
+    spent_usd: float | None
+
+
+def prepare(
+    desk: Desk,
+    run: Run,
+    candidate: Path,
+    parent: Path | None = None,
+    limits: RunLimits | None = None,
+    environment: Mapping[str, str] = PROCESS,
+) -> PreparedTry:
+    """Prepare a try of a candidate's file; one that was cut off is continued.
+
+    Raises:
+        UsageError: there is no holdout, both panels are one, or a ceiling is given without prices.
+        PanelError: a panel file cannot be used.
+    """
+    limits = limits or RunLimits()
+    labels = split_labels(desk, run)
+    _refuse_without_holdout(labels)
+    pair = _pair(labels, candidate, parent or parent_of(candidate))
+    split = labels.split
+    same = _tries_of(labels, pair)
+    cut = next((one for one in same if one.verdict is None), None)
+    rows = labels.asked
+    if cut is not None:
+        wanted = set(cut.begun.items)
+        rows = tuple(one for one in labels.holdout if one.item in wanted and one.counts)
+    if not rows:
+        raise UsageError(
+            f"{run.name}: no label of the holdout counts for the draw",
+            "Label items in the order of the queue, then: improve split.",
+        )
+    stored = bodies(desk, rows)
+    live = asks(pair.parent, pair.candidate, labels.rubric) or any(
+        stored_ballots(pair.parent, body) is None for body in stored.values()
+    )
+    k = len(split.tries) if cut is None else cut.k
+    begun = TryBegun(
+        split.rubric, secrets.token_hex(8), *pair.hashes, candidate.name,
+        tuple(one.item for one in rows), live,
+    )  # fmt: skip
+    ready = PreparedTry(
+        run=run,
+        labels=labels,
+        parent=pair.parent,
+        candidate=pair.candidate,
+        begun=begun if cut is None else cut.begun,
+        rows=rows,
+        k=k,
+        gain=smallest_gain(cells(labels.sizes, [(one.stratum, False, False) for one in rows]), k),
+        plan=None,
+        resumes=cut is not None,
+        before=next((one.verdict for one in reversed(same) if one.verdict), None),
+        limits=limits,
+    )
+    return replace(ready, plan=_plan(desk, ready, environment)) if live else ready
+
+
+class _Pair(Struct, frozen=True):
+    """A parent and its candidate, with the hash of each panel."""
+
+    parent: PanelSpec
+    candidate: PanelSpec
+    hashes: tuple[str, str]
+
+
+def _pair(labels: SplitLabels, candidate: Path, parent: Path) -> _Pair:
+    old = read_panel(parent)
+    new = read_panel(candidate)
+    hashes = old.hash(old.rubric or labels.rubric), new.hash(new.rubric or labels.rubric)
+    if hashes[0] == hashes[1]:
+        raise UsageError(f"{candidate}: decides as its parent does", "Change something first.")
+    return _Pair(old, new, hashes)
+
+
+def _refuse_without_holdout(labels: SplitLabels) -> None:
+    if not labels.split.holdout:
+        spent = "is spent by an adoption" if labels.split.adopted else "is not made yet"
+        hint = "Label more items, then: improve split." if labels.split.adopted else "improve split"
+        raise UsageError(f"{labels.run.name}: the holdout {spent}", hint)
+
+
+def _tries_of(labels: SplitLabels, pair: _Pair) -> list[TriedCandidate]:
+    return [
+        one for one in labels.split.tries if (one.begun.parent, one.begun.candidate) == pair.hashes
+    ]
+
+
+def _plan(desk: Desk, ready: PreparedTry, environment: Mapping[str, str]) -> ConsentPlan:
+    with closing(DeskJournal(desk, ready.begun.name, len(ready.rows))) as journal:
+        journal.plan = _event(desk, ready.begun.name)
+        calls = Survey(environment, journal)
+        for one in ready.cases(desk):
+            calls.add(one.begin())
+    if ready.limits.max_cost is not None and calls.worst_usd is None:
+        hint = "Give each juror price: {input, output} in US dollars per million tokens."
+        raise UsageError("a ceiling needs prices, and a juror has none", hint)
+    return calls.plan()
+
+
+def _event(desk: Desk, name: str) -> int | None:
+    """Return the event that began a try, to which its replies belong."""
+    found = store.begun(desk.conn, name)
+    return found[0].key if found else None
+
+
+async def carry_out(
+    desk: Desk,
+    ready: PreparedTry,
+    *,
+    yes: bool = False,
+    told: Callable[[LiveProgress], None] = lambda _: None,
+    noted: Callable[[str], None] = lambda _: None,
+    world: World | None = None,
+) -> TryOutcome:
+    """Carry out a try that a person has agreed to, and record its one word.
+
+    Its event is in the desk before the first request, and counts from then on. Each reply is in the
+    desk before it is used, so that a try that was cut off pays for no answer twice, and is the same
+    try when it is continued. Without a word, the same try asks again for what was lost.
+
+    Raises:
+        CeilingError: the next call might exceed the ceiling; what came is kept.
+        DeskError: another process is at work on this try.
+    """
+    name = ready.begun.name
+    live = ready.begun.asks
+    world = world or World.real()
+    with closing(DeskJournal(desk, name, len(ready.rows))) as journal:
+        _begin(desk, ready, how="--yes" if yes else "asked")
+        journal.plan = _event(desk, name)
+        spent = reruns.spent(desk.conn, [journal.plan or 0])
+        meter = Meter(journal, ready.limits.max_cost, spent)
+        if live:
+            await _ask(desk, ready, meter, world, told, noted)
+            journal.flush()
+        found, turnouts = _judged(desk, ready, journal, world.environment)
+        usd = meter.spent if ready.plan is not None and ready.plan.worst_usd is not None else None
+        if ready.limits.max_failed.is_passed(turnouts.failed, turnouts.ballots):
+            return TryOutcome(None, turnouts, usd)
+        return TryOutcome(_end(desk, ready, found), turnouts, usd)
+
+
+def run_now(
+    desk: Desk,
+    ready: PreparedTry,
+    *,
+    yes: bool = False,
+    told: Callable[[LiveProgress], None] = lambda _: None,
+    noted: Callable[[str], None] = lambda _: None,
+) -> TryOutcome:
+    """Carry out a try over the network."""
+    return asyncio.run(carry_out(desk, ready, yes=yes, told=told, noted=noted))
+
+
+def _begin(desk: Desk, ready: PreparedTry, how: str) -> None:
+    plan = ready.plan
+    consent: dict[str, object] = {} if plan is None else {
+        "hosts": [host.name for host in plan.hosts],
+        "models": list(plan.models),
+        "calls": plan.calls,
+        "worst_case_usd": plan.worst_usd,
+        "payload_sha256": plan.payload_sha256,
+        "max_cost_usd": ready.limits.max_cost,
+        "how": how,
+        "jurors": [seat_body(one) for one in ready.candidate.jurors],
+    }  # fmt: skip
+    with writing(desk.conn, desk.path):
+        if store.is_under_way(desk.conn, ready.begun.name):
+            raise DeskError("another process is at work on this try", "Wait for it, or stop it.")
+        record(desk, ready.run, ready.begun, **consent, **reruns.this_process())
+
+
+async def _ask(
+    desk: Desk,
+    ready: PreparedTry,
+    meter: Meter,
+    world: World,
+    told: Callable[[LiveProgress], None],
+    noted: Callable[[str], None],
+) -> None:
+    plan = ready.plan
+    calls = 0 if plan is None else plan.calls
+    usd = None if plan is None or plan.worst_usd is None else 0.0
+
+    def progress(counts: BatchProgress) -> None:
+        told(counts.of(2 * len(ready.rows), calls, usd if usd is None else meter.spent))
+
+    await ask_all(
+        ready.cases(desk), meter, ready.limits, world,
+        done=lambda _one, _found: None, told=progress, noted=noted,
+    )  # fmt: skip
+    if meter.closed:
+        raise CeilingError(
+            f"stopped before the ceiling of ${meter.ceiling:.10g}: ${meter.spent:.4f} is spent",
+            "What came is kept; try the same again with a higher ceiling.",
+        )
+
+
+def _judged(
+    desk: Desk, ready: PreparedTry, journal: DeskJournal, environment: Mapping[str, str]
+) -> tuple[tuple[TriedCell, ...], Turnouts]:
+    """Count the items on which each panel is right, by the replies that are stored.
+
+    A panel that decides neither pass nor fail is not right.
+    """
+    turnouts = Turnouts()
+    right: dict[int, dict[bool, bool]] = {}
+    stored = bodies(desk, ready.rows)
+    for one in ready.cases(desk):
+        if ready.begun.asks:
+            ballots = _ballots(one, journal, environment)
+            turnouts.add(ballots, one.panel.rule.threshold)
+        else:
+            ballots = stored_ballots(one.panel, stored[one.row.key]) or []
+        made = decision(one.case, one.panel, ballots)
+        right.setdefault(one.row.key, {})[one.is_candidate] = made is one.row.should_pass
+    sides = [(one.stratum, right[one.key][False], right[one.key][True]) for one in ready.rows]
+    return cells(ready.labels.sizes, sides), turnouts
+
+
+def _ballots(
+    one: TryCase, journal: DeskJournal, environment: Mapping[str, str]
+) -> list[CanonicalBallot]:
+    """Return the ballots of a panel about an item; a call without a reply counts as lost."""
+    found = one.begin()
+    while calls := found.next():
+        for call in calls:
+            exchange = journal.reply(call.key)
+            lost: CanonicalBallot = {
+                **seat_body(call.juror),
+                "status": "error",
+                "error": {"type": "stopped", "message": "stopped before the answer came"},
+            }
+            hidden = redactor([call.juror], environment)
+            found.take(call, lost if exchange is None else ballot_of(call, exchange, hidden))
+    return seat_ballots(one.case, one.panel, found)
+
+
+def _end(desk: Desk, ready: PreparedTry, found: tuple[TriedCell, ...]) -> TryVerdict:
+    """Record the word of a try; how many tries came before it is read under the lock."""
+    name = ready.begun.name
+    with writing(desk.conn, desk.path):
+        split = store.split(desk.conn, ready.begun.rubric)
+        mine = next((one for one in split.tries if one.begun.name == name), None)
+        if mine is None:
+            raise UsageError("the holdout was spent meanwhile", "Label more items: improve split.")
+        if mine.verdict is not None:
+            return mine.verdict
+        verdict = try_verdict(found, mine.k)
+        record(desk, ready.run, TryEnded(ready.begun.rubric, name, verdict))
+    return verdict
+
+
+# Adoption
+
+
+def adopt(
+    desk: Desk,
+    run: Run,
+    candidate: Path,
+    parent: Path | None = None,
+    *,
+    anyway: bool = False,
+    environment: Mapping[str, str] = PROCESS,
+) -> Adoption:
+    """Put a candidate in its parent's place, tell what its try showed, and spend the holdout.
+
+    The parent's file is kept beside it, under a name with its hash.
+
+    Raises:
+        UsageError: it was not tried on this holdout, or not found better, unless ``anyway``.
+    """
+    place = parent or parent_of(candidate)
+    panel = place.with_suffix(".yaml")
+    labels = split_labels(desk, run)
+    last = labels.split.adopted[-1] if labels.split.adopted else None
+    text = candidate.read_bytes()
+    if last is not None and not labels.split.tries and _is_unfinished(last, labels, candidate):
+        # A stop came between the event and the file.
+        _write(panel, text)
+        return Adoption(panel, _kept(place, last), last)
+    _refuse_without_holdout(labels)
+    pair = _pair(labels, candidate, place)
+    ended = [one for one in _tries_of(labels, pair) if one.verdict is not None]
+    tried = ended[-1] if ended else None
+    if tried is None or tried.verdict is None:
+        raise UsageError(f"{candidate}: was not tried on this holdout", "improve try it first.")
+    if tried.verdict is not TryVerdict.BETTER and not anyway:
+        raise UsageError(
+            f"{candidate}: its try says {tried.verdict}, so it is not adopted",
+            "Adopt it all the same with --anyway; that spends the holdout.",
+        )
+    adopted = PanelAdopted(
+        rubric=labels.split.rubric,
+        name=tried.begun.name,
+        parent=tried.begun.parent,
+        candidate=tried.begun.candidate,
+        file=place.name,
+        seed=labels.split.seed,
+        tries=len(labels.split.tries),
+        verdict=tried.verdict,
+        figures=_figures(desk, labels, pair, tried, environment),
+    )
+    kept = _kept(place, adopted)
+    _write(kept, place.read_bytes())
+    with writing(desk.conn, desk.path):
+        record(desk, run, adopted)
+    _write(panel, text)
+    return Adoption(panel, kept, adopted)
+
+
+def _kept(place: Path, adopted: PanelAdopted) -> Path:
+    """Return where the file of the parent is kept."""
+    return place.with_name(f"{place.stem}~{adopted.parent[:8]}{place.suffix}")
+
+
+def _is_unfinished(last: PanelAdopted, labels: SplitLabels, candidate: Path) -> bool:
+    new = read_panel(candidate)
+    return last.candidate == new.hash(new.rubric or labels.rubric)
+
+
+def _figures(
+    desk: Desk,
+    labels: SplitLabels,
+    pair: _Pair,
+    tried: TriedCandidate,
+    environment: Mapping[str, str],
+) -> TryFigures:
+    """Work out what a try showed from its stored replies."""
+    wanted = set(tried.begun.items)
+    rows = tuple(one for one in labels.holdout if one.item in wanted and one.counts)
+    ready = PreparedTry(
+        labels.run, labels, pair.parent, pair.candidate, tried.begun, rows, tried.k,
+        None, None, True, None, RunLimits(),
+    )  # fmt: skip
+    with closing(DeskJournal(desk, tried.begun.name, len(rows))) as journal:
+        journal.plan = _event(desk, tried.begun.name)
+        found, _ = _judged(desk, ready, journal, environment)
+    return figures(found, tried.k)
+
+
+def _write(path: Path, content: bytes) -> None:
+    from reviewdesk.file_output import whole_file
+
+    try:
+        with whole_file(path, replace=True) as out:
+            out.write(content)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(f"{path}: {reason}", "Free the name, and adopt again.") from error
+
+
+def lineage(desk: Desk, run: Run) -> tuple[AdoptedPanel, ...]:
+    """Return the panels that were adopted for a run's rubric, the oldest first."""
+    rubric = split_of(desk, run).rubric
+    with reading(desk.conn, desk.path):
+        return tuple(
+            AdoptedPanel(one.at, one.step)
+            for one in store.steps(desk.conn)
+            if isinstance(one.step, PanelAdopted) and one.step.rubric == rubric
+        )
