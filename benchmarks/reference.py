@@ -63,7 +63,8 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
     context = click.Context(group)
-    for name in sorted(group.list_commands(context)):
+    named = ["completion"] if group is cli else []  # in the last line of --help
+    for name in sorted([*group.list_commands(context), *named]):
         command = group.get_command(context, name)
         if command is None:
             continue

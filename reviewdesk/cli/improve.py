@@ -77,7 +77,7 @@ def improve(*, panel: Path | None, run_name: str | None, as_json: bool) -> None:
         say("what may be changed: reviewdesk improve --panel FILE")
 
 
-@improve.command()
+@improve.command(epilog="Example: reviewdesk improve split --run support-bot")
 @click.option("--open", "open_labels", is_flag=True, help="Use labels not given blind too.")
 @click.option("--seed", metavar="TEXT", help="Seed of the split; from the rubric if omitted.")
 @options("run", "json")
@@ -249,9 +249,10 @@ def try_(
 def adopt(
     *, candidate: Path, parent: Path | None, anyway: bool, run_name: str | None, as_json: bool
 ) -> None:
-    """Put a candidate in its parent's place, and show what its try found.
+    """Put a candidate in its parent's place.
 
-    This spends the holdout: its items join the tuning half. The parent's file is kept beside it.
+    Shows what its try found, and spends the holdout: its items join the tuning half. The parent's file is
+    kept beside it.
     """
     from reviewdesk.desk.improve import tries
     from reviewdesk.views import improve as views
@@ -266,7 +267,7 @@ def adopt(
         put_document(views.adoption(found))
 
 
-@improve.command()
+@improve.command(epilog="Example: reviewdesk improve lineage --json")
 @options("run", "json")
 def lineage(*, run_name: str | None, as_json: bool) -> None:
     """Show the panels that were adopted, with their figures."""

@@ -25,9 +25,9 @@ _REPORT = (
     "What is saved stays saved. Please report it{where} with what you did, `reviewdesk --version`,"
     " and what the same command prints with --debug."
 )
-_EPILOG = """Start with: reviewdesk demo, or reviewdesk open report.json
-
-For completion in your shell: reviewdesk completion --help"""
+_EPILOG = """\b
+Start with: reviewdesk demo, or reviewdesk open report.json
+To complete names in your shell: reviewdesk completion --help"""
 
 _GROUPS = {
     "Review": """start.demo review.open_ review.ingest review.map_ runs.runs review.queue

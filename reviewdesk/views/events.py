@@ -12,7 +12,7 @@ from reviewdesk.views.words import moment
 
 RERUNS = {"rerun_planned": "re-run agreed to", "rerun_ended": "re-run ended"}
 """The kinds of events that belong to re-runs, in words."""
-_KINDS = {**RERUNS, SUGGESTION: "an agent suggests"}
+_KINDS = {**RERUNS, SUGGESTION: "an agent suggests", "improve": "step to a better panel"}
 _SIGHT: dict[Any, str] = {True: ", given blind", False: ", given open"}
 _SEEN: dict[Any, str] = {True: ", seen", False: ", not seen"}
 

@@ -33,8 +33,8 @@ from reviewdesk.views.words import plural
 
 _MOST = 20
 _OPEN = (
-    "Labels given with the panel's answer in view are among them: people lean towards an answer "
-    "that they see, so the panel looks better than it is."
+    "Labels that were not given blind are among them: people lean towards an answer that they "
+    "see, so the panel looks better than it is."
 )
 _SAYS = {
     TryVerdict.BETTER: "The candidate is better than its parent.",
@@ -183,7 +183,7 @@ def adoption(found: Adoption) -> Document:
 def _figures(found: TryFigures) -> Iterator[Fact]:
     yield Fact("accuracy", f"{found.before:.3f} before, {found.after:.3f} after, through the draw")
     ends = words.interval(found.low, found.high, sign="+")
-    yield Fact("gain", f"{found.gain:+.3f} {ends} ({found.level:.2%} interval, such items)")
+    yield Fact("gain", f"{found.gain:+.3f} {ends} ({found.level:.2%} interval, new items)")
     alone = f"the new panel alone is right on {found.gained:,}, the old one on {found.lost:,}"
     yield Fact("items", f"{found.asked:,} asked: {alone}")
 

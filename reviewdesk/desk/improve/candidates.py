@@ -192,6 +192,8 @@ def changed(desk: Desk, labels: SplitLabels, plain: dict[str, Any], change: str)
     """Return what a panel file states after a change."""
     key, _, value = (part.strip() for part in change.partition("="))
     jurors = [dict(one) for one in plain["jurors"]]
+    if key in {EXAMPLES, WEIGHTS} and not labels.tuning:
+        raise UsageError(f"{change} comes from the tuning half, which is empty", "improve split")
     if key == EXAMPLES and not value:
         return {**plain, "rubric": _with_examples(desk, labels, plain)}
     if key == WEIGHTS and not value:
@@ -330,8 +332,8 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> tuple[OfferedChange
     Changes that must be asked come last. Of others, those that are right more often are kept, and
     smaller panels that are right as often.
     """
-    plain = read_plain(parent)
     spec = read_panel(parent)
+    plain = read_plain(parent)
     stored = bodies(desk, labels.tuning[:_MOST_JUDGED])
     ballots = {key: stored_ballots(spec, body) for key, body in stored.items()}
     judged = [one for one in labels.tuning if ballots.get(one.key) is not None]

@@ -110,7 +110,7 @@ class PreparedTry(Struct, frozen=True):
                 yield TryCase(replace(case, id=f"{case.id} / {side}"), panel, row, is_candidate)
 
 
-class TryOutcome(Struct, frozen=True):
+class TryAnswer(Struct, frozen=True):
     """What a try brought: its word, unless too many ballots were lost to tell."""
 
     verdict: TryVerdict | None
@@ -230,7 +230,7 @@ async def carry_out(
     told: Callable[[LiveProgress], None] = lambda _: None,
     noted: Callable[[str], None] = lambda _: None,
     world: World | None = None,
-) -> TryOutcome:
+) -> TryAnswer:
     """Carry out a try that a person has agreed to, and record its one word.
 
     Its event is in the desk before the first request, and counts from then on. Each reply is in the
@@ -255,8 +255,8 @@ async def carry_out(
         found, turnouts = _judged(desk, ready, journal, world.environment)
         usd = meter.spent if ready.plan is not None and ready.plan.worst_usd is not None else None
         if ready.limits.max_failed.is_passed(turnouts.failed, turnouts.ballots):
-            return TryOutcome(None, turnouts, usd)
-        return TryOutcome(_end(desk, ready, found), turnouts, usd)
+            return TryAnswer(None, turnouts, usd)
+        return TryAnswer(_end(desk, ready, found), turnouts, usd)
 
 
 def run_now(
@@ -266,7 +266,7 @@ def run_now(
     yes: bool = False,
     told: Callable[[LiveProgress], None] = lambda _: None,
     noted: Callable[[str], None] = lambda _: None,
-) -> TryOutcome:
+) -> TryAnswer:
     """Carry out a try over the network."""
     return asyncio.run(carry_out(desk, ready, yes=yes, told=told, noted=noted))
 

@@ -82,7 +82,7 @@ def written(desk: Desk, labels: SplitLabels, panel: Path, rubric: str) -> Path:
     return candidates.kept_draft(labels, panel, text).path
 
 
-async def tried(desk: Desk, run: Run, candidate: Path, **more: Any) -> tries.TryOutcome:
+async def tried(desk: Desk, run: Run, candidate: Path, **more: Any) -> tries.TryAnswer:
     ready = tries.prepare(desk, run, candidate, environment=KEYS)
     return await tries.carry_out(desk, ready, world=world(), **more)
 

@@ -1,0 +1,153 @@
+"""The split of a rubric's labels, and the one word of a try."""
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.jurors.tries import (
+    TriedCell,
+    cells,
+    difference,
+    figures,
+    sign_tail,
+    smallest_gain,
+    try_verdict,
+)
+from reviewdesk.domain.labels.split import (
+    Half,
+    LabelledGroup,
+    PanelAdopted,
+    Split,
+    SplitMade,
+    Step,
+    TryBegun,
+    TryEnded,
+    TryVerdict,
+    detail,
+    group_of,
+    halved,
+    level,
+    replay,
+    step_of,
+)
+
+GROUPS = st.lists(
+    st.builds(LabelledGroup, st.integers(0, 60).map(str), st.sampled_from("abc")), max_size=120
+)
+
+
+@given(GROUPS, st.text(max_size=3), st.integers(0, 120))
+def test_both_halves_are_balanced_and_what_is_in_one_stays(
+    groups: list[LabelledGroup], seed: str, cut: int
+) -> None:
+    strata = {one.name: one.stratum for one in reversed(groups)}
+    first = halved(groups[:cut], Split("r"), seed)
+    split = replay("r", [SplitMade("r", *first, seed)])
+    more = halved(groups, split, seed)
+    grown = replay("r", [SplitMade("r", *first, seed), SplitMade("r", *more, seed)])
+    assert split.tuning <= grown.tuning
+    assert split.holdout <= grown.holdout
+    assert not grown.tuning & grown.holdout
+    assert grown.tuning | grown.holdout == set(strata)
+    whole = replay("r", [SplitMade("r", *halved(groups, Split("r"), seed), seed)])
+    for stratum in "abc":
+        held = [name for name in strata if strata[name] == stratum]
+        kept = sum(whole.half(name) is Half.HOLDOUT for name in held)
+        # An odd group is left over, and what is left over is carried to the next stratum.
+        assert abs(kept - len(held) / 2) <= 1
+    assert abs(len(whole.holdout) - len(strata) / 2) <= 1
+
+
+def begun(name: str) -> TryBegun:
+    return TryBegun("r", name, "old", "new", "p+c.yaml", ("00",), asks=True)
+
+
+def test_what_two_desks_did_adds_up_in_any_order() -> None:
+    here = [
+        SplitMade("r", ("a", "b"), ("c", "d"), "s"), begun("one"),
+        TryEnded("r", "one", TryVerdict.BETTER),
+    ]  # fmt: skip
+    there = [SplitMade("r", ("c", "e"), ("a", "f"), "t"), begun("two")]
+    other = SplitMade("another", ("f",), ("d",), "s")
+    for order in permutations([here, there, [other]]):
+        found = replay("r", [step for part in order for step in part])
+        # Whatever was in a tuning half on either desk has been seen.
+        assert found.tuning == {"a", "b", "c", "e"}
+        assert found.holdout == {"d", "f"}
+        assert sorted(one.k for one in found.tries) == [0, 1]
+    # A try that is continued repeats its event and counts once.
+    assert [one.k for one in replay("r", [*here, begun("one"), begun("three")]).tries] == [0, 1]
+
+
+def test_an_adoption_spends_the_holdout_and_ends_its_tries() -> None:
+    gain = figures([TriedCell(0, 10, 10, 6, 0, 4)], 0)
+    adopted = PanelAdopted(
+        "r", "one", "old", "new", "p.yaml", "s", 1, TryVerdict.BETTER, gain
+    )  # fmt: skip
+    steps: list[Step] = [SplitMade("r", ("a",), ("b",), "s"), begun("one"), adopted]
+    found = replay("r", steps)
+    assert (found.tuning, found.holdout, found.tries) == ({"a", "b"}, frozenset(), ())
+    assert halved([LabelledGroup(name, "x") for name in "abcd"], found, "s") == ((), ("c", "d"))
+    for step in steps:
+        assert step_of(detail(step)) == step
+
+
+@pytest.mark.parametrize("held", [{}, {"improve": 5}, {"improve": {"type": "try", "rubric": "r"}}])
+def test_an_event_that_somebody_wrote_by_hand_is_no_step(held: dict[str, object]) -> None:
+    assert step_of(held) is None
+
+
+def test_near_copies_are_one_group() -> None:
+    one = group_of("Where is\n it?", "t", "v1")
+    assert one == group_of("where  is it?", "t", "v2")
+    assert one != group_of("where is it?", "u", "v2")
+    # A test that repeats the id of its verdict says nothing.
+    assert group_of("q", "v1", "v1") == group_of("q", "v2", "v2")
+    assert group_of(None, "v1", "v1") != group_of(None, "v2", "v2")
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost", "k", "word"),
+    [
+        # One stratum: all of m go one way with chance 2**-m, and the level of try k is .025/2**k.
+        (5, 0, 0, "not shown"),  # .03125
+        (6, 0, 0, "better"),  # .015625
+        (6, 0, 1, "not shown"),
+        (7, 0, 1, "better"),  # .0078125
+        (0, 6, 0, "worse"),
+        (9, 2, 0, "not shown"),  # (1 + 11 + 55)/2048 = .0327
+        (10, 2, 0, "better"),  # (1 + 12 + 66)/4096 = .0193
+        (0, 0, 0, "not shown"),
+    ],
+)
+def test_a_try_tells_one_word(gained: int, lost: int, k: int, word: str) -> None:
+    assert try_verdict([TriedCell(0, 300, 100, gained, lost, 50)], k) == word
+
+
+def test_items_weigh_what_they_stand_for() -> None:
+    flagged = TriedCell(0, 40, 20, 4, 0, 10)
+    rest = TriedCell(3, 400, 20, 0, 2, 18)
+    # Two losses among the rest stand for 40 verdicts, four gains for 8.
+    found = difference([flagged, rest], 0)
+    assert found.estimate == pytest.approx((8 - 40) / 440)
+    # Weights 2 and 20 become 4 and 40: only both losses weigh more than the gains, so all outcomes
+    # are as good but for some of those with two losses. Of 2**6: 48 without them, and with them
+    # those as good as all four gains: 1.
+    assert sign_tail([flagged, rest]) == pytest.approx(49 / 64)
+    told = figures([flagged, rest], 0)
+    # Right before: 10 of 20 flagged, 20 of 20 of the rest; after: 14 and 18.
+    assert told.before == pytest.approx((20 + 400) / 440)
+    assert told.after == pytest.approx((28 + 360) / 440)
+    assert told.level == pytest.approx(0.95)
+
+
+def test_the_smallest_gain_is_told_from_counts_alone() -> None:
+    rows = [(0, False, False)] * 20
+    # Six of twenty all one way: 30 points, and seven for the second try.
+    assert smallest_gain(cells({0: 100}, rows), 0) == pytest.approx(0.3)
+    assert smallest_gain(cells({0: 100}, rows), 1) == pytest.approx(0.35)
+    assert smallest_gain(cells({0: 100}, rows[:5]), 0) is None
+    assert smallest_gain((), 0) is None
+    assert [level(k) for k in range(3)] == [0.025, 0.0125, 0.00625]
