@@ -251,8 +251,8 @@ def adopt(
 ) -> None:
     """Put a candidate in its parent's place.
 
-    Shows what its try found, and spends the holdout: its items join the tuning half. The parent's file is
-    kept beside it.
+    Shows what its try found, and spends the holdout: its items join the tuning half. The parent's
+    file is kept beside it.
     """
     from reviewdesk.desk.improve import tries
     from reviewdesk.views import improve as views

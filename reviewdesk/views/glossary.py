@@ -168,7 +168,7 @@ _FIGURES = _terms(
     ("offset", "a juror's score minus the mean of the others: above 0 is lenient"),
     ("drift", "an offset that changes over time by more than chance", "CUSUM"),
     ("flips", "passes that would become fails or the reverse under another rule"),
-    ("holdout", "the half of the labels that tests a change of the panel; the tuning half is looked at",
+    ("holdout", "the half of the labels that tests a change; the tuning half may be looked at",
      "tuning half", "tuning", "near-copies"),
     ("gate", "a limit that a figure must keep, checked in CI; a suite is a file of gates",
      "gates", "suite"),
