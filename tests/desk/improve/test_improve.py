@@ -10,7 +10,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.improve import candidates, tries
-from reviewdesk.desk.improve.split import half_of, make_split, split_labels
+from reviewdesk.desk.improve.split import bodies, half_of, make_split, split_labels
 from reviewdesk.domain.labels.split import Half, SplitLabels, TryVerdict
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
@@ -156,7 +156,7 @@ async def test_a_fix_that_helps_is_better_and_nothing_of_the_holdout_is_sent(
 
 
 def _examples(desk: Desk, labels: SplitLabels) -> Any:
-    return candidates.exemplars(labels.tuning, candidates.bodies(desk, labels.tuning))
+    return candidates.exemplars(labels.tuning, bodies(desk, labels.tuning))
 
 
 async def test_a_try_that_was_cut_off_is_the_same_try_and_pays_once(
