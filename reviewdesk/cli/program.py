@@ -27,10 +27,11 @@ _REPORT = (
 )
 _EPILOG = """\b
 Start with: reviewdesk demo, or reviewdesk open report.json
-To complete names in your shell: reviewdesk completion --help"""
+To complete names in your shell: reviewdesk completion --help
+For agents (MCP): reviewdesk mcp"""
 
 _GROUPS = {
-    "Review": """start.demo review.open_ review.ingest review.map_ runs.runs review.queue
+    "Review": """start.demo start.init review.open_ review.ingest review.map_ runs.runs review.queue
         review.show labels.label labels.labels export.export""",
     "Figures and gates": """calibrate.calibrate calibrate.ask runs.compare whatif.whatif gate.gate
         start.explain""",
@@ -52,7 +53,7 @@ class _Program(click.Group):
     """The commands in groups; each is loaded when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands that ``--help`` lists."""
+        """Return the names of the commands; ``--help`` lists those that are not hidden."""
         del ctx
         return [_name(place) for places in _GROUPS.values() for place in places.split()]
 
@@ -69,11 +70,11 @@ class _Program(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under the names of their groups."""
-        names = self.list_commands(ctx)
-        wide = max(map(len, names))
+        wide = max(map(len, self.list_commands(ctx)))
         for title, places in _GROUPS.items():
             commands = [self.get_command(ctx, _name(place)) for place in places.split()]
-            rows = [(f"{one.name:{wide}}", one.get_short_help_str(60)) for one in commands if one]
+            shown = [one for one in commands if one is not None and not one.hidden]
+            rows = [(f"{one.name:{wide}}", one.get_short_help_str(60)) for one in shown]
             with formatter.section(title):
                 formatter.write_dl(rows)
 

@@ -191,7 +191,7 @@ def _opened(typed: str, run_name: str | None, settings: Settings) -> Opening:
     return Opening(desk, run, view, notice or "")
 
 
-@click.command(epilog="Example: reviewdesk mcp --desk team.db")
+@click.command(hidden=True, epilog="Example: reviewdesk mcp --desk team.db")
 @click.option("--allow-labels", is_flag=True, help="Let agents suggest labels.")
 @click.option(
     "--agent",

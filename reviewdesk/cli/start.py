@@ -1,29 +1,31 @@
-"""What a newcomer runs first: no command, the demo, completion, the meaning of a word."""
+"""What a newcomer runs first: no command, the demo, init, completion, the meaning of a word."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from itertools import islice
+from contextlib import contextmanager
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
+from reviewdesk.cli import completion as completing
 from reviewdesk.cli.common import open_desk, options, put, put_json, say
 from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.cli.review import is_on_screen, review_run
+from reviewdesk.cli.terminal import can_ask
+from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
+    from reviewdesk.desk.setup import FolderSetup
 
-_SUFFIXES = {".json", ".jsonl", ".eval"}
-_MOST_FILES = 40
-"""The most files of a folder that are looked into, the newest first."""
 _MOST_NAMED = 3
-_MOST_BYTES = 64 << 20
-"""The size up to which a file is looked into: this must not keep anybody waiting."""
+_MOST_OFFERED = 9
+"""The most reports that are named as next steps, and that `init` offers."""
 
 _SETUP = """\b
 bash, in ~/.bashrc:  eval "$(reviewdesk completion bash)"
@@ -51,7 +53,10 @@ def put_next_steps() -> None:
     """Print what the program is and what to do next."""
     steps = list(_next_steps())
     wide = max(len(command) for command, _ in steps)
-    put("reviewdesk reviews what juries of LLM judges decided, and measures how far to trust them.")
+    text = (
+        "reviewdesk reviews what juries of LLM judges decided, and measures how far to trust them."
+    )
+    put(click.wrap_text(text, get_terminal_size().columns))
     put()
     for command, what in steps:
         put(f"  {command:<{wide}}  {what}")
@@ -61,18 +66,14 @@ def put_next_steps() -> None:
 
 def _next_steps() -> Iterator[tuple[str, str]]:
     """Yield commands and what they do here: verdicts wait, a report lies in the folder, or none."""
-    from reviewdesk.desk.core import glance
+    from reviewdesk.desk.setup import reports
 
     found = False
-    desk = glance(desk_path(), current_settings().reviewer or None)
-    if desk is not None:
-        try:
-            for step in _of_desk(desk):
-                found = True
-                yield step
-        finally:
-            desk.close()
-    for name in _reports(Path()):
+    with _own_desk() as desk:
+        for step in _of_desk(desk) if desk is not None else ():
+            found = True
+            yield step
+    for name in reports(Path(), _MOST_NAMED):
         found = True
         yield f"reviewdesk open {shlex.quote(name)}", "reviews a report in this folder"
     if not found:
@@ -92,17 +93,87 @@ def _of_desk(desk: Desk) -> Iterator[tuple[str, str]]:
         yield "reviewdesk calibrate", f"shows how far the judge of {run.name} can be trusted"
 
 
-def _reports(folder: Path) -> Iterator[str]:
-    """Yield the names of the newest reports in a folder; files that are no report are passed by."""
-    from reviewdesk.desk import files
+@click.command(epilog="Example: reviewdesk init --floor 0.8")
+@click.argument("report", required=False, shell_complete=completing.files)
+@click.option(
+    "--floor",
+    type=click.FloatRange(0, 1),
+    help="Least accuracy of the judge; without labels, least agreement of its jurors.",
+)
+@click.option("--ci", type=click.Choice(["github", "none"]), help="Where the gate is to run.")
+@click.option("--yes", is_flag=True, help="Ask nothing: take the newest report and the defaults.")
+@options()
+def init(*, report: str | None, floor: float | None, ci: str | None, yes: bool) -> None:
+    """Write a panel, gates and a CI workflow for a report.
 
+    Finds the reports and tables in this folder, asks at most three questions, and writes panel.yml,
+    judge/suite.yml and .github/workflows/reviewdesk.yml. If one of them is there, writes nothing.
+    """
+    from reviewdesk.desk import setup
+
+    here = Path()
+    setup.check_free(here)
+    asking = not yes and None in {report, floor, ci}
+    if asking and not can_ask():
+        raise UsageError(
+            "there is no terminal to ask on", "Give --yes, or REPORT, --floor and --ci."
+        )
+    report = report or _chosen_report(list(setup.reports(here, _MOST_OFFERED)), asking=asking)
+    with _own_desk() as desk:
+        found = setup.survey(report, desk)
+    if floor is None:
+        floor = _asked_floor(found) if asking else found.floor
+    if ci is None:
+        kinds = click.Choice(["github", "none"])
+        ci = (
+            click.prompt("Which CI?", default="github", type=kinds, err=True)
+            if asking
+            else "github"
+        )
+    for name in setup.write_setup(found, here, floor, workflow=ci == "github"):
+        put(f"written  {name}")
+    if found.missing:
+        say(f"no {setup.PANEL}: {found.missing}")
+    if not floor:
+        say("the floor is 0, which no report can miss: raise it in the suite, or label and export")
+    say(f"next: reviewdesk gate {setup.SUITE}, and commit what is written with {report}")
+
+
+def _chosen_report(names: list[str], *, asking: bool) -> str:
+    """Return the newest report, or the one that a person chooses."""
+    if not names:
+        raise UsageError("there is no report or table here", "Name one: reviewdesk init REPORT.")
+    if not asking or len(names) == 1:
+        say(f"report: {names[0]}")
+        return names[0]
+    for place, name in enumerate(names, start=1):
+        say(f"  {place}  {name}")
+    return names[
+        click.prompt("Which report?", default=1, type=click.IntRange(1, len(names)), err=True) - 1
+    ]
+
+
+def _asked_floor(found: FolderSetup) -> float:
+    what = "How often must the judge be right, at least?"
+    if found.labels is None:
+        say("no verdict has a pass or fail label, so the gate is on the jurors' agreement")
+        what = "How far must the jurors of each verdict agree, at least?"
+    asked = click.FloatRange(0, 1)
+    given: float = click.prompt(f"{what} (0 to 1)", default=found.floor, type=asked, err=True)
+    return given
+
+
+@contextmanager
+def _own_desk() -> Iterator[Desk | None]:
+    """Open the user's desk as it is; ``None`` if that would create or migrate it."""
+    from reviewdesk.desk.core import glance
+
+    desk = glance(desk_path(), current_settings().reviewer or None)
     try:
-        held = [path for path in folder.iterdir() if path.suffix in _SUFFIXES and path.is_file()]
-        held.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    except OSError:
-        return
-    reports = (path.name for path in held[:_MOST_FILES] if files.is_report(path, _MOST_BYTES))
-    yield from islice(reports, _MOST_NAMED)
+        yield desk
+    finally:
+        if desk is not None:
+            desk.close()
 
 
 @click.command("completion", epilog=_SETUP)
@@ -118,13 +189,19 @@ def completion(*, shell: str) -> None:
     answer(click.get_current_context().find_root().command, f"{shell}_source")
 
 
-def _words(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offer the words that have no space."""
+def _words(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the next word of each entry that begins with the words before it."""
     from reviewdesk.views.glossary import TERMS
 
+    typed = [word.casefold() for word in ctx.params.get("words") or ()]
     start = incomplete.casefold()
-    words = [term.word for term in TERMS if term.word.isalnum()]
-    return [CompletionItem(word) for word in words if word.casefold().startswith(start)]
+    entries = [term.word.split() for term in TERMS if term.word.replace(" ", "").isalnum()]
+    found = {
+        entry[len(typed)]: None
+        for entry in entries
+        if len(entry) > len(typed) and [word.casefold() for word in entry[: len(typed)]] == typed
+    }
+    return [CompletionItem(word) for word in found if word.casefold().startswith(start)]
 
 
 @click.command(epilog="Example: reviewdesk explain corrected rate")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,6 +176,21 @@ def write_suite(
         UsageError: no label makes a row, or the folder cannot be written.
     """
     from reviewdesk.desk.labels import rows
+
+    found = rows.suite_rows(desk, run, source)
+    make_folder(folder)
+    texts = suite_texts(run, found)
+    for file in texts:
+        check_target(desk, folder / file, force=force)
+    for file, text in texts.items():
+        write(desk, folder / file, [text], force=force)
+    return found
+
+
+def suite_texts(
+    run: Run, found: SuiteExport, limits: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the files of a suite by their names, the suite last; ``limits`` replace the usual."""
     from reviewdesk.reports.labels.writer import (
         SUITE_FRAME,
         SUITE_LABELS,
@@ -184,26 +199,23 @@ def write_suite(
         as_suite,
     )
 
-    found = rows.suite_rows(desk, run, source)
-    about = _provenance(run, found.design) | {"confidence_source": found.source}
-    about |= {"n": found.n}
-    name = f"the judge of {run.name}"
+    about = _provenance(run, found.design) | {"confidence_source": found.source, "n": found.n}
+    given = (f"the judge of {run.name}", found.cells, found.observed, found.decided, about)
+    texts = {SUITE_LABELS: as_jsonl(found.rows)}
+    if found.frame:
+        texts[SUITE_FRAME] = as_frame(found.frame)
+    texts["suite.yml"] = as_suite(*given, frame=bool(found.frame), limits=limits)
+    return texts
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder with those above it; raise UsageError if it cannot be made."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
             f"{folder}: {(error.strerror or str(error)).lower()}", "Name another folder."
         ) from error
-    given = (name, found.cells, found.observed, found.decided, about)
-    texts = {SUITE_LABELS: as_jsonl(found.rows)}
-    if found.frame:
-        texts[SUITE_FRAME] = as_frame(found.frame)
-    texts["suite.yml"] = as_suite(*given, frame=bool(found.frame))
-    for file in texts:
-        check_target(desk, folder / file, force=force)
-    for file, text in texts.items():
-        write(desk, folder / file, [text], force=force)
-    return found
 
 
 def _provenance(run: Run, design: Design) -> dict[str, Any]:

@@ -53,6 +53,9 @@ def test_commands_and_options_are_offered(offered: Offered) -> None:
     assert offered("queue", "--fi") == ["--filter"]
     assert offered("completion", "") == ["bash", "zsh", "fish"]
     assert offered("open", "--strategy", "me") == ["mean", "median"]
+    assert "corrected" in offered("explain", "cor")
+    assert offered("explain", "Corrected", "") == ["rate"]
+    assert offered("explain", "corrected", "rate", "") == []
 
 
 @pytest.mark.usefixtures("filled")

@@ -39,19 +39,23 @@ def as_suite(
     about: Mapping[str, Any],
     *,
     frame: bool,
+    limits: Mapping[str, str] | None = None,
 ) -> str:
     """Return a suite over the ``labels.jsonl`` beside it, with limits for the judge.
 
     ``frame`` says whether ``frame.jsonl`` is there too. No limit depends on how many answers are
-    good, so none fails because the product improves.
+    good, so none fails because the product improves. With ``limits``, the suite is one of ``init``.
     """
-    limits = {
+    origin = "labels export --format suite, which replaces this file each time."
+    if limits is not None:
+        origin = "init. Edit the limit below expect, or add others."
+    limits = limits or {
         "ece": f"maximum: {ECE_LIMIT}",
         "brier": f"maximum: {BRIER_LIMIT}",
         "specificity_low": f"minimum: {SPECIFICITY_LIMIT}",
     }
     lines = [
-        "# Written by reviewdesk labels export --format suite, which replaces this file each time.",
+        f"# Written by reviewdesk {origin}",
         *_comments(about),
         "calibration:",
         f"  - name: {_yaml_text(name)}",

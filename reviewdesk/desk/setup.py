@@ -1,0 +1,186 @@
+"""Set up a folder from a report that lies in it: a panel file, a suite of gates, and a workflow."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from reviewdesk.desk import files
+from reviewdesk.errors import NotFoundError, UsageError
+from reviewdesk.version import __version__
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.labels.rows import SuiteExport
+    from reviewdesk.desk.live.panel_new import PanelDraft
+    from reviewdesk.domain.records import Run
+
+PANEL = "panel.yml"
+SUITE = "judge/suite.yml"
+WORKFLOW = ".github/workflows/reviewdesk.yml"
+REPOSITORY = "reviewdesk/reviewdesk"
+"""Where the action of the workflow is, on GitHub."""
+
+_SUFFIXES = {".json", ".jsonl", ".eval", ".csv", ".tsv", ".xlsx", ".parquet"}
+_MOST_FILES = 40
+"""The most files of a folder that are looked into, the newest first."""
+_MOST_BYTES = 64 << 20
+"""The size up to which a file is looked into: this must not keep anybody waiting."""
+_STEP = 0.05
+"""Floors are suggested in steps of this size."""
+
+_JURY = """\
+# Written by reviewdesk init. No verdict has a label, so this holds the jurors to their agreement.
+# Once you have labelled, this holds the judge to the labels:
+#     reviewdesk labels export --format suite -o judge --force
+jury:
+  - name: "the jurors agree"
+    report: {report}
+    expect:
+      - {{ target: jury.agreement, matcher: {{ schema: {{ minimum: {floor} }} }} }}
+"""
+_STEPS = """\
+# Written by reviewdesk init: holds the judge to its gates on every push and pull request.
+# Where the answers change, let a step before the gate write the report anew:
+#     reviewdesk judge cases.jsonl --panel {panel} -o {report} --yes
+name: reviewdesk
+on: [push, pull_request]
+permissions:
+  contents: read
+jobs:
+  gate:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@08c6903cd8c0fde910a37f88322edcfb5dd907a8 # v5.0.0
+        with:
+          persist-credentials: false
+      - uses: {repository}/.github/actions/gate@v{version}
+        with:
+          suite: {suite}
+          report: {report}
+"""
+
+
+class FolderSetup(Struct, frozen=True):
+    """What can be written for a report; ``floor`` is one that the report keeps today.
+
+    ``panel`` is ``None`` if no juror can be asked, and ``missing`` says why. ``labels`` is ``None``
+    if no verdict has a pass or fail label; the floor is then one of the jurors' agreement.
+    """
+
+    report: str
+    run: Run
+    panel: PanelDraft | None
+    missing: str
+    labels: SuiteExport | None
+    floor: float
+
+
+def reports(folder: Path, most: int) -> Iterator[str]:
+    """Yield the names of the newest reports in a folder; files that are no report are passed by."""
+    try:
+        held = [path for path in folder.iterdir() if path.suffix in _SUFFIXES and path.is_file()]
+        held.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    except OSError:
+        return
+    found = (path.name for path in held[:_MOST_FILES] if files.is_report(path, _MOST_BYTES))
+    yield from islice(found, most)
+
+
+def check_free(folder: Path) -> None:
+    """Raise UsageError if the folder has one of the files already: none of them is replaced."""
+    for name in (PANEL, SUITE, *(f"judge/{one}.jsonl" for one in ("labels", "frame")), WORKFLOW):
+        if files.is_taken(folder / name):
+            raise UsageError(
+                f"{folder / name}: is there already, so nothing is written",
+                "Move it away, or make the others by hand: panel new, labels export.",
+            )
+
+
+def survey(report: str, own: Desk | None) -> FolderSetup:
+    """Read a report, and find what can be written for it.
+
+    Labels are those of the user's ``own`` desk, else those in the file. No desk is changed.
+
+    Raises:
+        ReportError: the report cannot be read.
+        UsageError: its path cannot stand in a workflow.
+    """
+    from reviewdesk.desk.gates.new_report import loaded_report
+    from reviewdesk.desk.live.panel_new import from_report
+    from reviewdesk.desk.loading import LoadOptions
+
+    if "${{" in report:
+        raise UsageError(f"{report}: a workflow would read ${{{{ as code", "Rename the file.")
+    missing = ""
+    panel = None
+    with loaded_report(files.source(report), LoadOptions(import_labels=True)) as found:
+        labels = _labels(own, found.run) or _labels(found.desk, found.run)
+        keys = found.desk.queue(found.run, order="agreement")
+        lowest = [one.agreement for one in found.desk.rows(keys[:1]) if one.agreement is not None]
+    try:
+        panel = from_report(report)
+    except UsageError as error:
+        missing = error.message
+    value = lowest[0] if lowest else 0.0
+    if labels is not None:
+        cells = labels.cells
+        value = (cells.tp + cells.tn) / (cells.tp + cells.fn + cells.tn + cells.fp)
+    floor = max(0.0, round(math.floor(value / _STEP + 1e-9) * _STEP, 2))
+    return FolderSetup(report, found.run, panel, missing, labels, floor)
+
+
+def _labels(desk: Desk | None, run: Run) -> SuiteExport | None:
+    """Return the labels of a run in a desk as a suite has them; ``None`` if there are none."""
+    from reviewdesk.desk.labels.rows import suite_rows
+
+    if desk is None:
+        return None
+    try:
+        return suite_rows(desk, desk.run(run.hash), None)
+    except (NotFoundError, UsageError):
+        return None
+
+
+def write_setup(found: FolderSetup, folder: Path, floor: float, *, workflow: bool) -> list[str]:
+    """Write the files, and return their names; an existing file is never replaced.
+
+    Raises:
+        UsageError: one of them is there already, or cannot be written.
+    """
+    from reviewdesk.desk.live.panel_new import write_panel
+
+    check_free(folder)
+    texts = {}
+    if found.labels is None:
+        beside = Path(os.path.relpath(found.report, folder / "judge")).as_posix()
+        texts[SUITE] = _JURY.format(report=_quoted(beside), floor=floor)
+    else:
+        limits = {"accuracy": f"minimum: {floor}"}
+        made = files.suite_texts(found.run, found.labels, limits)
+        texts = {f"judge/{name}": text for name, text in made.items()}
+    if workflow:
+        texts[WORKFLOW] = _STEPS.format(
+            panel=PANEL, repository=REPOSITORY, version=__version__, suite=SUITE,
+            report=_quoted(Path(os.path.relpath(found.report, folder)).as_posix()),
+        )  # fmt: skip
+    if found.panel is not None:
+        write_panel(found.panel, folder / PANEL)
+    for name, text in texts.items():
+        path = folder / name
+        files.make_folder(path.parent)
+        files.write(None, path, [text])
+    return [*([PANEL] if found.panel is not None else []), *texts]
+
+
+def _quoted(text: str) -> str:
+    """Return a path as a quoted text of YAML, in plain ASCII."""
+    inner = json.dumps(text, ensure_ascii=False)[1:-1]
+    return f'"{inner.encode("ascii", "backslashreplace").decode()}"'
