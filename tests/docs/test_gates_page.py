@@ -16,11 +16,12 @@ PAGE = DOCS / "how-to" / "gates-in-ci.md"
 @pytest.mark.slow
 def test_every_command_of_the_way_does_what_it_says(tmp_path: Path) -> None:
     finished, stderr = run_page(PAGE, tmp_path)
-    assert [one.code for one in finished] == [0, 0, 0, 1, 0, 0, 1, 3, 3, 1, 0], stderr
+    assert [one.code for one in finished] == [0, 0, 0, 1, 0, 0, 1, 3, 3, 1, 0, 0], stderr
     assert [one.code for one in finished] == [one.block.code for one in finished]
-    opened, imported, figures, failed, passed, joined, worse, changed, unsure, against, job = (
-        one.stdout for one in finished
-    )
+    (
+        opened, imported, figures, failed, passed, joined, worse, changed, unsure, against, job,
+        made,
+    ) = (one.stdout for one in finished)  # fmt: skip
     assert len(opened.splitlines()) >= 40
     assert imported.startswith("40 rows, 40 labelled, 40 of them new, 0 unknown, 0 conflicts")
     assert "every verdict is labelled" in imported
@@ -49,11 +50,13 @@ def test_every_command_of_the_way_does_what_it_says(tmp_path: Path) -> None:
     assert "change_from_parent is 0, -0.08762 to 0.08762, must be at least -0.1" in same
     assert "change_from_baseline is -0.5, -0.6831 to -0.2477" in change
     assert job.endswith("every gate passed\n")
+    assert made.startswith("written  panel.yml\n")
+    assert "accuracy is 0.825, 0.6805 to 0.9125, must be at least 0.8" in made
     # The job itself, on the day when the panel is worse.
     (tmp_path / "worse.jsonl").replace(tmp_path / "report.jsonl")
     path = f"{tmp_path}/.venv/bin:{os.environ['PATH']}"
     again = subprocess.run(
-        ["sh", "-c", finished[-1].block.text], cwd=tmp_path, stdin=subprocess.DEVNULL,
+        ["sh", "-c", finished[-2].block.text], cwd=tmp_path, stdin=subprocess.DEVNULL,
         env=environment(tmp_path / "desk.db") | {"PATH": path}, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
