@@ -36,13 +36,13 @@ _GROUPS = {
     "Figures and gates": """calibrate.calibrate calibrate.ask runs.compare whatif.whatif gate.gate
         start.explain""",
     "Ask jurors": "live.panel.panel live.judge.judge live.rerun.rerun improve.improve",
-    "Desk and program": "desk.desk servers.serve servers.mcp config.config",
+    "Desk and program": """desk.desk servers.serve servers.mcp config.config
+        start.completion""",
 }
 """The places of the commands in ``cli``, by the groups of ``--help``."""
 _UNLISTED = """labels.undo labels.redo labels.defer config.filters desk.archive
-    servers.console start.completion"""
-"""Commands that also run by their earlier names, the one that ``serve`` starts, and the one that
-the last line of ``--help`` names."""
+    servers.console"""
+"""Commands that also run by their earlier names, and the one that ``serve`` starts."""
 
 
 def _name(place: str) -> str:

@@ -176,7 +176,7 @@ def _own_desk() -> Iterator[Desk | None]:
             desk.close()
 
 
-@click.command("completion", epilog=_SETUP)
+@click.command("completion", hidden=True, epilog=_SETUP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @options()
 def completion(*, shell: str) -> None:
