@@ -86,7 +86,10 @@ ALLOWED = {
     "errors": {"errors"},
     "file_output": {"system"},
     "system": {"system"},
-    "__init__": {"desk", "domain", "errors"},
+    "__init__": {"desk", "domain", "errors", "library", "results"},
+    "library": {"desk", "domain", "errors", "library", "results", "settings", "views"},
+    "results": {"domain", "errors", "pages", "results", "views"},
+    "stats": {"desk", "domain"},
     "__main__": {"cli"},
     "version": set(),
 }  # fmt: skip

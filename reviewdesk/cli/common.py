@@ -226,6 +226,7 @@ class ProgressLine(TerminalLine):
 
 def report_event(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "") -> None:
     """Print an event and the item's label after it."""
+    from reviewdesk.desk.review.runs import after
     from reviewdesk.domain.safetext import show_line
     from reviewdesk.views.json import review as shapes
 
@@ -234,13 +235,8 @@ def report_event(desk: Desk, made: Event | None, *, as_json: bool, nothing: str 
         if as_json:
             put_json(None)
         return
-    run = next((found for found in desk.runs() if found.hash == made.run), None)
-    held = None
-    if run is not None and made.verdict is not None:
-        row = desk.rows([desk.find(run, made.verdict)])[0]
-        held = row.label
     if as_json:
-        put_json(shapes.event(run, made, held))
+        put_json(shapes.event(*after(desk, made)))
         return
     what = made.detail.get("was") or made.label or ""
     put(f"{made.kind} {what}".rstrip() + f"  {show_line(made.verdict or '')}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +12,6 @@ from reviewdesk.errors import UsageError
 if TYPE_CHECKING:
     from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.settings import Settings, Share
-
-_NUMBER = r"[-+]?[0-9]*\.?[0-9]+"
-_SIZE = re.compile(r"([0-9]{1,15}) ?(|[KMG])(?:i?B)?", re.IGNORECASE)
-_SCALE = re.compile(rf"\s*({_NUMBER})\s*(?:\.\.|,|:|-)\s*({_NUMBER})\s*\Z")
 
 
 def current_settings() -> Settings:
@@ -56,46 +50,6 @@ def with_double(desk: OpenFile, settings: Settings, given: Share | None) -> Sett
     if given is None and settings.source("double") != DEFAULT:
         given = settings.double
     return replace(settings, double=Share(double_share(desk, given)))
-
-
-def models_of(texts: Iterable[str]) -> dict[str, str]:
-    """Parse texts such as ``critic=model``; raise UsageError if a name has two models."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, model = (part.strip() for part in text.partition("="))
-        if not (name and equals and model):
-            raise UsageError(f"--models: {text!r} is no pair", "Write --models critic=model.")
-        if found.setdefault(name, model) != model:
-            raise UsageError(f"--models: {name!r} is given two models", "Keep one of them.")
-    return found
-
-
-def scale_of(text: str | None) -> tuple[float, float] | None:
-    """Parse a scale such as ``1..5`` into its two ends."""
-    if text is None:
-        return None
-    match = _SCALE.match(text)
-    if match is None:
-        raise UsageError(f"--scale: {text!r} is not a scale", "Write it as 1..5.")
-    return float(match[1]), float(match[2])
-
-
-def columns_of(option: str, text: str | None) -> tuple[str, ...]:
-    """Parse the column names of an option, which are separated by commas."""
-    if text is None:
-        return ()
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    if not all(names):
-        raise UsageError(f"{option}: {text!r} has an empty name", "Write a,b,c.")
-    return names
-
-
-def bytes_of(text: str) -> int:
-    """Parse a size such as ``500M``, ``500MB`` or ``500 MiB``, which are the same."""
-    match = _SIZE.fullmatch(text.strip())
-    if match is None:
-        raise UsageError(f"--max-size: {text!r} is not a size", "Write 500M or 4G.")
-    return int(match[1]) << " KMG".index(match[2].upper() or " ") * 10
 
 
 def share_of(option: str, text: str | None) -> Share | None:

@@ -21,7 +21,7 @@ from reviewdesk.cli.common import (
     report_event,
     say,
 )
-from reviewdesk.desk.review.runs import named_verdict
+from reviewdesk.desk.review.runs import GIVEN, label_named, named_verdict
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class _Label(click.Group):
     epilog="Example: reviewdesk label refund-after-30-days fail --note 'day 31'",
 )
 @click.argument("verdict", shell_complete=completion.verdicts)
-@click.argument("truth", type=click.Choice(["pass", "fail", "unsure"]))
+@click.argument("truth", type=click.Choice(GIVEN))
 @click.option("--note", help="Note to keep with the label.")
 @click.option(
     "--tag",
@@ -86,15 +86,8 @@ def label(
     undo, redo and defer VERDICT are commands of their own: `label undo`. A verdict of such a name
     is RUN:undo.
     """
-    from reviewdesk.domain.records import Truth
-    from reviewdesk.domain.safetext import show_line
-
     with open_desk() as desk:
-        _, key = named_verdict(desk, verdict, run_name)
-        if not force and not desk.item(key).verdict.has_response:
-            hint = "Open its report with --texts FILE, or label it all the same with --force."
-            raise UsageError(f"{show_line(verdict, 80)}: there is no response to judge", hint)
-        made = desk.label(key, Truth(truth), note=note, tags=tags)
+        made = label_named(desk, verdict, truth, run_name, note=note, tags=tags, force=force)
         report_event(desk, made, as_json=as_json)
 
 
@@ -272,7 +265,7 @@ def agreement(*, run_name: str | None, as_json: bool) -> None:
 
 @labels.command(epilog="Example: reviewdesk labels adjudicate refund-after-30-days fail")
 @click.argument("verdict", shell_complete=completion.verdicts)
-@click.argument("truth", type=click.Choice(["pass", "fail", "unsure"]))
+@click.argument("truth", type=click.Choice(GIVEN))
 @click.option("--note", help="Reason to keep with it.")
 @options("run", "json")
 def adjudicate(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +27,8 @@ from reviewdesk.cli.common import (
     say_error,
 )
 from reviewdesk.cli.invocation import current_settings
+from reviewdesk.desk import options as option_values
+from reviewdesk.desk.options import STRATEGIES
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UnclearTableError, UsageError
 from reviewdesk.system.terminal import is_dumb
 
@@ -37,12 +38,6 @@ if TYPE_CHECKING:
     from reviewdesk.settings import Settings, Share
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-STRATEGIES = (
-    "quorum", "majority", "unanimous", "weighted_average", "mean", "median", "highest", "lowest",
-    "trimmed_mean", "supermajority",
-)  # fmt: skip
-
 
 _READING = (
     click.option(
@@ -148,52 +143,16 @@ def _one_stdin(files: tuple[str, ...]) -> None:
         raise UsageError("-: standard input can be read only once", "Name it once.")
 
 
-def quorum_of(text: str) -> float | str:
-    """Parse a quorum as a report states it: a share from 0 to 1, or ``k/n``."""
-    whole, slash, of = text.partition("/")
-    if slash and whole.isdecimal() and of.isdecimal() and 0 < int(whole) <= int(of):
-        return text
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1
-    if not 0 < share <= 1:
-        raise UsageError(f"--quorum: {text!r} is not a quorum", "Write 0.67, 1 or 2/3.")
-    return share
-
-
 def load_options(given: dict[str, Any]) -> LoadOptions:
     """Return the options of `loading_options`, or `reading_options`, as the desk takes them."""
-    from reviewdesk.desk import LoadOptions
-
-    if given["threshold"] is not None and math.isnan(given["threshold"]):
-        raise UsageError("--threshold: nan is not a threshold", "Write a number from 0 to 1.")
-    return LoadOptions(
-        format=given["format_"],
-        skip_bad=given["skip_bad"],
-        seed=given.get("seed"),
-        threshold=given["threshold"],
-        quorum=None if given["quorum"] is None else quorum_of(given["quorum"]),
-        strategy=given["strategy"],
-        import_labels=given.get("import_labels", False),
-        models=invocation.models_of(given["models"]),
-        pass_labels=given["pass_labels"],
-        fail_labels=given["fail_labels"],
-        scale=invocation.scale_of(given["scale"]),
-        judge_columns=invocation.columns_of("--judge-columns", given["judge_columns"]),
-        criteria_columns=invocation.columns_of("--criteria-columns", given["criteria_columns"]),
-        item_column=given["item_column"],
-        output_column=given["output_column"],
-        reason_suffix=given["reason_suffix"],
-        map=given["map"],
-        texts=given["texts"],
-        audit_share=current_settings().audit_share,
-    )
+    named = {name: value for name, value in given.items() if name not in {"format_", "max_size"}}
+    named |= {"format": given["format_"], "audit_share": current_settings().audit_share}
+    return option_values.load_options(named)
 
 
 def size_limit(given: dict[str, Any]) -> int | None:
     """Return the largest size of a report in bytes, or ``None`` for the usual one."""
-    return invocation.bytes_of(given["max_size"]) if given["max_size"] else None
+    return option_values.size_of(given["max_size"])
 
 
 def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
@@ -476,24 +435,11 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
 
 
 def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
-    """Return the filter with its saved filters expanded.
+    """Return a filter and check an order, as `reviewdesk.desk.review.search.ready` does."""
+    from reviewdesk.desk.review import search
 
-    The run is indexed first, if the filter needs that. Raise UsageError for an unknown order.
-    """
-    from reviewdesk.domain.query.filter import parse_filter, parse_order
-
-    parse_order(order)
-    if not text:
-        return text
-    from reviewdesk.desk.review.filters import expand
-
-    text = expand(desk, text)
-    if parse_filter(text).searches:
-        from reviewdesk.desk.review.search import index
-
-        with ProgressLine(f"indexing {run.name}") as bar:
-            index(desk, run, bar)
-    return text
+    with ProgressLine(f"indexing {run.name}") as bar:
+        return search.ready(desk, run, text, order, bar)
 
 
 def _print_queue(desk: Desk, run: Run, view: View) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import chosen_run, open_desk, options, put_document, put_json, run_option
-from reviewdesk.cli.review import STRATEGIES, quorum_of
+from reviewdesk.desk.options import STRATEGIES
 from reviewdesk.desk.review.runs import named_verdict
-from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,25 +29,25 @@ Examples:
 @click.argument("verdict", required=False, shell_complete=completion.verdicts)
 @run_option
 @click.option(
-    "--strategy", "strategies", multiple=True, type=click.Choice(STRATEGIES), metavar="NAME",
+    "--strategy", "strategy", multiple=True, type=click.Choice(STRATEGIES), metavar="NAME",
     help=f"Rule to try: {', '.join(STRATEGIES)}.",
 )  # fmt: skip
-@click.option("--trim", "trims", multiple=True, metavar="F", help="Trim at each end, 0 to 0.49.")
+@click.option("--trim", "trim", multiple=True, metavar="F", help="Trim at each end, 0 to 0.49.")
 @click.option(
     "--rounding",
-    "roundings",
+    "rounding",
     multiple=True,
     type=click.Choice(["down", "nearest", "up"]),
     help="How to round a trim to whole jurors.",
 )
-@click.option("--quorum", "quorums", multiple=True, metavar="Q", help="Quorum, e.g. 0.67 or 2/3.")
+@click.option("--quorum", "quorum", multiple=True, metavar="Q", help="Quorum, e.g. 0.67 or 2/3.")
 @click.option(
-    "--supermajority", "shares", multiple=True, metavar="S", help="Supermajority, e.g. 2/3."
+    "--supermajority", "supermajority", multiple=True, metavar="S", help="Supermajority, e.g. 2/3."
 )
-@click.option("--threshold", "thresholds", multiple=True, metavar="T", help="Pass threshold.")
+@click.option("--threshold", "threshold", multiple=True, metavar="T", help="Pass threshold.")
 @click.option(
     "--drop",
-    "dropped",
+    "drop",
     multiple=True,
     metavar="JUROR",
     shell_complete=completion.jurors,
@@ -68,47 +66,13 @@ def whatif(
     For one VERDICT also shows the outlier rules (sigma, tukey, winsorised), and how far bought
     jurors could move each rule. A changed threshold also changes how jurors' scores vote.
     """
-    variants = _variants(given)
+    from reviewdesk.desk.figures.whatif import variants_of
+
+    variants = variants_of(**given)
     if verdict is None:
         _of_run(run_name, variants, as_json=as_json)
     else:
         _of_item(verdict, run_name, variants, as_json=as_json)
-
-
-def _variants(given: dict[str, tuple[str, ...]]) -> tuple[Variant, ...] | None:
-    """Return the policies that the options select; ``None`` without options."""
-    from reviewdesk.domain.verdict import Rounding, Strategy
-    from reviewdesk.domain.whatif.policies import combined
-
-    if not any(given.values()):
-        return None
-    return combined(
-        [Strategy(word) for word in given["strategies"]],
-        [_share("--trim", text, "a trim fraction", below=0.5) for text in given["trims"]],
-        [Rounding(word) for word in given["roundings"]],
-        [quorum_of(text) for text in given["quorums"]],
-        [_share("--threshold", text, "a threshold") for text in given["thresholds"]],
-        given["dropped"],
-        [_supermajority(text) for text in given["shares"]],
-    )
-
-
-def _supermajority(text: str) -> str:
-    from reviewdesk.domain import arguments
-
-    arguments.supermajority("--supermajority", text)
-    return text
-
-
-def _share(option: str, text: str, what: str, below: float | None = None) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = math.nan
-    if not 0 <= share <= 1 or (below is not None and share >= below):
-        most = "to 1" if below is None else f"and below {below:g}"
-        raise UsageError(f"{option}: {text!r} is not {what}", f"Write a number from 0 {most}.")
-    return share + 0.0  # turns -0.0 into 0.0, so that no zero is printed with a sign
 
 
 def _of_run(name: str | None, variants: Sequence[Variant] | None, *, as_json: bool) -> None:
@@ -119,8 +83,7 @@ def _of_run(name: str | None, variants: Sequence[Variant] | None, *, as_json: bo
     with open_desk() as desk:
         found = what_if(desk, chosen_run(desk, name), variants)
     if as_json:
-        rows = found.rows if variants is not None else (found.standing, *found.rows)
-        put_json(figures.what_if(found, rows))
+        put_json(figures.what_if(found, every=variants is None))
         return
     put_document(whatif.what_if(found))
 
@@ -138,8 +101,7 @@ def _of_item(
         item = desk.item(key)
     found = what_if_item(item, variants)
     if as_json:
-        rows = found[1:] if variants is not None else found
-        put_json(figures.what_if_item(item, rows))
+        put_json(figures.what_if_item(item, found, every=variants is None))
         return
     rules = found if variants is None else ()
     bought = [(row.variant, attacks(item.verdict, row.variant)) for row in rules]

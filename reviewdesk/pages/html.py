@@ -7,6 +7,7 @@ characters visible through ``domain/safetext``, so no text from outside is ever 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeAlias
@@ -24,7 +25,17 @@ from reviewdesk.domain.stats.figures import Fit, Target
 from reviewdesk.domain.whatif.policies import WhatIfTable
 from reviewdesk.views import verdict
 from reviewdesk.views.calibration import calibration
-from reviewdesk.views.document import Block, Section, Text, Tone, Words, outside, plain, spans
+from reviewdesk.views.document import (
+    Block,
+    Document,
+    Section,
+    Text,
+    Tone,
+    Words,
+    outside,
+    plain,
+    spans,
+)
 from reviewdesk.views.jurors import jurors, rates
 from reviewdesk.views.overview import RunOverview, overview
 from reviewdesk.views.reliability import reliability
@@ -141,6 +152,18 @@ def section_html(section: Section, level: int = 3) -> str:
     """Return one section as HTML; ``level`` is that of its heading."""
     blocks: Any = _TEMPLATES.get_template("blocks.html").module
     return str(blocks.section(section, level))
+
+
+def fragment(document: Document) -> str:
+    """Return a document as HTML that stands inside a page of others, such as a notebook.
+
+    Its styles apply to nothing else there: they are nested, and mean its box by ``&``.
+    """
+    files = ("figures.css", "style.css")
+    style = "".join(_TEMPLATES.get_template(file).render() for file in files)
+    nested = Markup(re.sub(r":root|\bbody\b", "&", style))  # noqa: S704 - two files of our own
+    template = _TEMPLATES.get_template("fragment.html")
+    return template.render(style=nested, sections=document.every)
 
 
 def _listing_text(found: RunPage) -> str:

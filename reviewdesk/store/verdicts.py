@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from array import array
 from collections.abc import Collection, Iterator
 from itertools import groupby
 from typing import Any
@@ -233,6 +234,12 @@ def window(conn: sqlite3.Connection, run: int, start: int, count: int) -> list[s
            WHERE v.key >= ? AND v.key < ? AND +v.run = ? ORDER BY v.key""",
         (first, first + count, run),
     ).fetchall()
+
+
+def seats(conn: sqlite3.Connection, run: int) -> array[int]:
+    """Return how many ballots each verdict of a run has, in file order."""
+    rows = conn.execute("SELECT seated FROM verdicts WHERE run = ? ORDER BY key", (run,))
+    return array("q", (row[0] for row in rows))
 
 
 class Body(Struct, frozen=True):

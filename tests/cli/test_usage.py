@@ -11,7 +11,7 @@ import pytest
 
 from reviewdesk import __version__
 from reviewdesk.cli import cli as root
-from reviewdesk.cli.invocation import bytes_of
+from reviewdesk.desk.options import size_of
 from tests.cli.conftest import Cli
 from tests.docs.pages import assert_known
 from tests.helpers import SAMPLES, numbered
@@ -39,7 +39,7 @@ UNLISTED = ("undo", "redo", "defer", "filters", "archive")
     [("12", 12), ("2k", 2048), ("500M", 500 << 20), ("4GB", 4 << 30), ("4 GiB", 4 << 30)],
 )
 def test_a_size_is_read_with_any_usual_unit(text: str, size: int) -> None:
-    assert bytes_of(text) == size
+    assert size_of(text) == size
 
 
 def test_the_commands_stand_in_four_groups(cli: Cli) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.stats.calibration_page import CalibrationPage
 
 Progress = Callable[[float, int], bool]
 """Takes the share and the number of verdicts so far; returning ``False`` cancels."""
@@ -126,10 +127,14 @@ def diagram(desk: Desk, run: Run) -> str:
         UsageError: no verdict has a label that says pass or fail.
     """
     with explained(desk.path):
-        page = calibration_page(desk, run, jurors=False)
+        return diagram_of(run.name, calibration_page(desk, run, jurors=False))
+
+
+def diagram_of(name: str, page: CalibrationPage) -> str:
+    """Return the reliability diagram of a run's calibration page; raise UsageError if empty."""
     if page.fit is None or not page.fit.bins:
         raise UsageError(
-            f"{run.name}: no verdict has a pass or fail label, so there is nothing to draw",
+            f"{name}: no verdict has a pass or fail label, so there is nothing to draw",
             "Label some: reviewdesk open.",
         )
     return diagram_svg(page.fit, page.calibration.headline.n)

@@ -17,7 +17,7 @@ from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
 from reviewdesk.domain.labels.composite import UNNAMED, Composite, composites
 from reviewdesk.domain.labels.repeats import NOTHING
 from reviewdesk.domain.labels.sampling import audit, strata
-from reviewdesk.domain.labels.segments import SegmentFigures, SegmentVerdict, segment_table
+from reviewdesk.domain.labels.segments import BY, SegmentFigures, SegmentVerdict, segment_table
 from reviewdesk.domain.records import Blocker, DrawGap, Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts, more, of_strata
@@ -201,6 +201,8 @@ def _with_fit(
 
 def frame(desk: OpenFile, run: Run, by: str) -> Sequence[SegmentVerdict]:
     """Return all verdicts of a run by segment; raise UsageError if they are not known."""
+    if by not in BY:
+        raise UsageError(f"figures are not split by {by!r}", f"Split by one of {', '.join(BY)}.")
     found = figures.segment_frame(desk.conn, run.key, by) if run.whole == run.verdicts else []
     if not found:
         why = f"no verdict has a {by}" if run.whole == run.verdicts else "it is an archive"

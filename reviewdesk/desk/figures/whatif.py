@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.figures.calibration import labelled, panels
+from reviewdesk.desk.options import quorum_of, share_of, strategy_of
+from reviewdesk.domain import arguments
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names
+from reviewdesk.domain.verdict import Rounding, Strategy
 from reviewdesk.domain.whatif.policies import (
     PolicyResult,
     Variant,
     WhatIfTable,
+    combined,
     most_seated,
     outliers,
     whole,
@@ -62,6 +66,36 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
         standing=table.standing(standing, found.headline, found.confidence_source),
         rows=table.results(columns, variants, table.truths(columns, labels, totals), known),
         jurors=len(names),
+    )
+
+
+def variants_of(
+    *,
+    strategy: Sequence[str] = (),
+    trim: Sequence[str | float] = (),
+    rounding: Sequence[str] = (),
+    quorum: Sequence[str | float] = (),
+    supermajority: Sequence[str | float] = (),
+    threshold: Sequence[str | float] = (),
+    drop: Sequence[str] = (),
+) -> tuple[Variant, ...] | None:
+    """Return the policies that some options select together; ``None`` without options.
+
+    Raises:
+        UsageError: a value cannot be used.
+    """
+    if not any((strategy, trim, rounding, quorum, supermajority, threshold, drop)):
+        return None
+    for share in supermajority:
+        arguments.supermajority("--supermajority", share)
+    return combined(
+        [Strategy(strategy_of(one)) for one in strategy],
+        [share_of("--trim", one, "a trim fraction", below=0.5) for one in trim],
+        [arguments.member(Rounding, one, "--rounding: there is no") for one in rounding],
+        [quorum_of(one) for one in quorum],
+        [share_of("--threshold", one, "a threshold") for one in threshold],
+        drop,
+        [str(one) for one in supermajority],
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.team.second_opinions import withheld
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.tags import normal_tags
@@ -95,6 +97,21 @@ def verdict_of(desk: OpenFile, key: int) -> Verdict:
 def _verdict(row: Mapping[str, Any], run: Run) -> Verdict:
     read = verdict_reader(run.header, json.loads(row["options"]))
     return read(stored_body(row["body"]))
+
+
+def ballot_ends(desk: OpenFile, run: Run) -> array[int]:
+    """Return how many ballots there are up to each verdict of the file, itself included."""
+    return array("q", accumulate(verdicts.seats(desk.conn, run.key)))
+
+
+def assessed(desk: OpenFile, run: Run, place: int) -> tuple[Verdict, Assessment]:
+    """Read the verdict at a place of the file, from 0, and recompute it."""
+    from reviewdesk.domain.assessment.assess import assess
+
+    (row,) = verdicts.window(desk.conn, run.key, place, 1)
+    read = verdict_reader(run.header, runs.options(desk.conn, run.key))
+    found = read(stored_body(row["body"]))
+    return found, assess(found, escalation_stated=run.escalation_stated)
 
 
 def ids_from(desk: OpenFile, run: Run | None, start: str) -> list[str]:

@@ -16,13 +16,16 @@ from reviewdesk.domain.run.details import (
     RunDetails,
     RunLine,
 )
-from reviewdesk.errors import AmbiguousError, NotFoundError
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import AmbiguousError, NotFoundError, UsageError
 from reviewdesk.store import labels, measures, queue, runs, verdicts
 from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.records import Run
+    from reviewdesk.domain.records import Event
 
 
 class Opening(Struct, frozen=True):
@@ -62,6 +65,43 @@ def named_verdict(desk: Desk, name: str, run_name: str | None) -> tuple[Run, int
     return run, desk.find(run, verdict)
 
 
+GIVEN = ("pass", "fail", "unsure")
+"""The labels that a person may give."""
+
+
+def label_named(
+    desk: Desk,
+    name: str,
+    truth: str,
+    run_name: str | None = None,
+    *,
+    note: str | None = None,
+    tags: Sequence[str] = (),
+    force: bool = False,
+) -> Event:
+    """Label a verdict that is found by ``named_verdict``, and return the event.
+
+    Raises:
+        NotFoundError, AmbiguousError: as ``named_verdict``.
+        UsageError: nobody gives this label, or there is no response to judge and no ``force``.
+    """
+    if truth not in GIVEN:
+        raise UsageError(f"{truth!r} is not a label", f"Labels: {', '.join(GIVEN)}.")
+    run, key = named_verdict(desk, name, run_name)
+    if not force and not desk.item(key, run).verdict.has_response:
+        hint = "Open its report with --texts FILE, or label it all the same with --force."
+        raise UsageError(f"{show_line(name, 80)}: there is no response to judge", hint)
+    return desk.label(key, Truth(truth), note=note, tags=tags)
+
+
+def after(desk: Desk, made: Event) -> tuple[Run | None, Event, Truth | None]:
+    """Return the run of an event if it is loaded, the event, and the label of its item now."""
+    run = next((found for found in desk.runs() if found.hash == made.run), None)
+    if run is None or made.verdict is None:
+        return run, made, None
+    return run, made, desk.rows([desk.find(run, made.verdict)])[0].label
+
+
 def _has(desk: Desk, run: Run, verdict: str) -> bool:
     try:
         desk.find(run, verdict)
@@ -79,6 +119,14 @@ def overview(desk: Desk) -> list[RunLine]:
             RunLine(run, labelled.get(run.key, 0), alphas.get(run.key, RunAlphas()))
             for run in runs.all_runs(desk.conn)
         ]
+
+
+def run_line(desk: Desk, run: Run) -> tuple[RunLine, DecisionCounts | None]:
+    """Return the line of one run, and the counts of its decisions and flags."""
+    with reading(desk.conn, desk.path):
+        labelled = runs.labelled(desk.conn).get(run.key, 0)
+        alphas = measures.alphas(desk.conn, run.key).get(run.key, RunAlphas())
+        return RunLine(run, labelled, alphas), runs.tallies(desk.conn, run.key).get(run.key)
 
 
 def tallies(desk: Desk) -> dict[int, DecisionCounts]:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from time import sleep
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.review.filters import expand
 from reviewdesk.desk.team.second_opinions import withheld
 from reviewdesk.domain.query import tokens as language
+from reviewdesk.domain.query.filter import parse_filter, parse_order
 from reviewdesk.store import search
 from reviewdesk.store.connect import writing
 from reviewdesk.store.explain import explained
@@ -39,6 +41,25 @@ def index(desk: Desk, run: Run, progress: Callable[[float, int], bool] | None = 
         if progress is not None and not progress(min(1.0, done / total), done):
             return done >= total
         sleep(_PAUSE if done < total else 0)
+
+
+def ready(
+    desk: Desk,
+    run: Run,
+    text: str,
+    order: str = "draw",
+    progress: Callable[[float, int], bool] | None = None,
+) -> str:
+    """Return the filter with its saved filters expanded; index the run if the filter needs that.
+
+    Raises:
+        UsageError: the filter or the order cannot be read.
+    """
+    parse_order(order)
+    text = expand(desk, text) if text else text
+    if parse_filter(text).searches:
+        index(desk, run, progress)
+    return text
 
 
 def indexed(desk: Desk, run: Run) -> float:

@@ -14,7 +14,7 @@ from reviewdesk.domain.labels.segments import SegmentFigures
 from reviewdesk.domain.records import Calibration, Item, Metrics
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage, PeopleErr
 from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Target
-from reviewdesk.domain.whatif.policies import PolicyResult, Result, WhatIfTable
+from reviewdesk.domain.whatif.policies import PolicyResult, WhatIfTable
 from reviewdesk.domain.whatif.table import attacks
 from reviewdesk.views.comparison import conclusion
 from reviewdesk.views.document import plain as plain_text
@@ -249,8 +249,8 @@ def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
     }
 
 
-def what_if(table: WhatIfTable, rows: Sequence[Result]) -> list[dict[str, Any]]:
-    """Return ``whatif --json``."""
+def what_if(table: WhatIfTable, *, every: bool) -> list[dict[str, Any]]:
+    """Return ``whatif --json``; with ``every``, the run as it stands is its first row."""
     return [
         {
             **shape(row, _RESULT),
@@ -260,7 +260,7 @@ def what_if(table: WhatIfTable, rows: Sequence[Result]) -> list[dict[str, Any]]:
             "confidence_source": row.confidence,
             **shape(row.variant),
         }
-        for row in rows
+        for row in ((table.standing, *table.rows) if every else table.rows)
     ]
 
 
@@ -270,8 +270,8 @@ _RESULT = (
 )
 
 
-def what_if_item(item: Item, rows: Sequence[PolicyResult]) -> list[dict[str, Any]]:
-    """Return ``whatif VERDICT --json``."""
+def what_if_item(item: Item, rows: Sequence[PolicyResult], *, every: bool) -> list[dict[str, Any]]:
+    """Return ``whatif VERDICT --json``; with ``every``, with the first row, as it stands."""
     return [
         {
             **shape(row, "policy=variant.name value decision"),
@@ -279,7 +279,7 @@ def what_if_item(item: Item, rows: Sequence[PolicyResult]) -> list[dict[str, Any
             "attack": [shape(one) for one in attacks(item.verdict, row.variant)],
             **shape(row.variant),
         }
-        for row in rows
+        for row in rows[0 if every else 1 :]
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from reviewdesk.domain.assessment.flag_words import Breach, Flag, kinds
 from reviewdesk.domain.assessment.history import remarks, trail
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.assessment.seats import Seat, ballot_counts
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.labels.team import Disagreement, TeamPage
@@ -14,7 +15,7 @@ from reviewdesk.domain.panel.rerun import Rerun, changes, flipped
 from reviewdesk.domain.records import SUGGESTION, Event, Item, Loaded, QueueRow, Run
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.domain.run.details import DecisionCounts, RunLine
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import Decision, Verdict
 from reviewdesk.views.json.shape import plain, shape
 
 
@@ -104,11 +105,10 @@ def _decision(item: Item) -> dict[str, Any]:
     stated = item.verdict
     provenance = trail(stated, found)
     names = [ballot.id for ballot in stated.ballots]
-    bodies = stated.body["jurors"]
     return {
         **shape(found, "decision score strategy=rule.strategy"),
         **shape(stated.policy, "threshold quorum"),
-        "jurors": [_juror(seat, bodies[seat.ballot.seat]) for seat in found.seats],
+        "jurors": ballots(stated, found),
         **shape(found, "values decisions"),
         "votes": shape(found.votes, "passes answered seated"),
         "ballots": ballot_counts(found.seats),
@@ -137,6 +137,12 @@ def _decision(item: Item) -> dict[str, Any]:
         "label_reported": stated.text("label"),
         "label_vote": found.label_vote and shape(found.label_vote, "* decision"),
     }
+
+
+def ballots(stated: Verdict, found: Assessment) -> list[dict[str, Any]]:
+    """Return the ballots of a verdict, as ``show --json`` has them under ``jurors``."""
+    bodies = stated.body["jurors"]
+    return [_juror(seat, bodies[seat.ballot.seat]) for seat in found.seats]
 
 
 def _juror(seat: Seat, body: CanonicalBallot) -> dict[str, Any]:

@@ -18,11 +18,8 @@ from reviewdesk import (
     NoJurorsError,
     Panel,
     PanelError,
-    PanelSpec,
     Price,
-    Strategy,
     UsageError,
-    aggregate,
     ballot,
     with_prompt,
 )
@@ -36,6 +33,7 @@ from reviewdesk.domain.panel.turnout import LiveProgress
 from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
 from reviewdesk.errors import CeilingError
 from reviewdesk.live.records import Call, Exchange, Request, Response
+from reviewdesk.stats import PanelSpec, Strategy, aggregate
 from reviewdesk.views.json.panel import batch
 from reviewdesk.views.words import answers
 from tests.helpers import SAMPLES

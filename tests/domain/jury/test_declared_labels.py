@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk import Juror, Panel, UsageError, aggregate, ballot
+from reviewdesk import Juror, Panel, UsageError, ballot
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flag_words import Flag
 from reviewdesk.domain.assessment.result import Assessment
@@ -22,6 +22,7 @@ from reviewdesk.domain.verdict import (
 )
 from reviewdesk.domain.whatif.policies import Variant
 from reviewdesk.domain.whatif.table import outcomes
+from reviewdesk.stats import aggregate
 
 LABELS: dict[str, Any] = {
     "labels": ["KEEP", "REJECT", "SPLIT"], "passing": ["KEEP"], "failing": ["REJECT"],

@@ -1,0 +1,401 @@
+"""The library: a desk, its runs and their figures, for notebooks and scripts.
+
+Each result has the record of a command: ``to_dict`` is its ``--json``, and a notebook shows its
+document. Lists read what is looked at, a page at a time.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from tempfile import TemporaryDirectory
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Self, Unpack
+from weakref import finalize
+
+from reviewdesk.errors import NotFoundError, ReportError, UsageError
+from reviewdesk.results import CalibrationRecord, DeskRecord, DeskRecords, LibraryResult
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.options import OpenOptions
+    from reviewdesk.domain.records import Event, Run
+    from reviewdesk.views.document import Document
+
+MEMORY = ":memory:"
+"""The desk that is kept nowhere."""
+
+
+def open(  # noqa: A001 - as in ``reviewdesk open``
+    *reports: str | os.PathLike[str],
+    desk: str | os.PathLike[str] | None = None,
+    reviewer: str | None = None,
+    max_size: int | str | None = None,
+    **options: Unpack[OpenOptions],
+) -> ReviewDesk:
+    """Load reports and open the desk that holds them, by default the user's own.
+
+    ``desk`` is another one's path. In ``":memory:"`` everything is read and computed, but no label
+    can be given, and nothing is kept. ``max_size`` is the largest report, in bytes or as ``4G``.
+
+    Raises:
+        ReportError: a report cannot be read.
+        UsageError: an option cannot be used, or there is no desk at this path.
+        DeskError: the desk cannot be opened.
+    """
+    from reviewdesk.desk import files
+    from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.damage import damage_explained
+    from reviewdesk.desk.options import OpenOptions, load_options, size_of
+    from reviewdesk.desk.review.unsaved import notices
+    from reviewdesk.settings import load_settings, near
+
+    for name in options.keys() - OpenOptions.__annotations__.keys():
+        known = near(name, OpenOptions.__annotations__, "help(reviewdesk.open) lists them.")
+        raise UsageError(f"open has no option {name!r}", known)
+    named = None if desk is None else os.fspath(desk)
+    settings = load_settings({"desk": named, "reviewer": reviewer})
+    given = load_options({**options, "audit_share": settings.audit_share})
+    limit = size_of(max_size)
+    sources = [files.source(str(files.named(os.fspath(one))), limit) for one in reports]
+    with ExitStack() as stack:
+        path = files.named(settings.desk) if settings.desk else None
+        if named == MEMORY:
+            path = files.named(stack.enter_context(TemporaryDirectory())) / "desk.db"
+        elif named and path and not reports and not path.exists():
+            hint = "Name another, or open a report on it: reviewdesk.open(REPORT, desk=PATH)."
+            raise UsageError(f"{path}: there is no desk", hint)
+        held = Desk.open(path, reviewer=settings.reviewer or None)
+        stack.callback(held.close)
+        notes = [*notices(held)]
+        run = None
+        with damage_explained(held.path):
+            try:
+                loaded = [held.load(source, given) for source in sources]
+            except ReportError as error:
+                error.add_note(error.details)
+                raise
+        for made in loaded:
+            run = run or made.run.hash
+            notes += [f"{made.run.name}: {note}" for note in made.notes]
+        opened = _Opened(held, stack.pop_all(), in_memory=named == MEMORY)
+        return ReviewDesk(opened, run, tuple(notes))
+
+
+class _Opened:
+    """An open desk that one thread at a time uses, and that is closed at the latest at the end."""
+
+    def __init__(self, desk: Desk, stack: ExitStack, *, in_memory: bool) -> None:
+        self.path = desk.path
+        self.reviewer = desk.reviewer
+        self.in_memory = in_memory
+        self._desk = desk
+        self._lock = RLock()
+        self._end = finalize(self, stack.close)
+
+    def close(self) -> None:
+        with self._lock:
+            self._end()
+
+    @contextmanager
+    def use(self) -> Iterator[Desk]:
+        from reviewdesk.desk.damage import damage_explained
+
+        with self._lock:
+            if not self._end.alive:
+                raise UsageError("this desk is closed", "Open it again: reviewdesk.open().")
+            with damage_explained(self.path):
+                yield self._desk
+
+    @contextmanager
+    def write(self) -> Iterator[Desk]:
+        if self.in_memory:
+            hint = "Open the report on a desk of yours: reviewdesk.open(REPORT)."
+            raise UsageError("a desk in memory keeps no labels", hint)
+        with self.use() as desk:
+            yield desk
+
+
+class ReviewDesk(LibraryResult):
+    """An open desk. Use it in a ``with`` block, or close it; it is closed at exit as well."""
+
+    def __init__(self, opened: _Opened, run: str | None, notes: tuple[str, ...]) -> None:
+        self._opened = opened
+        self._first = run
+        self.path = opened.path
+        self.reviewer = opened.reviewer
+        self.notes = notes
+        """What is to be known about the reports that were loaded."""
+
+    @property
+    def runs(self) -> DeskRecords[DeskRun]:
+        """Every run of the desk, the newest last."""
+        with self._opened.use() as desk:
+            found = [DeskRun(self._opened, run) for run in desk.runs()]
+        return DeskRecords.of("runs", found, lambda run: run.name, document=self._document)
+
+    @property
+    def run(self) -> DeskRun:
+        """The run of the first report that was opened, else the run that was used last."""
+        with self._opened.use() as desk:
+            return DeskRun(self._opened, desk.run(self._first))
+
+    def undo(self) -> DeskRecord | None:
+        """Take back your newest label, as ``label undo`` does; ``None`` if there is none."""
+        with self._opened.write() as desk:
+            made = desk.undo()
+            return None if made is None else _event(desk, made)
+
+    def close(self) -> None:
+        """Close the desk; what is saved stays saved."""
+        self._opened.close()
+
+    def __enter__(self) -> Self:
+        """Return the desk, which the end of the block closes."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the desk."""
+        self.close()
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return the runs, as ``runs --json`` has them."""
+        return self.runs.to_dict()
+
+    def _document(self) -> Document:
+        from reviewdesk.desk.review.runs import overview
+        from reviewdesk.views.run import run_lines
+
+        with self._opened.use() as desk:
+            return run_lines(overview(desk))
+
+    def __repr__(self) -> str:
+        """Return the path, or that it is in memory, and who labels."""
+        where = MEMORY if self._opened.in_memory else str(self.path)
+        return f"<desk {where!r} of {self.reviewer!r}>"
+
+
+class DeskRun(LibraryResult):
+    """One run of a desk: its verdicts, ballots and labels, and what its figures say."""
+
+    def __init__(self, opened: _Opened, run: Run) -> None:
+        self._opened = opened
+        self.name = run.name
+        self.hash = run.hash
+
+    @contextmanager
+    def _use(self) -> Iterator[tuple[Desk, Run]]:
+        """Yield the desk and the run as it is now; raise NotFoundError if it was hidden since."""
+        with self._opened.use() as desk:
+            run = next((one for one in desk.runs() if one.hash == self.hash), None)
+            if run is None:
+                raise NotFoundError(f"{self.name}: the run is hidden", "Open its report again.")
+            yield desk, run
+
+    @property
+    def verdicts(self) -> DeskRecords[DeskRecord]:
+        """The verdicts in the order of the draw, as ``queue`` lists them."""
+        return self.queue()
+
+    def queue(self, filter: str = "", order: str = "draw") -> DeskRecords[DeskRecord]:  # noqa: A002
+        """Return the verdicts that a filter keeps, as ``queue --filter --order`` does."""
+        from reviewdesk.desk.review.search import ready
+
+        with self._use() as (desk, run):
+            keys = desk.queue(run, ready(desk, run, filter, order), order)
+        read = partial(self._queue_rows, keys)
+        find = partial(self._queue_row, keys)
+        return DeskRecords("verdicts", range(len(keys)), read, _id, find)
+
+    def _queue_row(self, keys: Sequence[int], name: str) -> DeskRecord:
+        """Return the verdict of this id; raise NotFoundError if it is not among the keys."""
+        with self._use() as (desk, run):
+            key = desk.find(run, name)
+            if key not in keys:
+                raise NotFoundError(f"{name}: the filter leaves it out", "Ask run.verdicts for it.")
+            return self._queue_rows([key], range(1))[0]
+
+    def _queue_rows(self, keys: Sequence[int], places: range) -> list[DeskRecord]:
+        from reviewdesk.views.json.review import queue_row
+
+        with self._use() as (desk, run):
+            rows = desk.rows([keys[at] for at in places])
+            return [DeskRecord("verdict", queue_row(run, row)) for row in rows]
+
+    @property
+    def ballots(self) -> DeskRecords[DeskRecord]:
+        """Every ballot in the order of the file, as ``show`` has them, with its verdict's id."""
+        from reviewdesk.desk.review.items import ballot_ends
+
+        with self._use() as (desk, run):
+            ends = ballot_ends(desk, run)
+        total = ends[-1] if ends else 0
+        return DeskRecords("ballots", range(total), partial(self._ballots, ends), _id)
+
+    def _ballots(self, ends: Sequence[int], places: range) -> list[DeskRecord]:
+        from reviewdesk.desk.review.items import assessed
+        from reviewdesk.views.json.review import ballots
+
+        made = []
+        last = -1
+        with self._use() as (desk, run):
+            for place in places:
+                if (verdict := bisect_right(ends, place)) != last:
+                    last = verdict
+                    stated, found = assessed(desk, run, verdict)
+                    rows = ballots(stated, found)
+                seat = place - ends[verdict]  # from the end of its verdict
+                made.append(
+                    DeskRecord("ballot", {"run": run.name, "verdict": stated.id, **rows[seat]})
+                )
+        return made
+
+    @property
+    def labels(self) -> DeskRecords[DeskRecord]:
+        """Every current label, as ``labels list`` has them."""
+        from reviewdesk.desk.labels.transfer import list_labels
+
+        with self._use() as (desk, run):
+            rows = [DeskRecord("label", found) for found in list_labels(desk, run)]
+        return DeskRecords.of("labels", rows, _id)
+
+    def show(self, verdict: str) -> DeskRecord:
+        """Return everything about a verdict, as ``show`` does; its data frame has the jurors."""
+        from reviewdesk.desk.live.rerun_history import of_item
+        from reviewdesk.domain.panel.rerun import RerunHistory
+        from reviewdesk.views import verdict as views
+        from reviewdesk.views.json import review
+
+        with self._use() as (desk, run):
+            item = desk.item(desk.find(run, verdict), run)
+            reruns = tuple(one.rerun for one in of_item(desk, item))
+        document = partial(views.verdict, item, RerunHistory(reruns))
+        return DeskRecord("verdict", review.verdict(item, reruns), document, rows="jurors")
+
+    def label(
+        self,
+        verdict: str,
+        truth: str,
+        *,
+        note: str | None = None,
+        tags: str | Sequence[str] = (),
+        force: bool = False,
+    ) -> DeskRecord:
+        """Label a verdict ``pass``, ``fail`` or ``unsure``; it is on disk when this returns.
+
+        ``force`` labels one without a response. ``ReviewDesk.undo`` takes the label back.
+
+        Raises:
+            NotFoundError: the run has no such verdict.
+            UsageError: the label cannot be given, or the desk is in memory.
+        """
+        from reviewdesk.desk.review.runs import label_named
+
+        with self._opened.write(), self._use() as (desk, run):
+            made = label_named(
+                desk, verdict, truth, run.hash, note=note, tags=_many(tags), force=force
+            )
+            return _event(desk, made)
+
+    def calibration(
+        self, confidence: str | None = None, *, by: str | None = None
+    ) -> CalibrationRecord:
+        """Return how far the judge can be trusted, as ``calibrate`` does."""
+        from reviewdesk.desk.figures.calibration import FitScope, calibration_page, segments
+        from reviewdesk.desk.figures.people import with_question_and_people
+        from reviewdesk.views.json import figures
+
+        with self._use() as (desk, run):
+            page = calibration_page(desk, run, confidence, jurors=False, fits=FitScope.HEADLINE)
+            page = with_question_and_people(desk, run, page)
+            split = None if by is None else (by, segments(desk, run, by))
+        found = figures.run_figures(page) | (figures.segments(*split) if split else {})
+        return CalibrationRecord(found, page, split)
+
+    def jurors(self) -> DeskRecord:
+        """Return each juror against the labels and the others, as ``calibrate --jurors`` does."""
+        from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
+        from reviewdesk.views import jurors
+        from reviewdesk.views.json import figures
+
+        with self._use() as (desk, run):
+            page = jurors_page(desk, run, worth=True)
+            probes = bias_probes(desk, run)
+        found = figures.jurors(page) | figures.bias(probes)
+        parts = (partial(jurors.jurors, page), partial(jurors.bias, probes))
+        return DeskRecord("jurors", found, *parts, rows="jurors")
+
+    def whatif(
+        self,
+        verdict: str | None = None,
+        *,
+        strategy: str | Sequence[str] = (),
+        trim: float | Sequence[float] = (),
+        rounding: str | Sequence[str] = (),
+        quorum: float | str | Sequence[float | str] = (),
+        supermajority: float | str | Sequence[float | str] = (),
+        threshold: float | Sequence[float] = (),
+        drop: str | Sequence[str] = (),
+    ) -> DeskRecords[DeskRecord]:
+        """Return what other rules would have decided, as ``whatif`` does; several are combined."""
+        from reviewdesk.desk.figures import whatif
+        from reviewdesk.views import whatif as views
+        from reviewdesk.views.json import figures
+
+        variants = whatif.variants_of(
+            strategy=_many(strategy), trim=_many(trim), rounding=_many(rounding),
+            quorum=_many(quorum), supermajority=_many(supermajority), threshold=_many(threshold),
+            drop=_many(drop),
+        )  # fmt: skip
+        with self._use() as (desk, run):
+            if verdict is None:
+                table = whatif.what_if(desk, run, variants)
+                rows = figures.what_if(table, every=variants is None)
+                document = partial(views.what_if, table)
+            else:
+                item = desk.item(desk.find(run, verdict), run)
+                found = whatif.what_if_item(item, variants)
+                rows = figures.what_if_item(item, found, every=variants is None)
+                document = partial(views.policies, item, found)
+        made = [DeskRecord("policy", row) for row in rows]
+        return DeskRecords.of("policies", made, lambda row: str(row["policy"]), document=document)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the run, as ``runs --json`` has it."""
+        from reviewdesk.desk.review.runs import run_line
+        from reviewdesk.views.json import review
+
+        with self._use() as (desk, run):
+            return DeskRecord("run", review.run_line(*run_line(desk, run))).to_dict()
+
+    def _document(self) -> Document:
+        from reviewdesk.desk.review.runs import run_details
+        from reviewdesk.views import run as views
+
+        with self._use() as (desk, run):
+            return views.run(run_details(desk, run))
+
+    def __repr__(self) -> str:
+        """Return the name of the run."""
+        return f"<run {self.name!r}>"
+
+
+def _id(row: DeskRecord) -> str:
+    return str(row["id"])
+
+
+def _many(given: Any) -> tuple[Any, ...]:
+    """Return the values of an option that may be one or several."""
+    is_one = isinstance(given, str) or not isinstance(given, Iterable)
+    return (given,) if is_one else tuple(given)
+
+
+def _event(desk: Desk, made: Event) -> DeskRecord:
+    """Return an event, with the label that its item has after it."""
+    from reviewdesk.desk.review.runs import after
+    from reviewdesk.views.json.review import event
+
+    return DeskRecord("event", event(*after(desk, made)))

@@ -1,0 +1,223 @@
+"""What the library hands out: records and lists of them, which a notebook shows.
+
+Each has the shape of a command's ``--json``, and the document that the command prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from msgspec import to_builtins
+
+from reviewdesk.errors import NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.labels.segments import SegmentFigures
+    from reviewdesk.domain.stats.calibration_page import CalibrationPage
+    from reviewdesk.views.document import Document
+
+_PAGE = 500
+"""How many records of a list are read at once."""
+
+
+class LibraryResult:
+    """What every result can do; it is a mapping or a list beside."""
+
+    def to_dict(self) -> Any:
+        """Return the result as JSON has it, with the shape of the command's ``--json``."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """Return a data frame; records within a row become columns such as ``flags.split``.
+
+        Raises:
+            UsageError: pandas is not installed.
+        """
+        try:
+            pandas = import_module("pandas")  # which nobody else needs
+        except ImportError:
+            hint = "Install it: pip install pandas."
+            raise UsageError("to_pandas needs pandas, which is not installed", hint) from None
+        return pandas.json_normalize(self._rows())
+
+    def _rows(self) -> Any:
+        return self.to_dict()
+
+    def _document(self) -> Document:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        from reviewdesk.pages.html import fragment
+
+        return fragment(self._document())
+
+
+class DeskRecord(LibraryResult, Mapping[str, Any]):
+    """One result with the keys of a command's ``--json``, which cannot be changed."""
+
+    def __init__(
+        self,
+        what: str,
+        found: Mapping[str, Any],
+        *documents: Callable[[], Document],
+        rows: str = "",
+    ) -> None:
+        self._what = what
+        self._found: dict[str, Any] = to_builtins(found)
+        self._documents = documents
+        self._key = rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a copy of the keys and values, as the command's ``--json`` has them."""
+        copy: dict[str, Any] = to_builtins(self._found)
+        return copy
+
+    def _rows(self) -> Any:
+        return self._found[self._key] if self._key else self._found
+
+    def _document(self) -> Document:
+        from reviewdesk.views.document import Document
+        from reviewdesk.views.records import records
+
+        if not self._documents:
+            return records([self._found], 1, self._what)
+        return Document(tuple(part for made in self._documents for part in made().every))
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the value of a key."""
+        return self._found[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the keys."""
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        """Return the number of keys."""
+        return len(self._found)
+
+    def __repr__(self) -> str:
+        """Return what it is, and its first values."""
+        shown = [(key, one) for key, one in self._found.items() if not isinstance(one, dict | list)]
+        return f"<{self._what}: {', '.join(f'{key}={one!r}' for key, one in shown[:6])}>"
+
+
+T = TypeVar("T", bound=LibraryResult)
+
+
+class DeskRecords(LibraryResult, Sequence[T]):
+    """A list of results that is read a page at a time. An entry is found by place or by name."""
+
+    def __init__(
+        self,
+        what: str,
+        places: range,
+        read: Callable[[range], list[T]],
+        name: Callable[[T], str],
+        find: Callable[[str], T] | None = None,
+        document: Callable[[], Document] | None = None,
+    ) -> None:
+        self._what = what
+        self._places = places
+        self._read = read
+        self._name = name
+        self._find = find
+        self._made = document
+
+    @classmethod
+    def of(
+        cls, what: str, rows: Sequence[T], name: Callable[[T], str], **more: Any
+    ) -> DeskRecords[T]:
+        """Return the records of a list that is read already."""
+        return cls(what, range(len(rows)), lambda at: [rows[one] for one in at], name, **more)
+
+    @overload
+    def __getitem__(self, at: int | str) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> DeskRecords[T]: ...
+    def __getitem__(self, at: int | str | slice) -> T | DeskRecords[T]:
+        """Return the entry at a place or the first with a name, or the entries of a slice."""
+        if isinstance(at, slice):
+            return DeskRecords(self._what, self._places[at], self._read, self._name)
+        if isinstance(at, int):
+            place = self._places[at]
+            return self._read(range(place, place + 1))[0]
+        if self._find is not None:
+            return self._find(at)
+        for one in self:
+            if self._name(one) == at:
+                return one
+        raise NotFoundError(f"no {at!r} among the {self._what}", "Their names are in .names.")
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[T]:
+        """Iterate over the entries, and read them a page at a time."""
+        for start in range(0, len(self), _PAGE):
+            yield from self._read(self._places[start : start + _PAGE])
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the entries, of which several may have the same."""
+        return [self._name(one) for one in self]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return all entries, as the command's ``--json`` has them. This reads the whole list."""
+        return [one.to_dict() for one in self]
+
+    def _document(self) -> Document:
+        from reviewdesk.views.records import FIRST, records
+
+        if self._made:
+            return self._made()
+        return records([one.to_dict() for one in self[:FIRST]], len(self), self._what)
+
+    def __repr__(self) -> str:
+        """Return the number of entries and what they are."""
+        return f"<{len(self):,} {self._what}>"
+
+
+class CalibrationRecord(DeskRecord):
+    """The calibration of a run's judge: the figures, and their diagram."""
+
+    def __init__(
+        self,
+        found: Mapping[str, Any],
+        page: CalibrationPage,
+        split: tuple[str, Sequence[SegmentFigures]] | None,
+    ) -> None:
+        from reviewdesk.views import calibration as views
+
+        parts = [partial(views.calibration, page)]
+        parts += [partial(views.segments, *split)] if split else []
+        super().__init__("calibration", found, *parts)
+        self._page = page
+
+    def plot(self) -> Plot:
+        """Return the reliability diagram; raise UsageError if there is no label to draw."""
+        from reviewdesk.pages.html import diagram_svg
+        from reviewdesk.views.document import ReliabilityDiagram
+        from reviewdesk.views.reliability import reliability
+
+        drawn = (block for one in reliability(self._page).sections for block in one.blocks)
+        found = next((one for one in drawn if isinstance(one, ReliabilityDiagram)), None)
+        if found is None:
+            raise UsageError("there are no pass or fail labels to draw", "Label some verdicts.")
+        return Plot(diagram_svg(found))
+
+
+class Plot(str):
+    """A figure as the text of an SVG file, which a notebook shows."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        """Return how long the text is; ``str`` is the text."""
+        return f"<plot: {len(self):,} characters of SVG>"
