@@ -48,7 +48,6 @@ def open(  # noqa: A001 - as in ``reviewdesk open``
     """
     from reviewdesk.desk import files
     from reviewdesk.desk.core import Desk
-    from reviewdesk.desk.damage import damage_explained
     from reviewdesk.desk.options import OpenOptions, load_options, size_of
     from reviewdesk.desk.review.unsaved import notices
     from reviewdesk.settings import load_settings, near
@@ -60,7 +59,7 @@ def open(  # noqa: A001 - as in ``reviewdesk open``
     settings = load_settings({"desk": named, "reviewer": reviewer})
     given = load_options({**options, "audit_share": settings.audit_share})
     limit = size_of(max_size)
-    sources = [files.source(str(files.named(os.fspath(one))), limit) for one in reports]
+    sources = [files.source(str(files.named(_path(one))), limit) for one in reports]
     with ExitStack() as stack:
         path = files.named(settings.desk) if settings.desk else None
         if named == MEMORY:
@@ -72,17 +71,23 @@ def open(  # noqa: A001 - as in ``reviewdesk open``
         stack.callback(held.close)
         notes = [*notices(held)]
         run = None
-        with damage_explained(held.path):
-            try:
-                loaded = [held.load(source, given) for source in sources]
-            except ReportError as error:
-                error.add_note(error.details)
-                raise
+        try:
+            loaded = [held.load(source, given) for source in sources]
+        except ReportError as error:
+            error.add_note(error.details)
+            raise
         for made in loaded:
-            run = run or made.run.hash
+            run = run or made.run
             notes += [f"{made.run.name}: {note}" for note in made.notes]
         opened = _Opened(held, stack.pop_all(), in_memory=named == MEMORY)
         return ReviewDesk(opened, run, tuple(notes))
+
+
+def _path(report: object) -> str:
+    if not isinstance(report, str | os.PathLike):
+        hint = "Name each report by itself: reviewdesk.open(*PATHS)."
+        raise UsageError(f"a {type(report).__name__} is not the path of a report", hint)
+    return os.fspath(report)
 
 
 class _Opened:
@@ -102,13 +107,10 @@ class _Opened:
 
     @contextmanager
     def use(self) -> Iterator[Desk]:
-        from reviewdesk.desk.damage import damage_explained
-
         with self._lock:
             if not self._end.alive:
                 raise UsageError("this desk is closed", "Open it again: reviewdesk.open().")
-            with damage_explained(self.path):
-                yield self._desk
+            yield self._desk
 
     @contextmanager
     def write(self) -> Iterator[Desk]:
@@ -122,9 +124,9 @@ class _Opened:
 class ReviewDesk(LibraryResult):
     """An open desk. Use it in a ``with`` block, or close it; it is closed at exit as well."""
 
-    def __init__(self, opened: _Opened, run: str | None, notes: tuple[str, ...]) -> None:
+    def __init__(self, opened: _Opened, first: Run | None, notes: tuple[str, ...]) -> None:
         self._opened = opened
-        self._first = run
+        self._first = first
         self.path = opened.path
         self.reviewer = opened.reviewer
         self.notes = notes
@@ -135,13 +137,17 @@ class ReviewDesk(LibraryResult):
         """Every run of the desk, the newest last."""
         with self._opened.use() as desk:
             found = [DeskRun(self._opened, run) for run in desk.runs()]
-        return DeskRecords.of("runs", found, lambda run: run.name, document=self._document)
+        more = {"find": self._run, "document": self._document}
+        return DeskRecords.of("runs", found, lambda run: run.name, **more)
 
     @property
     def run(self) -> DeskRun:
         """The run of the first report that was opened, else the run that was used last."""
+        return DeskRun(self._opened, self._first) if self._first else self._run(None)
+
+    def _run(self, name: str | None) -> DeskRun:
         with self._opened.use() as desk:
-            return DeskRun(self._opened, desk.run(self._first))
+            return DeskRun(self._opened, desk.run(name))
 
     def undo(self) -> DeskRecord | None:
         """Take back your newest label, as ``label undo`` does; ``None`` if there is none."""
@@ -304,16 +310,22 @@ class DeskRun(LibraryResult):
         self, confidence: str | None = None, *, by: str | None = None
     ) -> CalibrationRecord:
         """Return how far the judge can be trusted, as ``calibrate`` does."""
+        from reviewdesk.desk.export.report import diagram_of
         from reviewdesk.desk.figures.calibration import FitScope, calibration_page, segments
         from reviewdesk.desk.figures.people import with_question_and_people
+        from reviewdesk.views import calibration as views
         from reviewdesk.views.json import figures
 
         with self._use() as (desk, run):
             page = calibration_page(desk, run, confidence, jurors=False, fits=FitScope.HEADLINE)
             page = with_question_and_people(desk, run, page)
-            split = None if by is None else (by, segments(desk, run, by))
-        found = figures.run_figures(page) | (figures.segments(*split) if split else {})
-        return CalibrationRecord(found, page, split)
+            split = () if by is None else segments(desk, run, by)
+        found = figures.run_figures(page)
+        parts = [partial(views.calibration, page)]
+        if by is not None:
+            found |= figures.segments(by, split)
+            parts.append(partial(views.segments, by, split))
+        return CalibrationRecord(found, partial(diagram_of, self.name, page), *parts)
 
     def jurors(self) -> DeskRecord:
         """Return each juror against the labels and the others, as ``calibrate --jurors`` does."""

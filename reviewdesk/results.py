@@ -6,7 +6,6 @@ Each has the shape of a command's ``--json``, and the document that the command 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -15,8 +14,6 @@ from msgspec import to_builtins
 from reviewdesk.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.labels.segments import SegmentFigures
-    from reviewdesk.domain.stats.calibration_page import CalibrationPage
     from reviewdesk.views.document import Document
 
 _PAGE = 500
@@ -141,7 +138,9 @@ class DeskRecords(LibraryResult, Sequence[T]):
         """Return the entry at a place or the first with a name, or the entries of a slice."""
         if isinstance(at, slice):
             return DeskRecords(self._what, self._places[at], self._read, self._name)
-        if isinstance(at, int):
+        if not isinstance(at, str):
+            if not -len(self) <= at < len(self):
+                raise IndexError(f"there is no entry {at}: {self!r}")
             place = self._places[at]
             return self._read(range(place, place + 1))[0]
         if self._find is not None:
@@ -177,37 +176,22 @@ class DeskRecords(LibraryResult, Sequence[T]):
         return records([one.to_dict() for one in self[:FIRST]], len(self), self._what)
 
     def __repr__(self) -> str:
-        """Return the number of entries and what they are."""
-        return f"<{len(self):,} {self._what}>"
+        """Return what the entries are, and their number."""
+        return f"<{self._what}: {len(self):,}>"
 
 
 class CalibrationRecord(DeskRecord):
     """The calibration of a run's judge: the figures, and their diagram."""
 
     def __init__(
-        self,
-        found: Mapping[str, Any],
-        page: CalibrationPage,
-        split: tuple[str, Sequence[SegmentFigures]] | None,
+        self, found: Mapping[str, Any], draw: Callable[[], str], *documents: Callable[[], Document]
     ) -> None:
-        from reviewdesk.views import calibration as views
-
-        parts = [partial(views.calibration, page)]
-        parts += [partial(views.segments, *split)] if split else []
-        super().__init__("calibration", found, *parts)
-        self._page = page
+        super().__init__("calibration", found, *documents)
+        self._draw = draw
 
     def plot(self) -> Plot:
         """Return the reliability diagram; raise UsageError if there is no label to draw."""
-        from reviewdesk.pages.html import diagram_svg
-        from reviewdesk.views.document import ReliabilityDiagram
-        from reviewdesk.views.reliability import reliability
-
-        drawn = (block for one in reliability(self._page).sections for block in one.blocks)
-        found = next((one for one in drawn if isinstance(one, ReliabilityDiagram)), None)
-        if found is None:
-            raise UsageError("there are no pass or fail labels to draw", "Label some verdicts.")
-        return Plot(diagram_svg(found))
+        return Plot(self._draw())
 
 
 class Plot(str):

@@ -248,13 +248,16 @@ def test_a_desk_in_memory_computes_and_keeps_nothing(tmp_path: Path) -> None:
 def test_a_desk_that_is_closed_and_a_run_that_is_hidden_say_so(desk: rd.ReviewDesk) -> None:
     run, verdicts = desk.run, desk.run.verdicts
     assert command(["runs", "remove", "library-desk"]) == 0
-    for read in (lambda: run.verdicts, lambda: verdicts[0], run.to_dict, run._repr_html_):
+    reads: list[Callable[[], object]]
+    reads = [lambda: run.verdicts, lambda: verdicts[0], run.to_dict, run._repr_html_]
+    for read in reads:
         with pytest.raises(rd.NotFoundError, match="library-desk: the run is hidden"):
             read()
     assert desk.runs.names == ["support-bot"]
     desk.close()
     desk.close()
-    for read in (lambda: desk.runs, lambda: run.verdicts, lambda: verdicts[0], desk.undo):
+    reads = [lambda: desk.runs, lambda: run.verdicts, lambda: verdicts[0], desk.undo]
+    for read in reads:
         with pytest.raises(rd.UsageError, match="this desk is closed"):
             read()
 
@@ -309,7 +312,7 @@ def test_the_plot_is_a_file_of_its_own(desk: rd.ReviewDesk) -> None:
     assert (len(bars), len(points)) == (4, 4)
     assert plot._repr_svg_() == plot
     assert repr(plot) == f"<plot: {len(plot):,} characters of SVG>"
-    with pytest.raises(rd.UsageError, match="no pass or fail labels to draw"):
+    with pytest.raises(rd.UsageError, match="support-bot: no verdict has a pass or fail label"):
         desk.runs["support-bot"].calibration().plot()
 
 

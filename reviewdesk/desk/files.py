@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from reviewdesk.domain.records import Design, Loaded, ProposedMap, Run
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.file_output import is_stream, only_desk, whole_file, whole_path
+from reviewdesk.store.connect import is_open_desk
 from reviewdesk.store.copies.backup import is_own_file
 
 if TYPE_CHECKING:
@@ -32,9 +33,16 @@ def formats() -> tuple[str, ...]:
 
 
 def source(name: str, max_size: int | None = None) -> Source:
-    """Return a file of at most ``max_size`` bytes as a source; ``-`` is standard input."""
+    """Return a file of at most ``max_size`` bytes as a source; ``-`` is standard input.
+
+    Raises:
+        UsageError: it is the desk that is open.
+        ReportError: it cannot be read, or is too large.
+    """
     from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
 
+    if is_open_desk(Path(name)):
+        raise UsageError(f"{name}: is the desk itself, not a report", "Name a report.")
     limit = DEFAULT_MAX_SIZE if max_size is None else max_size
     if name != "-":
         return Source.from_path(name, limit)
@@ -72,9 +80,7 @@ def open_file(
     desk: Desk, path: str, options: LoadOptions, progress: ProgressCall | None = None
 ) -> Loaded:
     """Load the report at this path, which may start with ``~``."""
-    from reviewdesk.reports.bytes.source import Source
-
-    return desk.load(Source.from_path(str(named(path))), options, progress)
+    return desk.load(source(str(named(path))), options, progress)
 
 
 def named(text: str) -> Path:

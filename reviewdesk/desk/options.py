@@ -101,7 +101,7 @@ def _threshold_of(value: str | float) -> float:
 def _models_of(given: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
     """Return models by juror from such a mapping, or from texts such as ``critic=model``."""
     if isinstance(given, Mapping):
-        return dict(given)
+        return {str(name): str(model) for name, model in given.items()}
     found: dict[str, str] = {}
     for text in _words_of(given):
         name, equals, model = (part.strip() for part in text.partition("="))
@@ -116,9 +116,9 @@ def _scale_of(given: str | tuple[float, float]) -> tuple[float, float]:
     """Return the two ends of a scale, which may be written as ``1..5``."""
     match = _SCALE.match(given) if isinstance(given, str) else None
     ends = (float(match[1]), float(match[2])) if match else given
-    if isinstance(ends, str) or len(ends) != 2:
+    if not isinstance(ends, tuple | list) or len(ends) != 2:
         raise UsageError(f"--scale: {given!r} is not a scale", "Write it as 1..5.")
-    return ends
+    return ends[0], ends[1]
 
 
 def _columns_of(option: str, given: str | Iterable[str]) -> tuple[str, ...]:

@@ -318,11 +318,19 @@ def refuse_read_only(conn: sqlite3.Connection, problem: str = _UNSAVED) -> None:
         raise DeskError(f"{conn.path}: the desk is read-only, {problem}", conn.way_out)
 
 
+def is_open_desk(path: Path) -> bool:
+    """Return True if this process has opened the file as a desk, and so must not read it as bytes.
+
+    To close it again would drop the locks that SQLite holds.
+    """
+    return _identity(path) in _known_desks
+
+
 def _identity(path: Path) -> tuple[int, int] | None:
     """Return device and inode of a file without opening it, or ``None`` if there is none."""
     try:
         found = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return found.st_dev, found.st_ino
 
@@ -376,7 +384,7 @@ def _refuse_other(path: Path, *, missing: bool) -> None:
     if not path.is_file():
         problem = "not a file" if there else "there is no desk"
         raise DeskError(f"{path}: {problem}", "Name a desk file with --desk.")
-    if _identity(path) in _known_desks:
+    if is_open_desk(path):
         return
     with path.open("rb") as file:
         head = file.read(_HEADER_SIZE)

@@ -165,6 +165,7 @@ def test_the_library_is_typed_for_those_who_use_it(installed: Home) -> None:
     page = blocks(DOCS / "reference" / "library.md")
     texts = [block.text for block in page if block.language == "python"]
     assert texts
+    texts.append((ROOT / "tests" / "library_use.py").read_text(encoding="utf-8"))
     file = installed.folder / "uses.py"
     (python,) = installed.folder.glob(".local/share/uv/tools/reviewdesk/bin/python")
     mypy = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(python)]

@@ -87,6 +87,9 @@ def label_named(
     """
     if truth not in GIVEN:
         raise UsageError(f"{truth!r} is not a label", f"Labels: {', '.join(GIVEN)}.")
+    for text in (name, *tags, *([] if note is None else [note])):
+        if not isinstance(text, str):  # they may come from Python
+            raise UsageError(f"{text!r} is not a text", "Give ids, notes and tags as texts.")
     run, key = named_verdict(desk, name, run_name)
     if not force and not desk.item(key, run).verdict.has_response:
         hint = "Open its report with --texts FILE, or label it all the same with --force."
