@@ -29,11 +29,10 @@ def records(rows: Sequence[Mapping[str, Any]], total: int, what: str) -> Documen
     count = f"{what}: {total:,}" + f", of which the first {len(found)}" * (total > len(found))
     keys = [key for key in (found[0] if found else ()) if key not in _LEFT_OUT]
     names = [key for key in keys if any(_is_shown(row[key]) for row in found)]
-    if not names:
-        return Document((Section("", (Paragraph(count, Tone.MUTED),)),))
     heads = [Column(name, right=any(_is_number(row[name]) for row in found)) for name in names]
     cells = [[_cell(row[name]) for name in names] for row in found]
-    return Document((Section("", (table(heads, cells, count),)),))
+    blocks = (table(heads, cells),) if names else ()
+    return Document((Section("", (Paragraph(count, Tone.MUTED), *blocks)),))
 
 
 def _is_shown(value: object) -> bool:

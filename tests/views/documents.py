@@ -50,11 +50,13 @@ from reviewdesk.views.calibration import calibration, composites, file_calibrati
 from reviewdesk.views.comparison import comparison, two_panels
 from reviewdesk.views.document import Document, Section
 from reviewdesk.views.gates import gates
+from reviewdesk.views.json.review import queue_row
 from reviewdesk.views.jurors import bias, jurors
 from reviewdesk.views.live import rerun
 from reviewdesk.views.live.panel import consent, panel, turnout
 from reviewdesk.views.overview import overview as whole_overview
 from reviewdesk.views.overview import short_overview
+from reviewdesk.views.records import records
 from reviewdesk.views.reliability import reliability
 from reviewdesk.views.verdict import headline, jury, verdict
 from tests.helpers import SAMPLES, load, open_desk, report, tag
@@ -111,6 +113,8 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     yield "run", run_views.run(noted)
     yield "run, blind", run_views.run(noted, blind=True)
     yield "runs", run_views.run_lines(overview(desk))
+    rows = [queue_row(run, row) for row in desk.rows(desk.queue(run))]
+    yield "records", records(rows, len(rows), "verdicts")
     yield "jurors", jurors(seated)
     yield "bias", bias(bias_probes(desk, run))
     yield "segments", segments("decision", segments_of(desk, run, "decision"))
