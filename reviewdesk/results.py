@@ -77,7 +77,7 @@ class DeskRecord(LibraryResult, Mapping[str, Any]):
 
     def _document(self) -> Document:
         from reviewdesk.views.document import Document
-        from reviewdesk.views.records import records
+        from reviewdesk.views.queue import records
 
         if not self._documents:
             return records([self._found], 1, self._what)
@@ -169,7 +169,7 @@ class DeskRecords(LibraryResult, Sequence[T]):
         return [one.to_dict() for one in self]
 
     def _document(self) -> Document:
-        from reviewdesk.views.records import FIRST, records
+        from reviewdesk.views.queue import FIRST, records
 
         if self._made:
             return self._made()

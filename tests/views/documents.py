@@ -56,7 +56,7 @@ from reviewdesk.views.live import rerun
 from reviewdesk.views.live.panel import consent, panel, turnout
 from reviewdesk.views.overview import overview as whole_overview
 from reviewdesk.views.overview import short_overview
-from reviewdesk.views.records import records
+from reviewdesk.views.queue import records
 from reviewdesk.views.reliability import reliability
 from reviewdesk.views.verdict import headline, jury, verdict
 from tests.helpers import SAMPLES, load, open_desk, report, tag

@@ -216,7 +216,7 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
         "overview.short_overview",
         "calibration.segments", "calibration.composites", "jurors.bias",
         "comparison.comparison", "gates.gates", "jurors.jurors", "panel.panel", "question.question",
-        "records.records", "reliability.reliability", "team.team",
+        "queue.records", "reliability.reliability", "team.team",
         "run.run", "run.run_lines", "comparison.two_panels",
         "verdict.jury", "verdict.verdict", "whatif.policies", "whatif.what_if",
     }  # fmt: skip
