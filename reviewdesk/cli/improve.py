@@ -206,8 +206,8 @@ def try_(
     """
     from reviewdesk.desk.improve import tries
     from reviewdesk.views import improve as views
-    from reviewdesk.views.document import Section
-    from reviewdesk.views.live.panel import consent, turnout
+    from reviewdesk.views.document import plain
+    from reviewdesk.views.live.panel import consent, fault_counts
 
     current_settings()  # they may name the keys
     with open_desk() as desk:
@@ -230,9 +230,10 @@ def try_(
             raise Cancelled("stopped: what came is kept", "Give the same command again.") from None
         finally:
             line.done()
-    say_section(Section("", turnout(found.turnouts)))
+    if found.turnouts.failed:
+        say(f"ballots lost: {plain(fault_counts(found.turnouts.why))}")
     if found.verdict is None:
-        say("too many ballots were lost to tell; the same command asks for them again")
+        say("too many are lost to tell; the same command asks for them again")
         click.get_current_context().exit(ExitCode.FAILED)
     elif as_json:
         facts: dict[str, Any] = {"verdict": found.verdict.value, "tries": ready.k + 1}

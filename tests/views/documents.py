@@ -26,6 +26,21 @@ from reviewdesk.desk.live.rerun_history import beside, of_item
 from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.labels.composite import Composite, WeighedDimension
 from reviewdesk.domain.labels.repeats import LabelPair, self_agreement
+from reviewdesk.domain.labels.split import (
+    AdoptedPanel,
+    Adoption,
+    ImprovePage,
+    LabelledCase,
+    OfferedChange,
+    PanelAdopted,
+    Split,
+    SplitLabels,
+    TriedCandidate,
+    TryBegun,
+    TryFigures,
+    TryVerdict,
+    WrittenCandidate,
+)
 from reviewdesk.domain.labels.team import (
     Disagreement,
     Labels,
@@ -43,9 +58,9 @@ from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif.table import attacks
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
+from reviewdesk.views import improve, whatif
 from reviewdesk.views import run as run_views
 from reviewdesk.views import team as team_views
-from reviewdesk.views import whatif
 from reviewdesk.views.calibration import calibration, composites, file_calibration, segments
 from reviewdesk.views.comparison import comparison, two_panels
 from reviewdesk.views.document import Document, Section
@@ -203,6 +218,32 @@ def of_team() -> Iterator[tuple[str, Document]]:
     yield "team, blind", team_views.team(page, listed, blind=True)
 
 
+def of_improvement(run: Run) -> Iterator[tuple[str, Document]]:
+    """The pages of ``improve``, whose tags, notes, files and ids come from outside."""
+    case = LabelledCase(
+        1, HOSTILE, "00", "g", 0, 0, counts=True, should_pass=False, decided=True, blind=True,
+        tags=(HOSTILE,), notes=(HOSTILE,),
+    )  # fmt: skip
+    begun = TryBegun("r", "n", "old", "new", HOSTILE, ("00",), asks=True)
+    split = Split("r", frozenset("g"), frozenset("h"), "s", True, (TriedCandidate(begun, 0),))
+    labels = SplitLabels(run, split, None, (case,) * 30, (case,), 1, 1, {0: 9})
+    offers = OfferedChange("", 3, 9), OfferedChange(HOSTILE, 4, 9), OfferedChange("examples")
+    yield "improve", improve.improve(ImprovePage(labels, offers, 0.2))
+    bare = replace(labels, split=Split("r"), tuning=(), holdout=())
+    yield "improve: no split", improve.improve(ImprovePage(bare))
+    path = Path(HOSTILE.replace("/", "") + ".yaml")
+    lines = ("@@", f"-{HOSTILE}", f"+{HOSTILE}")
+    yield "candidate", improve.candidate(WrittenCandidate(path, path, lines, asks=True))
+    yield "before a try", Document((improve.before_try(9, 2, None, asks=False),))
+    figures = TryFigures(0.7, 0.8, 0.1, 0.01, 0.2, 0.95, 90, 12, 3)
+    adopted = PanelAdopted("r", "n", HOSTILE, "new", HOSTILE, "s", 3, TryVerdict.BETTER, figures)
+    yield "adoption", improve.adoption(Adoption(path, path, adopted))
+    yield "lineage", improve.lineage([AdoptedPanel("2026-11-27T20:00:00", adopted)])
+    yield "no lineage", improve.lineage([])
+    for word in TryVerdict:
+        yield f"try: {word}", improve.tried(word)
+
+
 @cache
 def documents() -> dict[str, Document]:
     """A document of every kind: of a sample whose verdicts have labels, and of hostile texts."""
@@ -234,4 +275,5 @@ def documents() -> dict[str, Document]:
         found["no panels"] = two_panels(panel_comparison(desk, nasty, run))
         for made in (of_run, of_verdicts):
             found |= {f"hostile: {name}": one for name, one in made(desk, nasty)}
+        found |= dict(of_improvement(nasty))
     return found

@@ -8,6 +8,9 @@ which spends the holdout.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import hashlib
+import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -19,7 +22,8 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.improve.candidates import asked_case, asks, decision, parent_of, stored_ballots
 from reviewdesk.desk.improve.split import bodies, record, split_labels, split_of
-from reviewdesk.desk.live.journal import DeskJournal
+from reviewdesk.desk.live.journal import DeskJournal, committed_panel
+from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.jurors.tries import TriedCell, cells, figures, smallest_gain, try_verdict
 from reviewdesk.domain.labels.split import (
     AdoptedPanel,
@@ -155,8 +159,7 @@ def prepare(
     k = len(split.tries) if cut is None else cut.k
     begun = TryBegun(
         split.rubric, secrets.token_hex(8), *pair.hashes, candidate.name,
-        tuple(one.item for one in rows), live,
-    )  # fmt: skip
+        tuple(one.item for one in rows), live, pair.exact)  # fmt: skip
     ready = PreparedTry(
         run=run,
         labels=labels,
@@ -175,20 +178,23 @@ def prepare(
 
 
 class _Pair(Struct, frozen=True):
-    """A parent and its candidate, with the hash of each panel."""
+    """A parent and its candidate, with the hash of each panel, and one of all that both say."""
 
     parent: PanelSpec
     candidate: PanelSpec
     hashes: tuple[str, str]
+    exact: str
 
 
 def _pair(labels: SplitLabels, candidate: Path, parent: Path) -> _Pair:
     old = read_panel(parent)
     new = read_panel(candidate)
-    hashes = old.hash(old.rubric or labels.rubric), new.hash(new.rubric or labels.rubric)
-    if hashes[0] == hashes[1]:
+    said = [committed_panel(dataclasses.replace(one, name="")) for one in (old, new)]
+    if said[0] == said[1]:
         raise UsageError(f"{candidate}: decides as its parent does", "Change something first.")
-    return _Pair(old, new, hashes)
+    hashes = old.hash(old.rubric or labels.rubric), new.hash(new.rubric or labels.rubric)
+    plain = json.loads(json.dumps(said))  # words instead of enumerations
+    return _Pair(old, new, hashes, hashlib.sha256(canonical_json(plain)).hexdigest())
 
 
 def _refuse_without_holdout(labels: SplitLabels) -> None:
@@ -199,9 +205,7 @@ def _refuse_without_holdout(labels: SplitLabels) -> None:
 
 
 def _tries_of(labels: SplitLabels, pair: _Pair) -> list[TriedCandidate]:
-    return [
-        one for one in labels.split.tries if (one.begun.parent, one.begun.candidate) == pair.hashes
-    ]
+    return [one for one in labels.split.tries if one.begun.exact == pair.exact]
 
 
 def _plan(desk: Desk, ready: PreparedTry, environment: Mapping[str, str]) -> ConsentPlan:
@@ -392,9 +396,10 @@ def adopt(
     place = parent or parent_of(candidate)
     panel = place.with_suffix(".yaml")
     labels = split_labels(desk, run)
-    last = labels.split.adopted[-1] if labels.split.adopted else None
+    new = read_panel(candidate)
     text = candidate.read_bytes()
-    if last is not None and not labels.split.tries and _is_unfinished(last, labels, candidate):
+    last = labels.split.adopted[-1] if labels.split.adopted else None
+    if last is not None and last.candidate == new.hash(new.rubric or labels.rubric):
         # A stop came between the event and the file.
         _write(panel, text)
         return Adoption(panel, _kept(place, last), last)
@@ -431,11 +436,6 @@ def adopt(
 def _kept(place: Path, adopted: PanelAdopted) -> Path:
     """Return where the file of the parent is kept."""
     return place.with_name(f"{place.stem}~{adopted.parent[:8]}{place.suffix}")
-
-
-def _is_unfinished(last: PanelAdopted, labels: SplitLabels, candidate: Path) -> bool:
-    new = read_panel(candidate)
-    return last.candidate == new.hash(new.rubric or labels.rubric)
 
 
 def _figures(

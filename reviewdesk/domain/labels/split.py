@@ -67,6 +67,8 @@ class TryBegun(Struct, frozen=True, tag="try"):
     file: str
     items: tuple[str, ...]
     asks: bool
+    exact: str = ""
+    """A hash of all that both panel files say, of which the panel hashes leave out some."""
 
 
 class TryEnded(Struct, frozen=True, tag="tried"):

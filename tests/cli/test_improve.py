@@ -1,0 +1,80 @@
+"""``improve``: from a sample's labels to an adopted panel, and what is refused on the way."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.helpers import SAMPLES
+
+RUN = ("--run", "library-desk")
+
+
+@pytest.fixture
+def desk(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """The command line in a folder with a panel file, on a desk with forty labels of a file."""
+    monkeypatch.chdir(tmp_path)
+    sample = SAMPLES / "library-desk.jsonl"
+    assert cli("ingest", sample).code == 0
+    assert cli("labels", "import", SAMPLES / "library-desk-truth.jsonl", *RUN).code == 0
+    assert cli("panel", "new", "p.yaml", "--from", sample).code == 0
+    return cli
+
+
+def test_from_labels_to_an_adopted_panel(desk: Cli) -> None:
+    assert "No split yet" in desk("improve").out
+    assert desk("improve", "split").code == 2  # the labels of a file do not say that they are blind
+    split = desk("improve", "split", "--open", "--json").json
+    assert (split["tuning"], split["holdout"], split["tries"]) == (20, 20, [])
+    page = desk("improve", "--panel", "p.yaml", "--json").json
+    # The panel errs on 7 of 40 items, and the halves are balanced by label and decision.
+    assert page["false_passes"] + page["false_fails"] + page["right"] == 20
+    assert {"", "examples"} <= {one["change"] for one in page["changes"]}
+    made = desk("improve", "make", "threshold=0.7", "--panel", "p.yaml", "--json").json
+    assert made["candidate"] == "p+threshold-0.7.yaml"
+    assert {"-threshold: 0.5", "+threshold: 0.7"} <= set(made["diff"])
+    before = Path("p.yaml").read_bytes()
+    told = desk("improve", "try", made["candidate"], "--json").json
+    assert told.keys() == {"verdict", "tries", "items", "smallest_gain"}
+    assert (told["verdict"], told["tries"], told["items"]) == ("not shown", 1, 20)
+    assert desk("improve", "adopt", made["candidate"]).code == 2
+    adopted = desk("improve", "adopt", made["candidate"], "--anyway", "--json").json
+    assert Path(adopted["kept"]).read_bytes() == before
+    assert b"threshold: 0.7" in Path("p.yaml").read_bytes()
+    (line,) = desk("improve", "lineage", "--json").json
+    assert (line["parent"], line["candidate"]) == (adopted["parent"], adopted["candidate"])
+    assert "spent" in desk("improve", "try", "p+threshold-0.7.yaml").err
+    assert desk("desk", "verify").code == 0
+
+
+def test_a_draft_is_written_edited_and_taken_without_a_terminal(desk: Cli) -> None:
+    desk("improve", "split", "--open")
+    assert "no terminal for an editor" in desk("improve", "edit", "--panel", "p.yaml").err
+    assert desk("improve", "edit", "--panel", "p.yaml", "-o", "draft.yaml").code == 0
+    text = Path("draft.yaml").read_text(encoding="utf-8")
+    assert "# The wrong items of the tuning half follow" in text
+    assert "people say" in text
+    same = desk("improve", "edit", "draft.yaml", "--panel", "p.yaml")
+    assert (same.code, "nothing was changed" in same.err) == (2, True)
+    Path("draft.yaml").write_text(text.replace("Every statement", "Each statement"), "utf-8")
+    done = desk("improve", "edit", "draft.yaml", "--panel", "p.yaml")
+    assert "p+edit.yaml: to try it asks both panels anew" in done.out
+    assert "people say" not in Path("p+edit.yaml").read_text(encoding="utf-8")
+    refused = desk("improve", "try", "p+edit.yaml")
+    assert (refused.code, "no terminal to ask on" in refused.err) == (2, True)
+
+
+def test_what_is_refused(desk: Cli) -> None:
+    desk("improve", "split", "--open")
+    Path("alone.yaml").write_bytes(Path("p.yaml").read_bytes())
+    for arguments, says in (
+        (("make", "threshold=7", "--panel", "p.yaml"), "a number from 0 to 1"),
+        (("make", "threshold=0.5", "--panel", "p.yaml"), "nothing differs"),
+        (("make", "examples", "--panel", "gone.yaml"), "gone.yaml"),
+        (("try", "alone.yaml"), "no parent"),
+        (("try", "alone.yaml", "--panel", "p.yaml"), "decides as its parent does"),
+        (("adopt", "p+gone.yaml"), "p+gone.yaml"),
+        (("edit", "gone.yaml", "--panel", "p.yaml"), "cannot be read"),
+    ):
+        found = desk("improve", *arguments)
+        assert (found.code, says in found.err) == (2, True), (arguments, found.err)
