@@ -279,6 +279,6 @@ def lineage(*, run_name: str | None, as_json: bool) -> None:
     with open_desk() as desk:
         found = tries.lineage(desk, chosen_run(desk, run_name))
     if as_json:
-        put_json([adopted(one.adopted, at=one.at) for one in found])
+        put_json([adopted(one) for one in found])
     else:
         put_document(views.lineage(found))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reviewdesk.domain.labels.split import (
-    AdoptedPanel,
     Adoption,
     ImprovePage,
     LabelledCase,
+    PanelAdopted,
     TryFigures,
     TryVerdict,
     WrittenCandidate,
@@ -188,18 +188,17 @@ def _figures(found: TryFigures) -> Iterator[Fact]:
     yield Fact("items", f"{found.asked:,} asked: {alone}")
 
 
-def lineage(found: Sequence[AdoptedPanel]) -> Document:
+def lineage(found: Sequence[PanelAdopted]) -> Document:
     """Return the panels that were adopted one after the other, with their figures."""
     if not found:
         return Document((Section("Lineage", (Paragraph("No panel was adopted yet."),)),))
     rows: list[list[Words]] = []
-    for one in found:
-        made = one.adopted
+    for made in found:
         figures = made.figures
         rows.append(
             [
                 (outside(made.parent[:8]), " → ", Text(made.candidate[:8], Tone.STRONG)),
-                one.at[:10],
+                made.at[:10],
                 f"{made.tries:,}",
                 str(made.verdict),
                 f"{figures.before:.3f}",

@@ -27,7 +27,6 @@ from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.labels.composite import Composite, WeighedDimension
 from reviewdesk.domain.labels.repeats import LabelPair, self_agreement
 from reviewdesk.domain.labels.split import (
-    AdoptedPanel,
     Adoption,
     ImprovePage,
     LabelledCase,
@@ -236,9 +235,11 @@ def of_improvement(run: Run) -> Iterator[tuple[str, Document]]:
     yield "candidate", improve.candidate(WrittenCandidate(path, path, lines, asks=True))
     yield "before a try", Document((improve.before_try(9, 2, None, asks=False),))
     figures = TryFigures(0.7, 0.8, 0.1, 0.01, 0.2, 0.95, 90, 12, 3)
-    adopted = PanelAdopted("r", "n", HOSTILE, "new", HOSTILE, "s", 3, TryVerdict.BETTER, figures)
+    adopted = PanelAdopted(
+        "r", "2026-11-27T20:00:00", "n", HOSTILE, "new", HOSTILE, "s", 3, TryVerdict.BETTER, figures
+    )
     yield "adoption", improve.adoption(Adoption(path, path, adopted))
-    yield "lineage", improve.lineage([AdoptedPanel("2026-11-27T20:00:00", adopted)])
+    yield "lineage", improve.lineage([adopted])
     yield "no lineage", improve.lineage([])
     for word in TryVerdict:
         yield f"try: {word}", improve.tried(word)

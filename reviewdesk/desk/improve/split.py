@@ -23,12 +23,12 @@ from reviewdesk.domain.labels.split import (
 from reviewdesk.domain.records import TELLING, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
-from reviewdesk.store import events, figures
+from reviewdesk.store import events, figures, labels
 from reviewdesk.store import improve as store
 from reviewdesk.store.connect import reading, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from reviewdesk.desk.core import Desk
     from reviewdesk.domain.records import Event, Item, Run
@@ -62,10 +62,8 @@ def _cases(desk: Desk, run: Run) -> tuple[list[LabelledCase], Mapping[int, int]]
         for row, weight in zip(rows, weights, strict=True)
         if row.place.truth in {Truth.PASS, Truth.FAIL} and row.place.seen
     ]
-    items = {row.item for row, _ in told}
+    said = {row.item: labels.of_item(desk.conn, row.item) for row, _ in told}
     blind = figures.blind_by_item(desk.conn)
-    notes = store.notes(desk.conn, items)
-    tags = store.tags(desk.conn, items)
     texts = store.bodies(desk.conn, [row.key for row, _ in told])
     sides = {Decision.PASS: True, Decision.FAIL: False}
     made = [
@@ -80,8 +78,8 @@ def _cases(desk: Desk, run: Run) -> tuple[list[LabelledCase], Mapping[int, int]]
             should_pass=row.place.truth is Truth.PASS,
             decided=sides.get(row.decision) if row.decision else None,
             blind=blind.get(row.item),
-            tags=tuple(tags.get(row.item, ())),
-            notes=tuple(notes.get(row.item, ())),
+            tags=tuple(dict.fromkeys(tag for one in said[row.item] for tag in one["tags"])),
+            notes=tuple(one["note"] for one in said[row.item] if one["note"]),
         )
         for row, weight in told
     ]
@@ -133,13 +131,18 @@ def make_split(
             f"Give {TELLING} at least; open --blind begins them.{hint}",
         )
     chosen = seed or known.seed or name[:16]
-    tuning, holdout = halved((one.labelled for one in usable), known, chosen)
+    tuning, holdout = halved(_groups(usable), known, chosen)
     if not tuning and not holdout:
         raise UsageError(f"{run.name}: no label came since the split", "Label more items.")
     made = SplitMade(name, tuning, holdout, chosen, use_open)
     with writing(desk.conn, desk.path):
         record(desk, run, made)
     return split_labels(desk, run)
+
+
+def _groups(cases: Iterable[LabelledCase]) -> Iterator[tuple[str, str]]:
+    """Yield each case's group of near-copies, to be balanced by stratum of the draw and label."""
+    return ((one.group, f"{one.stratum} {one.should_pass}") for one in cases)
 
 
 def record(desk: Desk, run: Run, step: Step, **facts: object) -> Event:

@@ -26,7 +26,6 @@ from reviewdesk.desk.live.journal import DeskJournal, committed_panel
 from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.jurors.tries import TriedCell, cells, figures, smallest_gain, try_verdict
 from reviewdesk.domain.labels.split import (
-    AdoptedPanel,
     Adoption,
     LabelledCase,
     PanelAdopted,
@@ -56,7 +55,7 @@ from reviewdesk.live.replies.ballots import ballot_of
 from reviewdesk.reports.panels.panel_file import read_panel
 from reviewdesk.store import improve as store
 from reviewdesk.store import reruns
-from reviewdesk.store.connect import reading, writing
+from reviewdesk.store.connect import writing
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -210,7 +209,7 @@ def _tries_of(labels: SplitLabels, pair: _Pair) -> list[TriedCandidate]:
 
 def _plan(desk: Desk, ready: PreparedTry, environment: Mapping[str, str]) -> ConsentPlan:
     with closing(DeskJournal(desk, ready.begun.name, len(ready.rows))) as journal:
-        journal.plan = _event(desk, ready.begun.name)
+        journal.plan, _ = store.began(desk.conn, ready.begun.name)
         calls = Survey(environment, journal)
         for one in ready.cases(desk):
             calls.add(one.begin())
@@ -218,12 +217,6 @@ def _plan(desk: Desk, ready: PreparedTry, environment: Mapping[str, str]) -> Con
         hint = "Give each juror price: {input, output} in US dollars per million tokens."
         raise UsageError("a ceiling needs prices, and a juror has none", hint)
     return calls.plan()
-
-
-def _event(desk: Desk, name: str) -> int | None:
-    """Return the event that began a try, to which its replies belong."""
-    found = store.begun(desk.conn, name)
-    return found[0].key if found else None
 
 
 async def carry_out(
@@ -250,7 +243,7 @@ async def carry_out(
     world = world or World.real()
     with closing(DeskJournal(desk, name, len(ready.rows))) as journal:
         _begin(desk, ready, how="--yes" if yes else "asked")
-        journal.plan = _event(desk, name)
+        journal.plan, _ = store.began(desk.conn, name)
         spent = reruns.spent(desk.conn, [journal.plan or 0])
         meter = Meter(journal, ready.limits.max_cost, spent)
         if live:
@@ -288,7 +281,7 @@ def _begin(desk: Desk, ready: PreparedTry, how: str) -> None:
         "jurors": [seat_body(one) for one in ready.candidate.jurors],
     }  # fmt: skip
     with writing(desk.conn, desk.path):
-        if store.is_under_way(desk.conn, ready.begun.name):
+        if store.began(desk.conn, ready.begun.name)[1]:
             raise DeskError("another process is at work on this try", "Wait for it, or stop it.")
         record(desk, ready.run, ready.begun, **consent, **reruns.this_process())
 
@@ -416,6 +409,7 @@ def adopt(
         )
     adopted = PanelAdopted(
         rubric=labels.split.rubric,
+        at=desk.at(),
         name=tried.begun.name,
         parent=tried.begun.parent,
         candidate=tried.begun.candidate,
@@ -453,7 +447,7 @@ def _figures(
         None, None, True, None, RunLimits(),
     )  # fmt: skip
     with closing(DeskJournal(desk, tried.begun.name, len(rows))) as journal:
-        journal.plan = _event(desk, tried.begun.name)
+        journal.plan, _ = store.began(desk.conn, tried.begun.name)
         found, _ = _judged(desk, ready, journal, environment)
     return figures(found, tried.k)
 
@@ -469,12 +463,6 @@ def _write(path: Path, content: bytes) -> None:
         raise UsageError(f"{path}: {reason}", "Free the name, and adopt again.") from error
 
 
-def lineage(desk: Desk, run: Run) -> tuple[AdoptedPanel, ...]:
+def lineage(desk: Desk, run: Run) -> tuple[PanelAdopted, ...]:
     """Return the panels that were adopted for a run's rubric, the oldest first."""
-    rubric = split_of(desk, run).rubric
-    with reading(desk.conn, desk.path):
-        return tuple(
-            AdoptedPanel(one.at, one.step)
-            for one in store.steps(desk.conn)
-            if isinstance(one.step, PanelAdopted) and one.step.rubric == rubric
-        )
+    return split_of(desk, run).adopted

@@ -99,6 +99,7 @@ class PanelAdopted(Struct, frozen=True, tag="adopted"):
     """A candidate that took the place of its parent, which spends the holdout."""
 
     rubric: str
+    at: str
     name: str
     parent: str
     candidate: str
@@ -201,28 +202,18 @@ def rubric_name(rubrics: Collection[str | None]) -> str:
     return hashlib.sha256(canonical_json(sorted(one or "" for one in rubrics))).hexdigest()[:32]
 
 
-class LabelledGroup(Struct, frozen=True):
-    """A group of near-copies with a label; the halves are balanced within each ``stratum``."""
-
-    name: str
-    stratum: str
-
-
 def halved(
-    groups: Iterable[LabelledGroup], known: Split, seed: str
+    groups: Iterable[tuple[str, str]], known: Split, seed: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the groups that join the tuning half and the holdout.
+    """Return the groups that join the tuning half and the holdout; each has a name and a stratum.
 
     In each stratum the new groups, in the order of a hash with the seed, fill up the holdout to
     half of all groups, and the rest joins the tuning half. What is left over by odd strata is
     carried to the next one. Groups that are known keep their halves.
     """
-    strata: dict[str, dict[str, None]] = {}
-    placed: set[str] = set()
-    for one in groups:
-        if one.name not in placed:
-            placed.add(one.name)
-            strata.setdefault(one.stratum, {})[one.name] = None
+    strata: dict[str, list[str]] = {}
+    for name, stratum in dict(reversed([*groups])).items():
+        strata.setdefault(stratum, []).append(name)
     tuning: list[str] = []
     holdout: list[str] = []
     carried = 0.0
@@ -260,11 +251,6 @@ class LabelledCase(Struct, frozen=True):
     @property
     def wrong(self) -> bool:
         return self.decided is not None and self.decided is not self.should_pass
-
-    @property
-    def labelled(self) -> LabelledGroup:
-        """Its group, to be balanced by stratum and label."""
-        return LabelledGroup(self.group, f"{self.stratum} {self.should_pass}")
 
 
 def once_each(cases: Iterable[LabelledCase]) -> tuple[LabelledCase, ...]:
@@ -375,11 +361,4 @@ class Adoption(Struct, frozen=True):
 
     panel: Path
     kept: Path
-    adopted: PanelAdopted
-
-
-class AdoptedPanel(Struct, frozen=True):
-    """A panel of the lineage, with the time of its adoption."""
-
-    at: str
     adopted: PanelAdopted

@@ -123,6 +123,6 @@ def improvement(found: ImprovePage) -> dict[str, Any]:
 
 def adopted(found: PanelAdopted, **more: str) -> dict[str, Any]:
     """Return ``improve adopt --json``, and each row of ``improve lineage --json``."""
-    names = "parent candidate split=seed tries verdict"
+    names = "at parent candidate split=seed tries verdict"
     figures = "before after gain low high level asked gained lost"
     return {**more, **shape(found, names), **shape(found.figures, figures)}

@@ -144,7 +144,7 @@ async def test_a_fix_that_helps_is_better_and_nothing_of_the_holdout_is_sent(
     assert (figures.asked, figures.gained, figures.lost) == (ITEMS // 2, ITEMS // 8, 0)
     assert (found.adopted.tries, found.adopted.verdict) == (3, TryVerdict.BETTER)
     assert figures.level == pytest.approx(1 - 2 * 0.025 / 4)
-    assert [one.adopted for one in tries.lineage(desk, run)] == [found.adopted]
+    assert tries.lineage(desk, run) == (found.adopted,)
     spent = split_labels(desk, run)
     assert (len(spent.tuning), spent.holdout, spent.split.tries) == (ITEMS, (), ())
     with pytest.raises(UsageError, match="is spent"):
