@@ -63,8 +63,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
     context = click.Context(group)
-    named = ["completion"] if group is cli else []  # in the last line of --help
-    for name in sorted([*group.list_commands(context), *named]):
+    for name in sorted(group.list_commands(context)):
         command = group.get_command(context, name)
         if command is None:
             continue

@@ -44,8 +44,7 @@ def split(conn: sqlite3.Connection, rubric: str) -> Split:
 
 def began(conn: sqlite3.Connection, name: str) -> tuple[int | None, bool]:
     """Return the event that began a try, and whether another living process is at work on it."""
-    every = (one for one in steps(conn) if isinstance(one.step, TryBegun))
-    found = [one for one in every if one.step.name == name]
+    found = [one for one in steps(conn) if isinstance(one.step, TryBegun) and one.step.name == name]
     facts = found[-1].facts if found else {}
     alive = "pid" in facts and reruns.is_other_alive(facts["pid"], facts.get("started"))
     return (found[0].key if found else None), alive
