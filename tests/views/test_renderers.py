@@ -213,6 +213,8 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
     }
     assert made == {
         "calibration.calibration", "calibration.file_calibration", "overview.overview",
+        "improve.adoption", "improve.candidate", "improve.improve", "improve.lineage",
+        "improve.tried",
         "overview.short_overview",
         "calibration.segments", "calibration.composites", "jurors.bias",
         "comparison.comparison", "gates.gates", "jurors.jurors", "panel.panel", "question.question",
