@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.jurors.drift import drifts, offsets
-from reviewdesk.domain.run.columns import DECISIONS, NOTHING, ROUNDINGS, STRATEGIES, Columns
+from reviewdesk.domain.run.columns import Columns
+from reviewdesk.domain.run.packing import DECISIONS, NOTHING, ROUNDINGS, STRATEGIES
 from reviewdesk.domain.stats.alpha import (
     AlphaState,
     alpha_interval,

@@ -19,7 +19,7 @@ from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import Panes
 from reviewdesk.app.keys.keymap import checked
 from reviewdesk.app.paint.item import pages, painted_item
-from reviewdesk.app.texts.layout import ItemLayout, TextPassage
+from reviewdesk.app.paint.layout import ItemLayout, TextPassage
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Item, Run, View
 from reviewdesk.errors import ReviewDeskError

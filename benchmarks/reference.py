@@ -19,8 +19,7 @@ import msgspec
 from click.testing import CliRunner
 
 import reviewdesk
-from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action, by_group, rows
-from reviewdesk.app.keys.commands import COMMANDS
+from reviewdesk.app.keys.actions import ACTIONS, COMMANDS, EVERYWHERE, Action, by_group, rows
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.cli import cli
 from reviewdesk.domain.report_model import HeaderModel, VerdictModel

@@ -23,7 +23,7 @@ from msgspec.structs import asdict, replace
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.strip import LiveStrip
-from reviewdesk.desk.review.history import PaceReader
+from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.domain.labels.draw import draw
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict, stratum

@@ -270,7 +270,7 @@ class DeskRun(LibraryResult):
 
     def show(self, verdict: str) -> DeskRecord:
         """Return everything about a verdict, as ``show`` does; its data frame has the jurors."""
-        from reviewdesk.desk.live.rerun_history import of_item
+        from reviewdesk.desk.review.items import of_item
         from reviewdesk.domain.panel.rerun import RerunHistory
         from reviewdesk.views import verdict as views
         from reviewdesk.views.json import review

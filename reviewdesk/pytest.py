@@ -90,8 +90,7 @@ def _desk(stack: ExitStack, named: Path | None) -> Desk:
     """Open the desk that holds the runs; raise NotFoundError rather than create one."""
     from contextlib import closing
 
-    from reviewdesk.desk.core import Desk, default_path
-    from reviewdesk.desk.damage import damage_explained
+    from reviewdesk.desk.core import Desk, damage_explained, default_path
     from reviewdesk.errors import NotFoundError
 
     path = named or default_path()

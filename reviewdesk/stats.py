@@ -7,23 +7,34 @@ from __future__ import annotations
 
 from reviewdesk.desk.live.panel import aggregate
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.history import remarks
-from reviewdesk.domain.jury.agreement import (
+from reviewdesk.domain.audit.mismatches import remarks
+from reviewdesk.domain.jury.family import family, same_family
+from reviewdesk.domain.jury.label_rules import Supermajority, label_vote, supermajority
+from reviewdesk.domain.jury.rules import (
+    STRATEGIES,
+    Breakdown,
+    LabelVote,
+    Trim,
+    Votes,
+    breakdown,
+    quorum_met,
+    quorum_met_strictly,
+    rule_for,
+    trim_count,
+)
+from reviewdesk.domain.jury.scores import (
+    band,
     closeness,
+    mean,
+    median,
     r_wg,
+    trim,
+    trimmed_mean,
     unit_alpha,
     verdict_agreement,
     votes_agreement,
+    weighted_average,
 )
-from reviewdesk.domain.jury.band import band
-from reviewdesk.domain.jury.family import family, same_family
-from reviewdesk.domain.jury.label_rules import Supermajority, label_vote, supermajority
-from reviewdesk.domain.jury.label_words import LabelRules, label_decision
-from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
-from reviewdesk.domain.jury.records import LabelVote
-from reviewdesk.domain.jury.scores import mean, median, trim, trimmed_mean, weighted_average
-from reviewdesk.domain.jury.strategies import STRATEGIES, Votes, rule_for
-from reviewdesk.domain.jury.trim import Breakdown, Trim, breakdown, trim_count
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.stats.alpha import (
     AlphaState,
@@ -46,6 +57,7 @@ from reviewdesk.domain.stats.figures import Fit, Part
 from reviewdesk.domain.stats.rates import cohen_kappa, rate_difference, wilson
 from reviewdesk.domain.stats.reliability import fit
 from reviewdesk.domain.stats.stratified import stratified_rate
+from reviewdesk.domain.values import LabelRules, label_decision
 from reviewdesk.domain.verdict import (
     Band,
     Generator,

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.live.rerun import ReadyRerun, RerunListener, RerunOrder, carry_out, survey
-from reviewdesk.domain.canonical import CanonicalBallot
+from reviewdesk.desk.review import items
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunSummary
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import LiveProgress
+from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.live.batch import World
 from reviewdesk.live.records import Transport
 from reviewdesk.live.wires.transport import HttpTransport
@@ -54,8 +54,8 @@ async def carried(
     found: ReadyRerun,
     came: Callable[[CanonicalBallot], object] = lambda _ballot: None,
     **more: Any,
-) -> rerun_history.RerunRecord:
+) -> items.RerunRecord:
     """Carry out a re-run of one verdict, and return what is kept of it."""
     summary = await run(desk, found, came, **more)
     [(key, done)] = summary.done.items()
-    return next(o for o in rerun_history.of_item(desk, desk.item(key)) if o.plan == done.plan)
+    return next(o for o in items.of_item(desk, desk.item(key)) if o.plan == done.plan)

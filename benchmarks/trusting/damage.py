@@ -15,13 +15,13 @@ from unittest import mock
 from reviewdesk.cli.program import run
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.desk.archive.archive import put_together
-from reviewdesk.desk.review import kept
+from reviewdesk.desk.review import edits
 from reviewdesk.desk.samples import prepare
 from reviewdesk.desk.team.claims import claim
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.records import Truth, View
-from reviewdesk.store import connect, reviewer
+from reviewdesk.store import connect, reviewers
 from reviewdesk.store.audit import NOT_HERE
 from reviewdesk.store.connect import writing
 from tests.desk.archive.archivekit import Here, verdicts, write_parts
@@ -110,11 +110,11 @@ def _make_team(path: Path, other: Path) -> None:
         ann.undo()
         asyncio.run(_ask_again(ann, ann.find(found, "v4")))
         ann.save_view(found, View("text~answer", "margin", item="v4"))
-        kept.keep(ann, {"columns": ["score"]})
+        edits.keep(ann, {"columns": ["score"]})
         with writing(ann.conn, path):
-            reviewer.save_draft(ann.conn, ann.find(found, "v6"), "ann", "half a note")
-            reviewer.save_seen(ann.conn, [ann.find(found, "v7")], "ann")
-            reviewer.save_filter(ann.conn, "ann", "odd", "text~answer")
+            reviewers.save_draft(ann.conn, ann.find(found, "v6"), "ann", "half a note")
+            reviewers.save_seen(ann.conn, [ann.find(found, "v7")], "ann")
+            reviewers.save_filter(ann.conn, "ann", "odd", "text~answer")
         claim(ben, [ben.conn.execute("SELECT item FROM verdicts").fetchone()[0]])
         ann.opened(second)
         ann.opened(found)

@@ -67,7 +67,7 @@ WRONG = (
         "tests/app/controllers/test_outbox.py::test_twenty_labels_wait_in_order_and_all_are_saved",
     ),
     WrongProgram(
-        "what is unsaved at the end is not kept", "app/controllers/undo.py",
+        "what is unsaved at the end is not kept", "app/controllers/queue.py",
         "        _keep(core)\n", "        pass\n",
         "tests/app/controllers/test_unsaved.py",
     ),
@@ -88,7 +88,7 @@ WRONG = (
         "tests/app/terminal/test_input.py",
     ),
     WrongProgram(
-        "a fault on a damaged desk is the program's", "desk/damage.py",
+        "a fault on a damaged desk is the program's", "desk/core.py",
         "        if problems:\n", "        if not path:\n",
         "tests/desk/test_repair.py",
     ),

@@ -1,65 +1,149 @@
-"""The application: it passes events to the controller, carries out requests, draws the state."""
+"""The application: it runs jobs, passes events on, carries out requests and draws the state."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import Any, ClassVar
 
 from textual import events
+from textual.app import App
 from textual.binding import BindingType
 from textual.command import CommandPalette
 from textual.filter import LineFilter
+from textual.message import Message
 from textual.screen import Screen
 from textual.style import Style
 
-from reviewdesk.app.ahead import TypeAhead
 from reviewdesk.app.controllers.core import RUNS
+from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import (
     Ask,
-    Close,
-    Copy,
+    Do,
     Form,
     HelpForm,
-    Jump,
     Move,
-    NoteForm,
-    OpenPalette,
     PageForm,
     PromptForm,
-    QuestionForm,
-    Redraw,
     Request,
-    TakeLines,
-    TakeSelection,
-    UseOwnTheme,
-    UseTheme,
 )
-from reviewdesk.app.keys.actions import Action, likely
+from reviewdesk.app.keys.actions import OF_MACHINE, Action, likely
 from reviewdesk.app.keys.keymap import NO_KEY, checked
 from reviewdesk.app.keys.palette import RegistryProvider
-from reviewdesk.app.paint.item import pages
-from reviewdesk.app.runner import JobNews, WorkerRunner
-from reviewdesk.app.screens.base import DeskScreen, app_bindings
-from reviewdesk.app.screens.review import ReviewScreen
-from reviewdesk.app.terminal.changes import ChangesApp
-from reviewdesk.app.theme.inks import (
+from reviewdesk.app.paint.inks import (
     COLOURLESS,
+    DEFAULTS,
     NO_COLOUR,
     OWN,
     STYLES,
     fallback,
     ink_styles,
-    variable_defaults,
 )
+from reviewdesk.app.paint.item import pages
+from reviewdesk.app.screens.base import DeskScreen, TypeAhead, app_bindings
+from reviewdesk.app.screens.fields import DoorDialog
+from reviewdesk.app.screens.review import ReviewScreen
+from reviewdesk.app.terminal.changes import ChangesApp
 from reviewdesk.desk import Desk
+from reviewdesk.desk.core import found_damage
+from reviewdesk.desk.files import keep_to_desk
+from reviewdesk.desk.review.edits import hurry
+from reviewdesk.desk.review.runs import Opening
 from reviewdesk.domain.records import Run, View
+from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError
 from reviewdesk.settings import DEFAULT, Settings
 from reviewdesk.views.document import Tone
+
+_PROGRESS_INTERVAL = 0.1
+"""Seconds between two shares of progress of a job."""
+
+
+@dataclass
+class JobNews(Message):
+    """A job reported something or ended; ``tell`` tells the controller, in the app's thread."""
+
+    job: Job
+    tell: Callable[[], None]
+    last: bool = False
+
+
+class WorkerRunner:
+    """Runs each job in a worker of the app; only the newest job of a name is heard."""
+
+    def __init__(self, app: App[None], desk: Desk) -> None:
+        """Open connections to ``desk`` for the jobs of ``app``."""
+        self._app = app
+        self._desk = desk
+        self._running: dict[str, Job] = {}
+        self._readers: list[Desk] = []
+        """The connections of the jobs, whose threads the process waits for at its end."""
+
+    def start(self, job: Job) -> None:
+        self._running[job.name] = job
+        # By default the description is the work written out, with all keys of the queue.
+        self._app.run_worker(
+            partial(self._work, job), name=job.name, group=job.name, description=job.name,
+            thread=True, exclusive=True, exit_on_error=False,
+        )  # fmt: skip
+
+    def cancel(self, name: str) -> None:
+        self._running.pop(name, None)
+        self._app.workers.cancel_group(self._app, name)
+
+    def end(self) -> None:
+        for reader in list(self._readers):
+            hurry(reader, 0)
+        self._app.exit()
+
+    def hear(self, news: JobNews) -> Callable[[], None] | None:
+        """Return what to tell the controller, ``None`` if the job was stopped or replaced."""
+        if self._running.get(news.job.name) is not news.job:
+            return None
+        if news.last:
+            del self._running[news.job.name]
+        return news.tell
+
+    def _work(self, job: Job) -> None:
+        """Run a job in its thread and post its result; no error ends the session."""
+        due = 0.0
+
+        def report(news: object) -> bool:
+            nonlocal due
+            share = isinstance(news, float)
+            if not share or (now := time.monotonic()) >= due:
+                due = now + _PROGRESS_INTERVAL if share else due
+                self._app.post_message(JobNews(job, partial(job.heard, news)))
+            return self._running.get(job.name) is job
+
+        found: object = None
+        error: ReviewDeskError | None = None
+        try:
+            with self._desk.borrowed() as reader:
+                self._readers.append(reader)
+                try:
+                    found = job.work(reader, report)
+                finally:
+                    self._readers.remove(reader)
+        except Cancelled:
+            pass
+        except ReviewDeskError as problem:
+            error = problem
+        except Exception as problem:  # noqa: BLE001  (worker entry: a job must never end a session)
+            error = self._explained(job, problem)
+        self._app.post_message(JobNews(job, partial(job.ended, found, error), last=True))
+
+    def _explained(self, job: Job, fault: Exception) -> ReviewDeskError:
+        """Return what to tell of a fault in a job."""
+        damage = found_damage(fault, self._desk.path)
+        what = job.fault or f"{job.name} failed"
+        # A library's message may repeat the headers of a request, and so a key.
+        more = "" if job.secret else f": {fault}"
+        return damage or DeskError(f"{what}: {type(fault).__name__}{more}")
 
 
 class ConsoleApp(ChangesApp, inherit_bindings=False):
@@ -148,6 +232,8 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
             self._carry_out(request)
         top = self.top
         top.draw(controller.state)
+        if (follow := getattr(self.screen, "follow", None)) is not None:
+            follow()
         if top is self.review and top.ready and not self.review.texts.waiting:
             controller.drawn()
 
@@ -162,35 +248,19 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
 
             self.push_screen((RunsScreen if where == RUNS else CalibrationScreen)(self))
 
-    def _carry_out(self, request: Request) -> None:  # noqa: C901 - a line for each request
+    def _carry_out(self, request: Request) -> None:
         match request:
             case Ask(form, then):
                 self._ask(form, then)
             case Move(by, by_pages):
                 self.top.move(by, pages=by_pages)
-            case Jump(by):
-                self.review.jump(by)
-            case Copy(text):
-                self.copy_to_clipboard(text)
-            case TakeSelection(then):
-                self.act(partial(then, self.screen.get_selected_text() or ""))
-            case TakeLines(then):
-                self.act(partial(then, self.top.figures_in_view))
-            case UseTheme(name):
-                self.theme = name
-            case UseOwnTheme():
-                self._use_own_themes(self.controller.core.settings)
-            case OpenPalette():
-                self.action_command_palette()
-            case Redraw():
-                self.redraw()
-            case Close():
-                self.runner.end()
+            case Do(what, given):
+                _DOES[what](self, given)
 
     def _ask(self, form: Form, then: Callable[[Any], object]) -> None:
         dialog = _dialog(self, form)
         self.push_screen(dialog, lambda answer: self.call_next(self.act, partial(then, answer)))
-        self.ahead.opened(dialog, text=isinstance(form, PromptForm | NoteForm))
+        self.ahead.opened(dialog, text=isinstance(form, PromptForm))
 
     def likely(self) -> list[Action]:
         state = self.controller.state
@@ -202,7 +272,7 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         self.act(partial(self.controller.choose, name))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variable_defaults(self.current_theme)
+        return DEFAULTS
 
     def get_css_variables(self) -> dict[str, str]:
         variables = super().get_css_variables()
@@ -211,6 +281,12 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return NO_COLOUR if self.no_color else super().get_line_filters()
+
+    def use_theme(self, name: str | None) -> None:
+        if name is None:
+            self._use_own_themes(self.controller.core.settings)
+        else:
+            self.theme = name
 
     def _use_own_themes(self, settings: Settings) -> None:
         """Use the theme that is kept or set or, if none is, one that the terminal can show."""
@@ -287,6 +363,19 @@ class ReviewApp(ConsoleApp):
         return ReviewScreen(self)
 
 
+_DOES: Mapping[str, Callable[[ConsoleApp, Any], object]] = {
+    "jump": lambda app, by: app.review.jump(by),
+    "copy": lambda app, text: app.copy_to_clipboard(text),
+    "theme": ConsoleApp.use_theme,
+    "palette": lambda app, _: app.action_command_palette(),
+    "redraw": lambda app, _: app.redraw(),
+    "close": lambda app, _: app.runner.end(),
+    "selection": lambda app, then: app.act(partial(then, app.screen.get_selected_text() or "")),
+    "lines": lambda app, then: app.act(partial(then, app.top.figures_in_view)),
+}
+"""How the requests ``Do`` are carried out."""
+
+
 def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
     """Return the dialog of a form."""
     from reviewdesk.app.screens import dialogs, fields
@@ -300,14 +389,73 @@ def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
             return dialogs.PageDialog(dialogs.help_form(active, app.keymap.shown))
         case PageForm():
             return dialogs.PageDialog(form)
-        case QuestionForm():
-            return dialogs.Question(form)
-        case PromptForm():
+        case PromptForm(lines=1):
             return fields.PromptField(form)
-        case NoteForm():
-            return fields.NoteDialog(form, app.act)
-        case _:
-            from reviewdesk.app.screens.rerun import RerunDialog
+        case PromptForm():
+            return fields.NoteDialog(form)
 
-            form_: Any = form
-            return RerunDialog(form_, lambda: app.lateness, app.act)
+
+class VisitorApp(ConsoleApp):
+    """Reviews a desk as whoever names himself at the door, without the machine's files and keys."""
+
+    def __init__(
+        self, opening: Opening | str, enter: Callable[[str], Opening], settings: Settings
+    ) -> None:
+        """Ask for a name at a run's door, or go on with an ``opening`` that needs none.
+
+        From now on the process writes no file of the machine, whatever its keys ask for.
+        """
+        keep_to_desk()
+        super().__init__(settings, withheld=OF_MACHINE)
+        self._enter = enter
+        self._door = opening if isinstance(opening, str) else ""
+        self.opening = None if isinstance(opening, str) else opening
+        if self.opening is None:
+            self._use_own_themes(settings)
+        else:
+            self._begin(self.opening)
+
+    def _begin(self, opening: Opening) -> None:
+        self.begin(opening.desk, opening.run, opening.view, opening.notice)
+
+    def get_default_screen(self) -> Screen[None]:
+        return Screen() if self.opening is None else ReviewScreen(self)
+
+    def on_mount(self) -> None:
+        if self.opening is None:
+            self.push_screen(DoorDialog(self._door, self._named))
+
+    def _named(self, name: str) -> None:
+        """Open the desk for a name; raise ReviewDeskError if it cannot be."""
+        opening = self._enter(name)
+        self._begin(opening)
+        self.opening = opening
+        self.switch_screen(ReviewScreen(self))
+
+    async def on_event(self, event: events.Event) -> None:
+        """Leave keys to the field at the door; behind it they are the review's."""
+        if self.opening is None:
+            await ChangesApp.on_event(self, event)
+        else:
+            await super().on_event(event)
+
+    def action_command_palette(self) -> None:
+        if self.opening is not None:
+            super().action_command_palette()
+
+    def action_close_desk(self) -> None:
+        """Save the view and close; at the door there is nothing to save."""
+        if self.opening is None:
+            self.exit()
+        else:
+            super().action_close_desk()
+
+    def hang_up(self) -> None:
+        self.call_from_thread(self.action_close_desk)
+
+    def bell(self) -> None:
+        if self.opening is not None:
+            super().bell()
+
+    def flush(self, seconds: float) -> list[str]:
+        return [] if self.opening is None else list(self.controller.flush(seconds).lines)

@@ -156,7 +156,7 @@ def ask(
     from reviewdesk.desk.figures import question as questions
     from reviewdesk.domain.labels.question import parse_question
     from reviewdesk.views.json.figures import asked
-    from reviewdesk.views.question import question as document
+    from reviewdesk.views.queue import question as document
 
     if question and closing:
         raise UsageError("--close: a question is given too", "Leave out one of them.")

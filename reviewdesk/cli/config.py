@@ -90,11 +90,14 @@ def remove(*, name: str) -> None:
 
 def _kept() -> dict[str, Any]:
     """Return what the desk keeps of the reviewer's screen, by name; nothing is written."""
-    from reviewdesk.app.preferences import usable
-    from reviewdesk.desk.review.kept import peek
+    from reviewdesk.app.controllers.desk import usable
+    from reviewdesk.desk.core import default_path, default_reviewer
+    from reviewdesk.desk.review.edits import peek
     from reviewdesk.domain.records import View
 
-    values, views = peek(desk_path(), current_settings().reviewer or None)
+    values, views = peek(
+        desk_path() or default_path(), current_settings().reviewer or default_reviewer()
+    )
     parts = {
         part: {
             run: getattr(view, part)

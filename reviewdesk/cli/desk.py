@@ -105,7 +105,7 @@ def repair(*, output: Path | None, force: bool, as_json: bool) -> None:
     """
     from reviewdesk.desk import backups
     from reviewdesk.desk.core import default_path, now
-    from reviewdesk.views.json.shape import shape
+    from reviewdesk.views.json.review import shape
 
     path = desk_path() or default_path()
     target = output or backups.repaired_name(path)
@@ -156,7 +156,7 @@ def verify(*, expect_head: str | None, full: bool, as_json: bool) -> None:
     Exits 1 if anything was changed or cut.
     """
     from reviewdesk.desk.core import verify as verified
-    from reviewdesk.views.json.shape import shape
+    from reviewdesk.views.json.review import shape
 
     with ProgressLine("deciding again") as progress:
         found = verified(desk_path(), expect_head, progress if full else None)
@@ -180,7 +180,7 @@ def merge(*, other: Path, as_json: bool) -> None:
     doubles nothing. OTHER is only read.
     """
     from reviewdesk.desk.team.merge import merge as take
-    from reviewdesk.views.json.shape import shape
+    from reviewdesk.views.json.review import shape
     from reviewdesk.views.team import chain_name
 
     with open_desk(new=True) as desk:

@@ -104,7 +104,7 @@ def gate(
     from reviewdesk.desk.gates.result_files import write_junit, write_markdown
     from reviewdesk.desk.gates.suite import run_suite
     from reviewdesk.views.gates import doubt_lines, text
-    from reviewdesk.views.json import gates
+    from reviewdesk.views.json import figures
 
     options = load_options(given)
     limit = size_limit(given)
@@ -121,7 +121,7 @@ def gate(
             against=compared_with(parent, first, margin),
         )
     if as_json:
-        put_json(gates.suite(found))
+        put_json(figures.suite(found))
     else:
         for line in text(found):
             put(line)

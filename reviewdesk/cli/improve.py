@@ -63,7 +63,7 @@ def improve(*, panel: Path | None, run_name: str | None, as_json: bool) -> None:
         return
     from reviewdesk.desk.improve.candidates import page
     from reviewdesk.views import improve as views
-    from reviewdesk.views.json.panel import improvement
+    from reviewdesk.views.json.figures import improvement
 
     with open_desk() as desk:
         found = page(desk, chosen_run(desk, run_name), panel)
@@ -90,7 +90,7 @@ def split(*, open_labels: bool, seed: str | None, run_name: str | None, as_json:
     from reviewdesk.desk.improve.candidates import page
     from reviewdesk.desk.improve.split import make_split
     from reviewdesk.views import improve as views
-    from reviewdesk.views.json.panel import improvement
+    from reviewdesk.views.json.figures import improvement
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
@@ -207,7 +207,7 @@ def try_(
     from reviewdesk.desk.improve import tries
     from reviewdesk.views import improve as views
     from reviewdesk.views.document import plain
-    from reviewdesk.views.live.panel import consent, fault_counts
+    from reviewdesk.views.panel import consent, fault_counts
 
     current_settings()  # they may name the keys
     with open_desk() as desk:
@@ -257,7 +257,7 @@ def adopt(
     """
     from reviewdesk.desk.improve import tries
     from reviewdesk.views import improve as views
-    from reviewdesk.views.json.panel import adopted
+    from reviewdesk.views.json.figures import adopted
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
@@ -274,7 +274,7 @@ def lineage(*, run_name: str | None, as_json: bool) -> None:
     """Show the panels that were adopted, with their figures."""
     from reviewdesk.desk.improve import tries
     from reviewdesk.views import improve as views
-    from reviewdesk.views.json.panel import adopted
+    from reviewdesk.views.json.figures import adopted
 
     with open_desk() as desk:
         found = tries.lineage(desk, chosen_run(desk, run_name))

@@ -44,7 +44,7 @@ def with_double(desk: OpenFile, settings: Settings, given: Share | None) -> Sett
     """
     from msgspec.structs import replace
 
-    from reviewdesk.desk.team.second_opinions import double_share
+    from reviewdesk.desk.team.claims import double_share
     from reviewdesk.settings import DEFAULT, Share
 
     if given is None and settings.source("double") != DEFAULT:

@@ -185,7 +185,7 @@ def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) ->
     """
     from reviewdesk.desk import files
     from reviewdesk.desk.labels import transfer
-    from reviewdesk.views.json.shape import shape
+    from reviewdesk.views.json.review import shape
     from reviewdesk.views.words import DESIGNS
 
     rows = files.labels(file)

@@ -198,8 +198,7 @@ def _invoke(context: click.Context, arguments: list[str]) -> None:
             # File names may be any bytes; what is stored, such as a note or a name, must be text.
             raise UsageError(f"{broken[0]}: holds bytes that are not UTF-8") from fault
         from reviewdesk.cli.invocation import desk_path
-        from reviewdesk.desk.core import default_path
-        from reviewdesk.desk.damage import found_damage
+        from reviewdesk.desk.core import default_path, found_damage
 
         named = [Path(word) for word in arguments if _is_text(word)]
         if (damage := found_damage(fault, desk_path() or default_path(), *named)) is None:

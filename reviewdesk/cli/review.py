@@ -464,7 +464,7 @@ def _rows(desk: Desk, keys: Sequence[int]) -> Iterator[QueueRow]:
 @options("run", "json")
 def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     """Show everything about VERDICT, an id or RUN:ID."""
-    from reviewdesk.desk.live.rerun_history import of_item
+    from reviewdesk.desk.review.items import of_item
     from reviewdesk.desk.review.runs import named_verdict
     from reviewdesk.domain.panel.rerun import RerunHistory
     from reviewdesk.views import verdict as views

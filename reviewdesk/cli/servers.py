@@ -130,7 +130,7 @@ def console(*, run_name: str | None, shared: bool, named: bool) -> None:
     """Run the app behind a page that `serve` has sent to a browser."""
     os.environ.setdefault("TEXTUAL_FPS", "120")
     sys.setswitchinterval(0.0005)
-    from reviewdesk.app.visitor import VisitorApp
+    from reviewdesk.app.app import VisitorApp
     from reviewdesk.cli.terminal import closing, keep_what_is_loaded, named_keys
 
     settings = current_settings()

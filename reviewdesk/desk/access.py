@@ -25,7 +25,7 @@ def info(desk: Desk) -> dict[str, Any]:
     from reviewdesk.desk.backups import newest
     from reviewdesk.store.audit import desk_facts
     from reviewdesk.store.connect import reading
-    from reviewdesk.store.team import ends
+    from reviewdesk.store.reviewers import ends
 
     facts = desk_facts(desk.conn, desk.path)
     who = {"access": access(desk.path), "reviewer": desk.reviewer}

@@ -7,6 +7,7 @@ import getpass
 import os
 from array import array
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import Enum, auto
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from reviewdesk.desk.review import edits, items
 from reviewdesk.desk.review import queue as queues
 from reviewdesk.desk.review.edits import Edit
-from reviewdesk.desk.team.second_opinions import WithheldLabels
+from reviewdesk.desk.team.claims import WithheldLabels
 from reviewdesk.domain.records import (
     Applied,
     Calibration,
@@ -28,12 +29,15 @@ from reviewdesk.domain.records import (
     Truth,
     View,
 )
-from reviewdesk.errors import DeskError, UsageError
-from reviewdesk.store import audit, events, queue, reviewer, runs, verdicts
+from reviewdesk.errors import DeskError, ReviewDeskError, UsageError
+from reviewdesk.file_output import is_desk
+from reviewdesk.store import audit, events, queue, reviewers, runs, verdicts
 from reviewdesk.store.audit import CheckedCall, Verification
 from reviewdesk.store.connect import (
     BUSY_SECONDS,
     connect,
+    connect_read_only,
+    data_version,
     fold,
     is_read_only,
     set_patience,
@@ -41,15 +45,44 @@ from reviewdesk.store.connect import (
     writing,
 )
 from reviewdesk.store.copies.backup import back_up
-from reviewdesk.store.explain import explained
+from reviewdesk.store.explain import damaged, explained
 from reviewdesk.store.queue import RunLabels
-from reviewdesk.store.reviewer import check_name
-from reviewdesk.store.rows import data_version
+from reviewdesk.store.reviewers import check_name
 from reviewdesk.store.schema import is_current, migrate
 
 if TYPE_CHECKING:
     from reviewdesk.desk import loading
     from reviewdesk.reports.bytes.source import Source
+
+
+def found_damage(fault: Exception, *paths: Path) -> DeskError | None:
+    """Return the error to show in place of a fault, or ``None`` if each desk is whole.
+
+    Any exception may come of a damaged desk, so those among the files are verified.
+    """
+    if isinstance(fault, ReviewDeskError):
+        return None
+    for path in filter(is_desk, [one.resolve() for one in paths]):
+        try:
+            with connect_read_only(path) as conn:
+                problems = audit.verify(conn).problems
+        except DeskError as error:
+            return error
+        if problems:
+            return damaged(path, problems[0])
+    return None
+
+
+@contextmanager
+def damage_explained(path: Path) -> Iterator[None]:
+    """Raise DeskError in place of a fault, if a damaged desk explains it."""
+    try:
+        yield
+    except Exception as fault:
+        if (problem := found_damage(fault, path)) is None:
+            raise
+        raise problem from fault
+
 
 Clock = Callable[[], datetime]
 _NONE: Mapping[int, bool | None] = {}
@@ -365,14 +398,14 @@ class Desk:
 
     def view(self, run: Run) -> View | None:
         """Return what the reviewer last had on screen in a run, or ``None``."""
-        return reviewer.view(self.conn, run.key, self.reviewer)
+        return reviewers.view(self.conn, run.key, self.reviewer)
 
     def save_view(self, run: Run, view: View) -> None:
         """Store what the reviewer has on screen, for the next session, if the desk is writable."""
         if self.read_only:
             return
         with writing(self.conn, self.path):
-            reviewer.save_view(self.conn, run.key, self.reviewer, view)
+            reviewers.save_view(self.conn, run.key, self.reviewer, view)
 
     def verify(self, expected: str | None = None, full: CheckedCall | None = None) -> Verification:
         return audit.verify(self.conn, expected, full)

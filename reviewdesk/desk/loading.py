@@ -14,9 +14,9 @@ from msgspec import Struct, field
 from msgspec.structs import fields
 
 from reviewdesk.desk.labels.batches import import_human
-from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run
+from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import Cancelled, DeskError, ReportError, UsageError
 from reviewdesk.store import measures, runs
 from reviewdesk.store.connect import refuse_read_only, writing

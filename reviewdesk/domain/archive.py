@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.labels.draw import draw_keys
 from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
-from reviewdesk.domain.run.ids import id_hashes
+from reviewdesk.domain.run.columns import id_hashes
 from reviewdesk.domain.run.packing import NOTHING, Bar
 from reviewdesk.domain.run.window import VerdictWindow
 

@@ -10,11 +10,9 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.canonical import CanonicalVerdict, canonical_texts
-from reviewdesk.domain.enums import AgreementSource
-from reviewdesk.domain.verdict import Band, Decision, Verdict
+from reviewdesk.domain.assessment.result import Assessment, Flag
+from reviewdesk.domain.values import AgreementSource
+from reviewdesk.domain.verdict import Band, CanonicalVerdict, Decision, Verdict, canonical_texts
 
 
 class Truth(StrEnum):

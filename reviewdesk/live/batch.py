@@ -15,14 +15,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.juror import not_asked, seat_body
 from reviewdesk.domain.panel.samples import one_ballot
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, LiveProgress, ModelPause
 from reviewdesk.domain.panel.verdict_body import can_turn
-from reviewdesk.domain.verdict import Status
+from reviewdesk.domain.verdict import CanonicalBallot, Status
 from reviewdesk.errors import UsageError
 from reviewdesk.file_output import whole_file
 from reviewdesk.live.keys import PROCESS

@@ -13,11 +13,11 @@ from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.panel.case import Case, case_key
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.prompt import Prompt, fresh_nonce, render, swapped_template
 from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.values import LabelRules
 
 MAX_BODY: Final = 2_000_000
 """The most bytes of the body of a reply."""

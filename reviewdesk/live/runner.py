@@ -17,9 +17,8 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
-from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.turnout import RATE_LIMITED, ModelPause
-from reviewdesk.domain.verdict import Status
+from reviewdesk.domain.verdict import CanonicalBallot, Status
 from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import Key
 from reviewdesk.live.limits import TICK, CallTurn, Meter, ModelLimit

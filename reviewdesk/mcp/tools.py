@@ -95,7 +95,7 @@ class DeskTools:
         self, verdict: VerdictName, run: RunName = None, at: At = "", offset: Offset = 0
     ) -> dict[str, Any]:
         """Show a verdict: texts, ballots with reasons, figures, flags, labels and suggestions."""
-        from reviewdesk.desk.live.rerun_history import of_item
+        from reviewdesk.desk.review.items import of_item
         from reviewdesk.desk.review.runs import named_verdict
         from reviewdesk.views.json import review
 
@@ -138,7 +138,7 @@ class DeskTools:
         """Hold juries and judges to what a suite expects; the status of each entry says how."""
         from reviewdesk.desk import files
         from reviewdesk.desk.gates.suite import run_suite
-        from reviewdesk.views.json import gates
+        from reviewdesk.views.json import figures
 
         path = self._below(suite, "YAML file", (".yml", ".yaml"))
         new = None if report is None else self._below(report, "report")
@@ -149,7 +149,7 @@ class DeskTools:
                 keep=_MOST_FINDINGS,
                 report=None if new is None else files.source(str(new)),
             )
-        return _page(gates.suite(found), at, offset)
+        return _page(figures.suite(found), at, offset)
 
     def suggest_label(
         self,
@@ -176,7 +176,7 @@ class DeskTools:
 
     @contextmanager
     def _desk(self, *, writing: bool = False) -> Iterator[Desk]:
-        from reviewdesk.desk.damage import damage_explained
+        from reviewdesk.desk.core import damage_explained
 
         with closing(self.open_desk(writing)) as desk, damage_explained(desk.path):
             yield desk

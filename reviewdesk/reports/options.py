@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from reviewdesk.domain import arguments
+from reviewdesk.domain import values
 from reviewdesk.errors import UsageError
 from reviewdesk.reports.bytes.source import Source
 
@@ -50,7 +50,7 @@ class ReadOptions(Struct, frozen=True):
     def __post_init__(self) -> None:
         """Raise UsageError if the scale is not ascending or a word means both pass and fail."""
         if self.scale is not None:
-            low, high = (arguments.finite("--scale", end) for end in self.scale)
+            low, high = (values.finite("--scale", end) for end in self.scale)
             if low >= high:
                 raise UsageError("--scale: the lowest score must come first", "Write 1..5.")
         words = {word.strip().casefold() for word in self.pass_labels}

@@ -8,9 +8,9 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from msgspec.json import decode
 
-from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
 from reviewdesk.domain.report_model import Written, json_of, verdict_model
-from reviewdesk.domain.run.ids import IdSet
+from reviewdesk.domain.run.columns import IdSet
+from reviewdesk.domain.verdict import CanonicalVerdict, stored_body
 from reviewdesk.errors import ReportError, ReviewDeskError
 from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import ImportTally

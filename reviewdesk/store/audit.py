@@ -14,16 +14,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Event
+from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.store import connect, label_state, reruns, runs, schema
-from reviewdesk.store.connect import connect_read_only, is_read_only
+from reviewdesk.store.connect import connect_read_only, is_read_only, value
 from reviewdesk.store.events import desk_id, of_desk
 from reviewdesk.store.explain import explained
 from reviewdesk.store.load import ingest
-from reviewdesk.store.rows import value
 from reviewdesk.store.verdicts import first_key
 
 Objects = dict[tuple[str, str], str | None]

@@ -1,23 +1,87 @@
-"""Open a desk file safely, and run transactions."""
+"""Read and write single rows: one value, a record by its columns, a row by its names."""
 
 from __future__ import annotations
 
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import uniform
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeVar
 
+from msgspec import Struct
+
+from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import BusyError, DeskError
 from reviewdesk.file_output import create_private
 from reviewdesk.store.explain import BUSIEST, ExplainedCursor, busy, explained
 from reviewdesk.system.locks import WriterPlace
+
+T = TypeVar("T", bound=Struct)
+
+_PAGE = 900
+"""Rows per query, below the oldest limit of SQLite on bound values."""
+
+
+def value(conn: sqlite3.Connection, query: str, values: Any = ()) -> Any:
+    """Return the first column of the only row of a query."""
+    return conn.execute(query, values).fetchone()[0]
+
+
+def record(kind: type[T], row: Mapping[str, Any] | sqlite3.Row, **more: Any) -> T:
+    """Build a record from the columns that its fields are named after, and ``more`` fields."""
+    names = [name for name in kind.__struct_fields__ if name not in more]
+    return kind(**{name: row[name] for name in names}, **more)
+
+
+def decision(row: sqlite3.Row | Mapping[str, Any]) -> Decision | None:
+    """Return the decision in a row, or ``None`` if it has none."""
+    return Decision(row["decision"]) if row["decision"] else None
+
+
+def insert(conn: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int | None:
+    """Insert one row by the names of its columns, and return its key."""
+    marks = ", ".join(f":{name}" for name in row)
+    query = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})"
+    return conn.execute(query, row).lastrowid
+
+
+def in_pages(
+    conn: sqlite3.Connection, query: str, wanted: Sequence[Any], *before: Any
+) -> Iterator[sqlite3.Row]:
+    """Yield the rows of a query in which each ``IN (*)`` takes any number of wanted values.
+
+    The values ``before`` are bound before them.
+    """
+    for start in range(0, len(wanted), _PAGE):
+        page = wanted[start : start + _PAGE]
+        places = range(len(before) + 1, len(before) + len(page) + 1)
+        marks = ", ".join(f"?{place}" for place in places)
+        yield from conn.execute(query.replace("IN (*)", f"IN ({marks})"), (*before, *page))
+
+
+@contextmanager
+def waiting(conn: sqlite3.Connection, tables: Mapping[str, str]) -> Iterator[None]:
+    """Create temporary tables, given as name and columns, and drop them on exit or error."""
+    try:
+        for name, columns in tables.items():
+            conn.execute(f"CREATE TEMP TABLE {name} {columns}")
+        yield
+    finally:
+        for name in tables:
+            conn.execute(f"DROP TABLE IF EXISTS temp.{name}")
+
+
+def data_version(conn: sqlite3.Connection) -> int:
+    """Return a number that changes when another connection writes to the desk."""
+    found: int = conn.execute("PRAGMA data_version").fetchone()[0]
+    return found
+
 
 HASHES = "hashes"
 """The key of the hashes in ``meta``."""

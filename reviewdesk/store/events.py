@@ -10,12 +10,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.labels.chain import COUNTED, DESK, STANDING, ChainEvent, event_hash
 from reviewdesk.domain.records import Applied, Event, Head, Truth
+from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.store import label_state
-from reviewdesk.store.connect import ExplainedConnection
-from reviewdesk.store.rows import insert, record, value
+from reviewdesk.store.connect import ExplainedConnection, insert, record, value
 
 _KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
 

@@ -8,7 +8,6 @@ from array import array
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from reviewdesk.domain.canonical import content_digest
 from reviewdesk.domain.gates.join import ReportContent
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
@@ -17,9 +16,9 @@ from reviewdesk.domain.labels.segments import SegmentVerdict
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.report_model import verdict_model
 from reviewdesk.domain.stats.figures import ConfidenceSums
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import Decision, content_digest
+from reviewdesk.store.connect import decision
 from reviewdesk.store.queue import NUMBER, code, filled
-from reviewdesk.store.rows import decision
 
 
 def labelled(conn: sqlite3.Connection, run: int) -> list[LabelledRow]:

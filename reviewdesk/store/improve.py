@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from reviewdesk.domain.labels.split import KIND, Split, Step, TryBegun, replay, step_of
 from reviewdesk.store import reruns
+from reviewdesk.store.connect import in_pages
 from reviewdesk.store.label_state import COUNTER
-from reviewdesk.store.rows import in_pages
 
 
 class StoredStep(Struct, frozen=True):

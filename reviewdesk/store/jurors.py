@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Decision, Status
-from reviewdesk.store.rows import decision, in_pages, record, value
+from reviewdesk.store.connect import decision, in_pages, record, value
 from reviewdesk.store.search import reach
 from reviewdesk.store.verdicts import first_key
 

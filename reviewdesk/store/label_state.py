@@ -24,8 +24,7 @@ from typing import Any
 from reviewdesk.domain.labels.chain import COUNTED, DESK, Covered, covered
 from reviewdesk.domain.labels.rows import AUDIT, COPY, FLAGGED, TENTATIVE, UNSEEN
 from reviewdesk.domain.labels.sampling import FIRST_REST
-from reviewdesk.store.connect import ExplainedConnection
-from reviewdesk.store.rows import in_pages
+from reviewdesk.store.connect import ExplainedConnection, in_pages
 
 WINDOW = 4096
 """How many verdicts, by consecutive keys, share one row of ``label_marks``."""

@@ -13,19 +13,19 @@ from typing import Any, Self
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.enums import AgreementSource
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.repeats import NOTHING, Withheld
 from reviewdesk.domain.labels.rows import AUDIT, COPY, FLAGGED, TRUTH, TRUTHS, UNSEEN
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.query.places import members
 from reviewdesk.domain.query.words import CODES, TYPES, UNANIMOUS
 from reviewdesk.domain.records import Applied, Progress, QueueRow, Run, Truth
+from reviewdesk.domain.values import AgreementSource
 from reviewdesk.domain.verdict import Band
 from reviewdesk.store import runs
+from reviewdesk.store.connect import decision, in_pages, value
 from reviewdesk.store.label_state import WINDOW
 from reviewdesk.store.load import ingest
-from reviewdesk.store.rows import decision, in_pages, value
 from reviewdesk.store.verdicts import first_key
 
 _FEW = 8

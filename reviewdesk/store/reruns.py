@@ -11,15 +11,21 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.canonical import canonical_json, stored_body
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.panel.rerun import flipped
 from reviewdesk.domain.records import Event
-from reviewdesk.domain.verdict import Decision, Generator, Policy, verdict_from_body
+from reviewdesk.domain.verdict import (
+    Decision,
+    Generator,
+    Policy,
+    canonical_json,
+    stored_body,
+    verdict_from_body,
+)
 from reviewdesk.store import events, runs
+from reviewdesk.store.connect import decision, in_pages, insert, record
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.load.hidden_runs import process_start
-from reviewdesk.store.rows import decision, in_pages, insert, record
 
 
 class StoredRerun(Struct, frozen=True):

@@ -10,16 +10,16 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.assessment.flag_words import Breach, Flag, kinds
+from reviewdesk.domain.assessment.result import Breach, Flag, kinds
 from reviewdesk.domain.labels.chain import DESK
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.run.packing import COLUMNS
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import AmbiguousError, NotFoundError
 from reviewdesk.store import events
+from reviewdesk.store.connect import decision, record, value
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.load import archives
-from reviewdesk.store.rows import decision, record, value
 from reviewdesk.store.verdicts import first_key
 
 if TYPE_CHECKING:

@@ -12,18 +12,16 @@ from typing import Any, TypeAlias, cast
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.repeats import NOTHING, Withheld
-from reviewdesk.domain.query.filter import FilterError, Term
-from reviewdesk.domain.query.tokens import SearchTerm, parse_search, spaced
+from reviewdesk.domain.query.filter import FilterError, SearchTerm, Term, parse_search, spaced
 from reviewdesk.domain.query.words import BALLOTS
 from reviewdesk.domain.run.packing import seat_names
-from reviewdesk.domain.verdict import Policy, read_ballot
+from reviewdesk.domain.verdict import CanonicalVerdict, Policy, read_ballot, stored_body
 from reviewdesk.errors import DeskError, UsageError
-from reviewdesk.store import labels, measures, reruns, runs, verdicts
+from reviewdesk.store import measures, reruns, runs, verdicts
+from reviewdesk.store.connect import value
 from reviewdesk.store.queue import DEFERRED, RunKeys
-from reviewdesk.store.rows import value
 from reviewdesk.store.verdicts import first_key
 
 TOKENIZER = "unicode61 remove_diacritics 2"
@@ -362,7 +360,7 @@ def _rerun(context: FilterContext, _: Term) -> Iterable[int]:
 
 def _tag(context: FilterContext, term: Term) -> Iterable[int]:
     # SQLite folds the case of ASCII letters only, so tags are compared here.
-    known = labels.tags(context.conn, context.run)
+    known = verdicts.tags(context.conn, context.run)
     equal = [tag for tag in known if str(tag).casefold() == term.value.casefold()]
     marks = ", ".join("?" * len(equal))
     query = f"SELECT verdict FROM case_tags WHERE run = ? AND tag IN ({marks})"

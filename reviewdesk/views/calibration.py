@@ -18,7 +18,6 @@ from reviewdesk.domain.stats.calibration_page import (
     CalibrationPage,
     FilePage,
     LabelsNeeded,
-    PeopleErr,
     RateMethod,
     RunRate,
 )
@@ -45,7 +44,8 @@ from reviewdesk.views.document import (
     plain,
     table,
 )
-from reviewdesk.views.question import strip_line
+from reviewdesk.views.queue import strip_line
+from reviewdesk.views.team import people_err
 from reviewdesk.views.words import DESIGNS, MEANS, NONE, number, plural
 
 RISK = 0.05
@@ -312,30 +312,6 @@ def _how_right(found: _Figures, counted: Calibration, *, blind: bool = False) ->
         text = f"{number(line.corrected_rate)} {ends} Wald; the share that should pass is better"
         blocks.append(Facts.of(("corrected rate", text), column=16))
     return Section("How right?", tuple(blocks))
-
-
-def people_err(found: PeopleErr | None) -> list[Section]:
-    """Return how often people err, and what that leaves of the accuracy."""
-    if found is None:
-        return []
-    error = found.error
-    title = "What if people err?"
-    if error.rate.value is None:
-        return [Section(title, (Paragraph(f"not known: {error.rate.reason}", Tone.MUTED),))]
-    ends = words.interval(error.rate.low, error.rate.high)
-    differ = f"{number(error.disagreement.value)} of {plural(error.n, 'item')} with two labels"
-    rows: list[tuple[str, Words]] = [
-        ("people differ", f"{differ}, through the draw"),
-        ("a label is wrong", f"{number(error.rate.value)} {ends} of the time"),
-        ("ceiling", f"{number(error.ceiling)}: a perfect judge agrees with no more of the labels"),
-    ]
-    if found.band is not None:
-        band = f"{found.band.low:.3f} to {found.band.high:.3f}"
-        rows.append(("accuracy", f"{band}, whether people err apart from the panel or with it"))
-    if error.more:
-        more = plural(error.more, "second opinion")
-        rows.append(("to narrow it", f"{more} more would halve the interval of people's errors"))
-    return [Section(title, (Facts.of(*rows, column=17),), "a band, not an interval")]
 
 
 def _confusion(line: Metrics) -> list[Block]:

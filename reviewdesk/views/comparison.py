@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reviewdesk.domain.assessment.flag_words import in_words
-from reviewdesk.domain.assessment.seats import Seat
+from reviewdesk.domain.assessment.result import Seat, in_words
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import SLACK, Decision

@@ -20,7 +20,7 @@ from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.figures import Estimate, Interval, NullEce
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.views.document import Block, Paragraph, Section, Tone, outside
-from reviewdesk.views.progress import waits
+from reviewdesk.views.queue import waits
 from reviewdesk.views.words import DESIGNS, labels, number, plural
 
 _ASKS = "May this judge gate?"

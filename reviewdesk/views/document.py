@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.seats import Seat
+from reviewdesk.domain.assessment.result import Seat
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.figures import Fit
 
@@ -229,8 +229,6 @@ class Section(Struct, frozen=True):
     blocks: tuple[Block, ...]
     note: Words = ""
     """What the figures rest on, beside the title."""
-    short: Words = ""
-    """What it says in short, for where it is folded."""
 
 
 class Document(Struct, frozen=True):

@@ -9,7 +9,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.flag_words import SHORT, WORDS, Flag, FlagNote
+from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag, FlagNote
 from reviewdesk.errors import NotFoundError
 from reviewdesk.views.document import Facts, Section
 

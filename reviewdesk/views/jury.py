@@ -1,17 +1,24 @@
-"""What is said of a jury: its decision, its flags, its jurors, their numbers and reasons."""
+"""What is said of a jury: its decision, flags, jurors, numbers, reasons, and provenance."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from reviewdesk.domain.assessment.flag_words import WORDS, Flag, FlagNote
-from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.assessment.seats import Seat, State, silent_words
-from reviewdesk.domain.jury.quorum import DEFAULT_SHARE, own_share
+from reviewdesk.domain.assessment.result import (
+    WORDS,
+    Assessment,
+    Flag,
+    FlagNote,
+    Seat,
+    State,
+    silent_words,
+)
+from reviewdesk.domain.audit.mismatches import Trail, remarks, trail
+from reviewdesk.domain.jury.rules import DEFAULT_SHARE, own_share
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.verdict import Ballot, Band, Decision, Policy
+from reviewdesk.domain.verdict import Ballot, Band, Decision, Policy, Verdict
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -379,18 +386,7 @@ def numbers(found: Assessment, policy: Policy) -> Section:
     note = "≠ differs from the verdict"
     if found.labels:
         note += "; these rules read scores and votes, and leave out labels that are neither"
-    return Section("Numbers", blocks, note, _numbers_in_short(found, policy))
-
-
-def _numbers_in_short(found: Assessment, policy: Policy) -> Words:
-    """Return the mean, and how many rules decide otherwise than the verdict."""
-    mean = found.values.mean
-    parts = [] if mean is None else [f"mean {_plain_number(mean)}"]
-    if found.decision is not None:
-        other = sum(_differs(decided, found.decision) for *_, decided in rules(found, policy))
-        differ = words.plural(other, "rule differs", "rules differ")
-        parts.append(differ if other else "no rule differs")
-    return " · ".join(parts)
+    return Section("Numbers", blocks, note)
 
 
 def rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision | None]]:
@@ -428,3 +424,89 @@ def _rule_row(name: str, value: str, made: Decision | None, verdict: Decision | 
     return Row(
         (Text(name, Tone.MUTED), value, word), _DIFFERS if _differs(made, verdict) else Text("  ")
     )
+
+
+def provenance(item: Item) -> Section:
+    """Return the steps from the ballots to the decision, as far as the report states them."""
+    found = item.assessment
+    facts = [Fact(name, text) for name, text in _steps(item)]
+    facts += [Fact("note", outside(text, 2000)) for text in remarks(item.verdict, found)]
+    facts += [Fact("≠ differs", outside(breach.text, 2000), Tone.WARN) for breach in found.breaches]
+    blocks = (Facts(tuple(facts), column=12),)
+    return Section("Provenance", blocks)
+
+
+def _steps(item: Item) -> Iterator[tuple[str, Words]]:
+    history = trail(item.verdict, item.assessment)
+    yield "rule", _rule(history)
+    yield "trim", _trim(item, history)
+    yield from _values(item.verdict, history)
+    yield from _panel(item.verdict, history)
+    if item.verdict.set_by_you:
+        yield "set by you", ", ".join(item.verdict.set_by_you)
+    if item.assessment.derived:
+        yield "derived", outside(", ".join(item.assessment.derived), 2000)
+
+
+def _values(verdict: Verdict, history: Trail) -> Iterator[tuple[str, Words]]:
+    if any(score is not None for score in history.pre_trim):
+        scores = " ".join(map(number, history.pre_trim))
+        yield "scores", f"{scores}; after the trim {number(history.post_trim)}"
+    if (again := _recomputed_agreement(history)) and (stated := verdict.agreement) is not None:
+        yield "agreement", (outside(stated.metric, 80), f" {number(stated.value)}, {again}")
+    if label := verdict.text("label"):
+        yield "consensus", ("reported ", outside(label, 60))
+
+
+def _panel(verdict: Verdict, history: Trail) -> Iterator[tuple[str, Words]]:
+    if history.panel_hash:
+        yield "panel hash", (outside(history.panel_hash), f" ({history.panel_hash_status})")
+    if history.committed_at:
+        yield "committed", outside(history.committed_at)
+    if history.span:
+        times = dict.fromkeys(outside(text) for text in history.span)
+        yield "ballots", joined([*times], " to ")
+    for ballot in verdict.body["jurors"]:
+        if ignored := ballot.get("not_applied"):
+            fields = outside(", ".join(ignored), 200)
+            yield "not applied", (fields, " of ", outside(ballot["id"], 80))
+    if names := [name for name in (verdict.generator.model, verdict.generator.vendor) if name]:
+        yield "written by", joined([outside(name) for name in names])
+    if verdict.regime:
+        yield "regime", outside(verdict.regime)
+
+
+def _rule(history: Trail) -> Words:
+    asked = history.strategy
+    used = history.strategy_used
+    why = history.fallback_reason
+    rule: Text | str = outside(why or "unknown") if asked is None else asked.value
+    if used is None or used is asked:
+        return rule
+    return (rule, f", used {used.value} (", outside(why or ""), ")")
+
+
+def _recomputed_agreement(history: Trail) -> str:
+    """Return the agreement recomputed from the ballots, or why there is none, or an empty text."""
+    if history.agreement is not None:
+        return f"recomputed {history.agreement:.3f}"
+    if history.agreement_reason is not None:
+        return f"{history.agreement_reason} from the ballots of one verdict"
+    return ""
+
+
+def _trim(item: Item, history: Trail) -> Words:
+    """Return the trim that the report states, beside the trim that we compute."""
+    stated = item.verdict.trim
+    ours = item.assessment.trim
+    text = f"computed {ours.fraction:g} {ours.rounding.value}, {ours.per_side} per side"
+    if stated.method is None and stated.low is None:
+        return f"{text}; the report states none"
+    words: list[str | Text] = ["stated ", outside(stated.method or "unnamed")]
+    words += [] if stated.fraction is None else [f" {stated.fraction:g}"]
+    words += [] if stated.rounding is None else [f" {stated.rounding.value}"]
+    words += [", version ", outside(history.rule_version, 80)] if history.rule_version else []
+    if stated.low is not None:
+        gone = joined([outside(name, 80) for name in (*stated.low, *(stated.high or ()))])
+        words += [", left out ", *(gone or ("nobody",))]
+    return (*words, f"; {text}")

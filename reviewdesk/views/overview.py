@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.flag_words import WORDS
-from reviewdesk.domain.assessment.seats import Seat
+from reviewdesk.domain.assessment.result import WORDS, Seat
 from reviewdesk.domain.gates.expect import FEWEST
 from reviewdesk.domain.records import Item, QueueRow, Truth
 from reviewdesk.domain.run.details import RunDetails
@@ -34,7 +33,7 @@ from reviewdesk.views.document import (
     outside,
     plain,
 )
-from reviewdesk.views.events import tag_list
+from reviewdesk.views.queue import tag_list
 from reviewdesk.views.reliability import diagram
 from reviewdesk.views.words import plural
 

@@ -1,27 +1,42 @@
-"""What is said of a row of the queue, of records in rows, and of a file that was loaded."""
+"""What is said of the queue: rows, records, progress, what waits, the question, and events."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from reviewdesk.domain.assessment.flag_words import in_words
-from reviewdesk.domain.canonical import CanonicalBallot
-from reviewdesk.domain.records import Loaded, ProposedMap, QueueRow
+from reviewdesk.domain.assessment.result import in_words
+from reviewdesk.domain.labels.question import FIGURES, Reply, RunAnswer
+from reviewdesk.domain.panel.rerun import RerunResult
+from reviewdesk.domain.panel.turnout import LiveProgress, ModelPause
+from reviewdesk.domain.records import (
+    SUGGESTION,
+    Blocker,
+    Event,
+    Loaded,
+    Pace,
+    Progress,
+    ProposedMap,
+    QueueRow,
+)
 from reviewdesk.domain.run.archived import Archived
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.verdict import CanonicalBallot, Decision
 from reviewdesk.views.document import (
     Column,
     Document,
+    Facts,
     Paragraph,
     Section,
+    Text,
     Tone,
     Words,
     joined,
     outside,
     table,
 )
-from reviewdesk.views.words import NONE, decided, held, number, plural
+from reviewdesk.views.words import NONE, decided, held, moment, money, number, plural
 
 FIRST = 10
 """How many records of a list are shown."""
@@ -138,3 +153,244 @@ def _cell(value: object) -> Words:
     if isinstance(value, float):
         return f"{value:.4g}"
     return outside(", ".join(map(str, value)) if isinstance(value, list) else value, 120)
+
+
+_HOURS_FROM = 120
+"""Minutes from which the time left is given in hours."""
+
+_NAMED = 2
+"""The most paused models that a line of progress names."""
+
+
+def done_texts(progress: Progress) -> tuple[str, str]:
+    """Return how many verdicts of the run have a label, in words and in short."""
+    labelled = f"{progress.labelled:,}"
+    total = f"{progress.verdicts:,}"
+    return f"{labelled} of {total} done", f"{labelled}/{total}"
+
+
+def time_texts(progress: Progress, pace: Pace | None) -> tuple[str, str, str]:
+    """Return the time that the rest of the queue takes, in words and ever shorter.
+
+    The texts are empty until the pace is steady, and when nothing is left.
+    """
+    text = duration(progress.left, pace)
+    long = f"about {text} for the {progress.left:,} left"
+    return (long, f"{text} left", text) if text else ("", "", "")
+
+
+def pace_text(pace: Pace) -> str:
+    """Return a steady pace in words."""
+    return f"{pace.per_hour:.0f} labels an hour, {pace.mean_dwell:.0f} s each on average"
+
+
+def duration(left: int, pace: Pace | None) -> str:
+    """Return how long the ``left`` verdicts without a label take: their number times the mean."""
+    if pace is None or not pace.steady or pace.mean_dwell is None or not left:
+        return ""
+    minutes = max(1, round(left * pace.mean_dwell / 60))
+    return f"{minutes} min" if minutes < _HOURS_FROM else f"{round(minutes / 60):,} h"
+
+
+def strata_text(progress: Progress) -> str:
+    """Return how much is done of what is flagged and of the random check, if a run has any."""
+    parts = {
+        "flagged": (progress.flagged_done, progress.flagged),
+        "random check": (progress.audit_done, progress.audit),
+    }
+    return " · ".join(f"{name} {done:,}/{all_:,}" for name, (done, all_) in parts.items() if all_)
+
+
+def waits(found: Sequence[Blocker]) -> list[tuple[str, str, str]]:
+    """Return what to decide so that labels count: words, an item's id from outside, and words."""
+    return [("decide ", one.id, f": {_waiting(one)}") for one in found]
+
+
+def _waiting(one: Blocker) -> str:
+    if one.before:
+        return f"it comes before {plural(one.waiting, 'label')}, which may wait for it"
+    return f"{plural(one.waiting, 'label waits', 'labels wait')} behind it"
+
+
+def figures_wait(progress: Progress, n: int) -> str:
+    """Return how many labels are missing until figures of ``n`` pass and fail labels show."""
+    missing = progress.labels_missing(n)
+    have = f"{n} pass or fail" if n else "no pass or fail labels yet"
+    more = f" · figures after {plural(missing, 'more label')}"
+    return have + (more if missing else "")
+
+
+def live_text(found: LiveProgress) -> str:
+    """Return text such as ``120/200 · paused: gpt-x, 429, 41 s left · 61/s calls · ETA 1m20s``."""
+    parts = [f"{found.done:,}/{found.cases:,}"]
+    if found.paused:
+        parts.append(f"paused: {pauses_text(found.paused)}")
+    parts.append(f"{found.rate:.3g}/s calls")
+    if found.spent_usd is not None:
+        parts.append(money(found.spent_usd))
+    if found.left is not None:
+        parts.append(f"ETA {_clock(found.left)}")
+    return " · ".join(parts)
+
+
+def pauses_text(paused: Sequence[ModelPause]) -> str:
+    """Return the models that are paused, the one that is paused for longest first."""
+    by_length = sorted(paused, key=lambda pause: -pause.left)
+    texts = [
+        f"{show_line(pause.model, 40)}, {pause.reason}, {math.ceil(pause.left):,} s left"
+        for pause in by_length[:_NAMED]
+    ]
+    more = len(by_length) - len(texts)
+    return "; ".join([*texts, f"{more} more"] if more else texts)
+
+
+def _clock(seconds: float) -> str:
+    whole = math.ceil(seconds)
+    hours = whole // 3600
+    minutes = whole // 60 % 60
+    if hours:
+        return f"{hours}h{minutes:02d}m"
+    return f"{minutes}m{whole % 60:02d}s" if minutes else f"{whole}s"
+
+
+def strip_line(found: RunAnswer, *, blind: bool = False) -> str:
+    """Return the answer so far in one line.
+
+    A blind session is told only whether one may stop: the interval rests on what the panel decided
+    of items without a label.
+    """
+    if blind:
+        stop = "you may stop" if found.safe else "not yet"
+        return f"{found.question.text}? {plural(found.look.labels, 'label')} counted · {stop}"
+    parts = [f"{found.question.text}? {found.reply}", interval(found)]
+    if found.safe:
+        parts.append("you may stop")
+    elif found.more is not None:
+        parts.append(f"about {plural(found.more, 'label')} more")
+    return " · ".join(parts)
+
+
+def said(found: RunAnswer) -> str:
+    """Return the question, when it was asked, and the answer, as gates note it."""
+    asked = found.question
+    at = asked.at[:16].replace("T", " ")
+    known = f", after {plural(found.known, 'label')}" if found.known else ""
+    return f"asked {at}{known}: {asked.text}? {found.reply}, {interval(found)} at every look"
+
+
+def interval(found: RunAnswer) -> str:
+    """Return the interval that holds at every look."""
+    return f"{found.look.low:.3f} to {found.look.high:.3f}"
+
+
+def _conclusion(found: RunAnswer) -> str:
+    asked = found.question
+    if found.safe:
+        said = {Reply.YES: "Yes", Reply.NO: "No"}.get(found.reply, "It cannot be told")
+        return f"{said}. You may stop; this interval stays valid."
+    if found.more is None:
+        return "Not yet: a group of items has no label."
+    more = plural(found.more, "label")
+    end = f"decide it, if the {FIGURES[asked.figure]} stays as it is"
+    return f"Not yet. About {more} more would {end}."
+
+
+def question(found: RunAnswer) -> Document:
+    """Return a question with its answer."""
+    asked = found.question
+    look = found.look
+    level = f"{asked.level:.0%}"
+    rows: list[tuple[str, Words]] = [
+        ("asked", f"{asked.at[:16].replace('T', ' ')}, {plural(asked.planned, 'label')} planned"),
+        ("interval", f"{interval(found)}, valid at every look ({level})"),
+        ("this look alone", f"{look.now_low:.3f} to {look.now_high:.3f}"),
+        ("labels counted", f"{look.labels:,} since the question"),
+    ]
+    if look.estimate is not None:
+        rows.insert(1, (FIGURES[asked.figure], f"{look.estimate:.3f}"))
+    if found.known:
+        rows.append(("asked after", f"{plural(found.known, 'label')}, which count as known"))
+    if found.waiting:
+        rows.append(("waiting", f"{plural(found.waiting, 'label')} given out of turn"))
+    tone = Tone.STRONG if found.safe else Tone.TEXT
+    title = f"{asked.text}?" + (" (closed)" if asked.closed else "")
+    blocks = (Paragraph(_conclusion(found), tone), Facts.of(*rows, column=17))
+    return Document((Section(title, blocks),))
+
+
+RERUNS = {"rerun_planned": "re-run agreed to", "rerun_ended": "re-run ended"}
+"""The kinds of events that belong to re-runs, in words."""
+_KINDS = {**RERUNS, SUGGESTION: "an agent suggests", "improve": "step to a better panel"}
+_SIGHT: dict[Any, str] = {True: ", given blind", False: ", given open"}
+_SEEN: dict[Any, str] = {True: ", seen", False: ", not seen"}
+
+
+def given(event: Event) -> tuple[Text, Text]:
+    """Return when and by whom an event was made, or an imported label was originally given."""
+    if event.kind == SUGGESTION:
+        return moment(event.at), outside(event.detail.get("agent") or event.author, 80)
+    if not event.detail.get("imported"):
+        return moment(event.at), outside(event.reviewer, 80)
+    at = event.detail.get("at")
+    return moment(at if isinstance(at, str) else event.at), outside(event.author, 80)
+
+
+def event(one: Event, result: RerunResult | None = None) -> tuple[str | Text, ...]:
+    """Say what an event did; ``result`` is that of the re-run that it ended."""
+    detail = one.detail
+    words: list[str | Text] = [_KINDS.get(one.kind) or outside(one.kind, 20)]
+    if one.kind == "mark" and not detail.get("on"):
+        words = ["unmark"]
+    if one.label is not None:
+        sight = _SIGHT.get(detail.get("blind"), "") + _SEEN.get(detail.get("seen"), "")
+        imported = ", imported" if detail.get("imported") else ""
+        many = detail.get("together")
+        imported += f", with {many - 1:,} more" if isinstance(many, int) and many > 1 else ""
+        closed = ", closed without an answer" if detail.get("closed") else ""
+        words.append(f" {one.label.value}{closed}{imported}{sight}")
+    if one.kind in {"undo", "redo"}:
+        words += [": ", outside(detail.get("was") or "", 60)]
+    if one.kind == "tags":
+        words += [" ", *(tag_list(detail.get("tags") or ()) or ("cleared",))]
+    if detail.get("note"):
+        words += [": ", outside(detail["note"], 60)]
+    if one.kind in RERUNS:
+        words += [": ", outside(rerun_event_text(detail, result), 160)]
+    return (*words, *([" (undone)"] if one.undone else []))
+
+
+def tag_list(tags: Iterable[object]) -> tuple[str | Text, ...]:
+    """Join tags with commas."""
+    return joined([outside(tag, 80) for tag in tags])
+
+
+def rerun_event_text(detail: Mapping[str, Any], found: RerunResult | None = None) -> str:
+    """Describe an event of a re-run: what was agreed to, or its result, if ``found`` has one."""
+    many = (
+        f"{detail['of']:,} verdicts, " if detail.get("of", 1) > 1 and "plan" not in detail else ""
+    )
+    if "scope" in detail:
+        who = {"panel": "the whole panel", "missing": "the missing jurors"}.get(detail["scope"])
+        hosts = ", ".join(map(str, detail.get("hosts") or ()))
+        target = f"{who or detail.get('juror')} of {detail.get('panel')}"
+        calls = f", {detail['calls']} calls to {hosts}" if "calls" in detail else ""
+        return f"{many if calls else ''}{target}{calls}"
+    if "left" in detail:
+        return many + _end_text(detail)
+    if "answered" not in detail:
+        return f"{'stopped, ' if detail.get('stopped') else ''}nobody answered"
+    if found is None:
+        halt = "stopped: " if detail.get("stopped") else ""
+        return f"{halt}{detail.get('decision') or 'no decision'}, {detail['answered']} came back"
+    if found.stopped:
+        return f"{found.halt}, {found.count}"
+    return f"{detail.get('decision') or 'no decision'}, {found.count}"
+
+
+def _end_text(detail: Mapping[str, Any]) -> str:
+    """Say how a re-run of many verdicts ended: how many are done, turned over, and left."""
+    if "given_up" in detail:
+        return f"given up with {detail['given_up']:,} left"
+    flips = sum(detail["flips"].values())
+    left = f", {detail['left']:,} left" if detail["left"] else ""
+    return f"{detail['done']:,} asked again, {flips:,} turned over{left}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reviewdesk.domain.assessment.flag_words import WORDS, Breach
+from reviewdesk.domain.assessment.result import WORDS, Breach
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.verdict import Decision
@@ -16,13 +16,14 @@ from reviewdesk.views.document import (
     Document,
     Facts,
     Paragraph,
+    Row,
     Section,
+    Table,
     Text,
     Tone,
     Words,
     joined,
     outside,
-    table,
 )
 
 _HIDDEN = (
@@ -96,13 +97,29 @@ def title(found: Run) -> Text:
     return outside(stated if isinstance(stated, str) and stated.strip() else found.name, 300)
 
 
-def run_lines(found: Sequence[RunLine]) -> Document:
-    """Return a line for each run: its name and hash, its counts, and how far its jurors agree."""
-    heads = ("run", Column("hash", right=False), "verdicts", "flagged", "labelled", "alpha",
-             Column("file", right=False))  # fmt: skip
-    rows: list[Sequence[Words]] = [
-        (
-            outside(one.run.name, 300),
+_OF_PANEL = {"hash", "flagged", "alpha"}
+"""The columns that depend on what the panel answered."""
+
+
+def run_lines(
+    found: Sequence[RunLine], *, at: tuple[int, str] | None = None, blind: bool = False
+) -> Document:
+    """Return a line for each run: its name and hash, its counts, and how far its jurors agree.
+
+    ``at`` marks the line under a cursor, and the run of a hash; a blind list tells no panel.
+    """
+    columns = (
+        Column("run", right=False), Column("hash", 4, right=False), Column("verdicts"),
+        Column("flagged", 2), Column("labelled", 1), Column("alpha", 3),
+        Column("file", 5, right=False),
+    )  # fmt: skip
+    shown = [number for number, one in enumerate(columns) if not (blind and one.title in _OF_PANEL)]
+    rows = []
+    for place, one in enumerate(found):
+        chosen = at is not None and one.run.hash == at[1]
+        name = outside(one.run.name, 300, Tone.STRONG if chosen else Tone.TEXT)
+        cells: tuple[Words, ...] = (
+            name if at is None else (Text("● " if chosen else "  ", Tone.KEY), name),
             one.run.hash[:8],
             words.held(one.run, ""),
             f"{one.run.flagged:,}",
@@ -110,9 +127,10 @@ def run_lines(found: Sequence[RunLine]) -> Document:
             words.number(one.alphas.alpha),
             outside(one.run.file, 1000),
         )
-        for one in found
-    ]
-    return Document((Section("", (table(heads, rows, "The runs"),)),))
+        mark = None if at is None else Text("▸ " if place == at[0] else "  ", Tone.KEY)
+        rows.append(Row(tuple(cells[one] for one in shown), mark))
+    kept = tuple(columns[one] for one in shown)
+    return Document((Section("", (Table(kept, tuple(rows), least=24, caption="The runs"),)),))
 
 
 def _section(name: str, pairs: Sequence[tuple[str, Words]], note: Words = "") -> Section:

@@ -8,10 +8,12 @@ from reviewdesk.domain.labels.chain import AGENT, DESK
 from reviewdesk.domain.labels.team import Disagreement, PairAgreement, TeamMember, TeamPage
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.alternative import EDGE, AlternativeTest
+from reviewdesk.domain.stats.calibration_page import PeopleErr
 from reviewdesk.views.document import (
     Block,
     Column,
     Document,
+    Facts,
     Paragraph,
     Quote,
     Row,
@@ -149,6 +151,30 @@ def _notes(item: Disagreement) -> Iterator[Quote]:
             shown.add((one.reviewer, one.note))
             lead = (outside(one.reviewer, 24), ", ", moment(one.at), ": ")
             yield Quote(one.note, Tone.MUTED, lead)
+
+
+def people_err(found: PeopleErr | None) -> list[Section]:
+    """Return how often people err, and what that leaves of the accuracy."""
+    if found is None:
+        return []
+    error = found.error
+    title = "What if people err?"
+    if error.rate.value is None:
+        return [Section(title, (Paragraph(f"not known: {error.rate.reason}", Tone.MUTED),))]
+    ends = interval(error.rate.low, error.rate.high)
+    differ = f"{number(error.disagreement.value)} of {plural(error.n, 'item')} with two labels"
+    rows: list[tuple[str, Words]] = [
+        ("people differ", f"{differ}, through the draw"),
+        ("a label is wrong", f"{number(error.rate.value)} {ends} of the time"),
+        ("ceiling", f"{number(error.ceiling)}: a perfect judge agrees with no more of the labels"),
+    ]
+    if found.band is not None:
+        band = f"{found.band.low:.3f} to {found.band.high:.3f}"
+        rows.append(("accuracy", f"{band}, whether people err apart from the panel or with it"))
+    if error.more:
+        more = plural(error.more, "second opinion")
+        rows.append(("to narrow it", f"{more} more would halve the interval of people's errors"))
+    return [Section(title, (Facts.of(*rows, column=17),), "a band, not an interval")]
 
 
 def chain_name(reviewer: str, desk: str) -> str:

@@ -196,13 +196,6 @@ _CHANGES = {
     Group.JURORS: "without",
 }
 
-_KINDS = {
-    Group.TRIMS: "trim",
-    Group.QUORUMS: "quorum",
-    Group.THRESHOLDS: "threshold",
-    Group.JURORS: "one juror",
-}
-
 
 def item_what_if(item: Item) -> Section:
     """Return which trims, quorums, thresholds and left-out jurors would turn this decision."""
@@ -234,10 +227,7 @@ def item_what_if(item: Item) -> Section:
             same = [variant for variant, made in mine if made is decision]
             blocks.append(Paragraph(joined(_policy_names(group, same)), lead=lead, indent=20))
     word = words.decided(standing)
-    groups = {variant.group for variant, _ in turned}
-    kinds = [kind for group, kind in _KINDS.items() if group in groups]
-    short = f"turned by {', '.join(kinds)}" if turned else "nothing tried here turns it"
-    return Section("What if", tuple(blocks), f"what would turn this {word}", short)
+    return Section("What if", tuple(blocks), f"what would turn this {word}")
 
 
 def _compared_decision(

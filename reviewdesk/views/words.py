@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reviewdesk.domain.canonical import CanonicalBallot
-from reviewdesk.domain.canonical import number as known_number
 from reviewdesk.domain.gates.expect import Op
 from reviewdesk.domain.panel import samples
 from reviewdesk.domain.records import Design, Run
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import CanonicalBallot, Decision
+from reviewdesk.domain.verdict import number as known_number
 from reviewdesk.views.document import Text, Tone, outside
 
 NONE = "-"

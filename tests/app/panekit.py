@@ -5,7 +5,7 @@ from collections.abc import Callable
 from reviewdesk.app.controllers.exposure import DrawnItem
 from reviewdesk.app.controllers.state import ViewState
 from reviewdesk.app.paint.item import painted_item
-from reviewdesk.app.texts.layout import ItemLayout, Place, TextPassage
+from reviewdesk.app.paint.layout import ItemLayout, Place, TextPassage
 
 FRAME = 6
 """Lines of the terminal around the item's pane."""

@@ -46,5 +46,7 @@ def opened(folder: Path, *bodies: dict[str, Any], url: str = NOWHERE, **more: An
 
 
 def form_of(review: Review) -> RerunForm:
-    assert isinstance(review.dialog, RerunForm)
-    return review.dialog
+    form: Any = review.dialog
+    found = form.drawn.__self__
+    assert isinstance(found, RerunForm)
+    return found

@@ -1,14 +1,14 @@
 """What the tests of live re-runs share: panel files that name a local server, and key variables."""
 
 from reviewdesk.app.controllers.jobs import RERUN
-from reviewdesk.app.screens.rerun import RerunDialog
+from reviewdesk.app.screens.dialogs import PageDialog
 from tests.app.appkit import Stage
 from tests.app.panelkit import KEY, NAMES, panel_file
 
 
-def dialog(stage: Stage) -> RerunDialog:
+def dialog(stage: Stage) -> PageDialog:
     screen = stage.app.screen
-    assert isinstance(screen, RerunDialog)
+    assert isinstance(screen, PageDialog)
     return screen
 
 

@@ -11,28 +11,25 @@ from reviewdesk.app.controllers.saving import Outbox
 from reviewdesk.app.controllers.session import ReviewSession
 from reviewdesk.app.controllers.state import (
     Ask,
-    Close,
-    Copy,
     DialogPage,
+    Do,
     FieldInput,
     Form,
     Move,
-    NoteForm,
     PageForm,
     PromptForm,
     Request,
     Session,
-    UseTheme,
     ViewState,
 )
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.keys.keymap import checked
-from reviewdesk.app.texts.layout import page_count
+from reviewdesk.app.paint.layout import page_count
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Event, Item, Run, Truth, View
 from reviewdesk.errors import Cancelled, ReviewDeskError
 from reviewdesk.settings import Settings
-from reviewdesk.views.document import plain
+from reviewdesk.views.document import Document, Paragraph, plain
 from tests.app.builders import WIDE, Clock, open_run, report, verdict
 from tests.app.panekit import DrawnPane
 
@@ -201,7 +198,7 @@ class Review:
         self.controller.below_dialog(bool(self.dialogs))
         # The screen below is back in view.
         self.controller.resumed()
-        typed = isinstance(ask.form, PromptForm | NoteForm) and isinstance(answer, str)
+        typed = isinstance(ask.form, PromptForm) and isinstance(answer, str)
         ask.then(FieldInput(answer, given=True) if typed else answer)
         self._take()
 
@@ -245,18 +242,22 @@ class Review:
         """What the footer offers of an action."""
         return self.state.hints[action]
 
+    def _done(self, what: str) -> list[Any]:
+        return [one.given for one in self.requests if isinstance(one, Do) and one.what == what]
+
     @property
     def copied(self) -> str:
-        return next(one.text for one in reversed(self.requests) if isinstance(one, Copy))
+        text: str = self._done("copy")[-1]
+        return text
 
     @property
     def theme(self) -> str | None:
-        found = [one.name for one in self.requests if isinstance(one, UseTheme)]
+        found = [one for one in self._done("theme") if one]
         return found[-1] if found else None
 
     @property
     def closed(self) -> bool:
-        return any(isinstance(one, Close) for one in self.requests)
+        return bool(self._done("close"))
 
     @property
     def labels(self) -> list[Truth | None]:
@@ -284,6 +285,16 @@ def dialog_page(review: Review, at: int = 0) -> DialogPage:
     """A page of the dialog that is open."""
     assert isinstance(review.dialog, PageForm)
     return review.dialog.read(at)
+
+
+def question_of(review: Review) -> tuple[str, str]:
+    """The question that is asked, and what depends on it."""
+    page = dialog_page(review)
+    assert page.title == "Question"
+    assert isinstance(page.document, Document)
+    blocks = page.document.sections[0].blocks
+    question, reason = (plain(one.text) for one in blocks if isinstance(one, Paragraph))
+    return question, reason
 
 
 def dialog_lines(review: Review, at: int = 0) -> list[str]:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.state import Panes, UseOwnTheme
-from reviewdesk.app.preferences import KEEPING
+from reviewdesk.app.controllers.desk import KEEPING
+from reviewdesk.app.controllers.state import Do, Panes
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import kept
+from reviewdesk.desk.review import edits
 from reviewdesk.settings import Settings
 from tests.app.appkit import staged
 from tests.app.builders import open_run, report, verdict
@@ -24,7 +24,7 @@ def start(path: Path, reviewer: str = "ann", **more: Any) -> Review:
 
 
 def stored(review: Review) -> dict[str, Any]:
-    return kept.kept(review.desk)
+    return edits.kept(review.desk)
 
 
 def close(review: Review) -> None:
@@ -182,11 +182,11 @@ def test_forgetting_sets_the_screen_back(tmp_path: Path) -> None:
     review.choose("kept.forget")
     assert stored(review) == {}
     assert review.state.panes.columns == Panes(width=160).columns
-    assert isinstance(review.requests[-1], UseOwnTheme)
+    assert review.requests[-1] == Do("theme")
     assert review.notice.startswith("forgot what the desk kept of the screen")
     close(review)
     desk = Desk.open(tmp_path / "d.db", reviewer="ann")
-    assert kept.kept(desk) == {}
+    assert edits.kept(desk) == {}
 
 
 async def test_the_app_starts_with_the_kept_theme_and_goes_back_to_its_own(tmp_path: Path) -> None:

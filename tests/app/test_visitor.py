@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.app.app import VisitorApp
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.screens.fields import DoorDialog
 from reviewdesk.app.screens.review import ReviewScreen
-from reviewdesk.app.visitor import VisitorApp
 from reviewdesk.desk import Desk, files
 from reviewdesk.desk.review import unsaved
 from reviewdesk.desk.review.edits import Turn

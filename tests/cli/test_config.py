@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from reviewdesk.app.keys.actions import ACTIONS, THEMES
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.cli import review
-from reviewdesk.desk.review import kept
+from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import View
 from reviewdesk.settings import SETTINGS, Settings, load_settings
 from tests.cli.conftest import Cli
@@ -146,7 +146,7 @@ def test_a_theme_of_the_environment(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
 
 def keep(path: Path, **values: Any) -> None:
     desk = open_desk(path)
-    kept.keep(desk, values)
+    edits.keep(desk, values)
     desk.close()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.live.batch import BatchProgress
-from reviewdesk.views.progress import live_text
+from reviewdesk.views.queue import live_text
 from tests.cli.conftest import Cli, Done
 from tests.cli.terminalkit import at_a_terminal
 from tests.helpers import ROOT, environment

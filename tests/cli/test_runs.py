@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.domain.assessment.flag_words import Breach
+from reviewdesk.domain.assessment.result import Breach
 from tests.cli.conftest import Cli
 from tests.helpers import open_desk, report, unmeasure, verdict
 

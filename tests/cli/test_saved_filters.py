@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.domain.query.tokens import EXAMPLE, RULE
+from reviewdesk.domain.query.filter import EXAMPLE, RULE
 from tests.cli.conftest import Cli
 from tests.helpers import report, verdict
 

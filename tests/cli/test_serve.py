@@ -10,7 +10,7 @@ from pathlib import Path
 import pyte
 import pytest
 
-from reviewdesk.desk.review.history import session_history
+from reviewdesk.desk.review.items import session_history
 from tests.cli.conftest import Cli
 from tests.helpers import POSIX, ROOT, environment, load, numbered, open_desk
 

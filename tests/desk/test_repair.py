@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk.backups import Repaired, repair_desk
-from reviewdesk.desk.damage import found_damage
+from reviewdesk.desk.core import found_damage
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import ReviewDeskError, UsageError

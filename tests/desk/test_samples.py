@@ -11,7 +11,7 @@ from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review.items import flips
-from reviewdesk.domain.assessment.flag_words import Breach, Flag
+from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.gates.expect import GateStatus
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils
 
 from reviewdesk.desk import Desk
-from reviewdesk.domain.assessment.flag_words import Flag, names
+from reviewdesk.domain.assessment.result import Flag, names
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Truth
 from reviewdesk.store import audit, runs, schema

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.reference import BLOCKS, FOLDER, SHAPES, commands, keys_table
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.keys.keymap import Keymap, checked
-from reviewdesk.domain.assessment.flag_words import SHORT
+from reviewdesk.domain.assessment.result import SHORT
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.filter import ORDERS, parse_filter
 from reviewdesk.settings import load_settings

@@ -9,7 +9,7 @@ import pytest
 
 from reviewdesk.app.controllers.state import PageForm
 from reviewdesk.desk import Desk
-from reviewdesk.domain.assessment.flag_words import Flag
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import Truth
 from reviewdesk.reports.bytes.source import Source
 from tests.app.reviewkit import Review

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Values
-from reviewdesk.domain.canonical import content_digest, item_digest
 from reviewdesk.domain.jury.sheet import sheet_of
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.report_model import Written, json_of, verdict_model
@@ -22,6 +21,8 @@ from reviewdesk.domain.verdict import (
     Status,
     Strategy,
     Verdict,
+    content_digest,
+    item_digest,
     verdict_from_body,
 )
 

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Breach
-from reviewdesk.domain.assessment.history import remarks
-from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.jury.agreement import closeness, r_wg, unit_alpha
+from reviewdesk.domain.assessment.result import Assessment, Breach
+from reviewdesk.domain.audit.mismatches import remarks
 from reviewdesk.domain.jury.label_rules import label_vote
-from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
-from reviewdesk.domain.jury.scores import trim, weighted_average
-from reviewdesk.domain.jury.trim import trim_count
+from reviewdesk.domain.jury.rules import quorum_met, quorum_met_strictly, trim_count
+from reviewdesk.domain.jury.scores import closeness, r_wg, trim, unit_alpha, weighted_average
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 from tests.domain.bodies import body, juror, panel, read, values
 

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from reviewdesk.domain.jurors.drift import cusum
-from reviewdesk.domain.jury.agreement import sample_variance
+from reviewdesk.domain.jury.scores import sample_variance
 from reviewdesk.domain.stats.alpha import (
     AlphaState,
     alpha_interval,

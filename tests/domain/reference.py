@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from reviewdesk.domain.enums import BY_REGIME
-from reviewdesk.domain.jury.label_words import LABEL_RULES, LabelRules
+from reviewdesk.domain.values import BY_REGIME, LABEL_RULES, LabelRules
 from reviewdesk.domain.verdict import (
     Ballot,
     Decision,

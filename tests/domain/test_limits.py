@@ -6,10 +6,19 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.jury.agreement import closeness, r_wg, verdict_agreement, votes_agreement
-from reviewdesk.domain.jury.band import band
-from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
-from reviewdesk.domain.jury.scores import mean, median, trim, trimmed_mean, weighted_average
+from reviewdesk.domain.jury.rules import quorum_met, quorum_met_strictly
+from reviewdesk.domain.jury.scores import (
+    band,
+    closeness,
+    mean,
+    median,
+    r_wg,
+    trim,
+    trimmed_mean,
+    verdict_agreement,
+    votes_agreement,
+    weighted_average,
+)
 from reviewdesk.domain.stats.calibration import Rows, brier
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import UsageError

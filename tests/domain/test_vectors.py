@@ -8,11 +8,16 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.jury.agreement import closeness, verdict_agreement, votes_agreement
-from reviewdesk.domain.jury.band import band
-from reviewdesk.domain.jury.quorum import quorum_met
-from reviewdesk.domain.jury.scores import trim, trimmed_mean, weighted_average
-from reviewdesk.domain.jury.trim import trim_count
+from reviewdesk.domain.jury.rules import quorum_met, trim_count
+from reviewdesk.domain.jury.scores import (
+    band,
+    closeness,
+    trim,
+    trimmed_mean,
+    verdict_agreement,
+    votes_agreement,
+    weighted_average,
+)
 from reviewdesk.domain.labels.rows import LabelledRow, confidence
 from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh
 from reviewdesk.domain.records import Truth

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.jury.strategies import Votes, rule_for
+from reviewdesk.domain.jury.rules import Votes, rule_for
 from reviewdesk.domain.verdict import Decision, Policy, Rounding, Status, Strategy
 from tests.domain.bodies import STATUSES, ballot, body, juror, maybe, panel, read
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
 
-from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.prompt import render
+from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.errors import TransportError
 from reviewdesk.live.batch import Unstored
 from reviewdesk.live.limits import Meter

@@ -12,8 +12,8 @@ from reviewdesk.domain.panel.turnout import STOPPED, BatchSummary
 from reviewdesk.errors import TransportError
 from reviewdesk.live.records import Request, Response
 from reviewdesk.views.document import Section
-from reviewdesk.views.json.panel import batch
-from reviewdesk.views.live.panel import turnout
+from reviewdesk.views.json.figures import batch
+from reviewdesk.views.panel import turnout
 from tests.judgekit import Answer, Jurors, Room, fine, of_whom, world
 from tests.live.limiters import VirtualClock
 

@@ -32,8 +32,8 @@ from reviewdesk.live.retry import asked_wait
 from reviewdesk.live.runner import FEW_WAITING, MOST_TEXT, MOST_WAITING
 from reviewdesk.live.session import CallSession
 from reviewdesk.views.document import Section
-from reviewdesk.views.live.panel import turnout
-from reviewdesk.views.progress import live_text
+from reviewdesk.views.panel import turnout
+from reviewdesk.views.queue import live_text
 from tests.judgekit import PRICE, URL, Consent, Room, fine, of_whom, world
 from tests.live.builders import FakeClock, Kept, ask_panel, juror
 from tests.live.limiters import BEGAN, VirtualClock

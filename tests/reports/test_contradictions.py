@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.assessment.result import Assessment, Flag
 from reviewdesk.domain.verdict import Decision, verdict_reader
 from reviewdesk.reports import ReadOptions, Source, read
 

@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.search import index
-from reviewdesk.domain.assessment.flag_words import Flag
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.query.filter import DEEPEST, MOST, FilterError, parse_filter
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
 from reviewdesk.reports import Source
-from reviewdesk.store.rows import in_pages, insert, record, value
+from reviewdesk.store.connect import in_pages, insert, record, value
 from tests.helpers import SAMPLES, jurors, load, mark, open_desk, report, tag, verdict
 
 

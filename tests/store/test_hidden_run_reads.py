@@ -16,7 +16,7 @@ from reviewdesk.desk.export import report as export
 from reviewdesk.desk.figures import calibration, jurors, whatif
 from reviewdesk.desk.figures.calibration import panels
 from reviewdesk.desk.labels import transfer
-from reviewdesk.desk.review import filters, history, items, runs, search
+from reviewdesk.desk.review import filters, items, runs, search
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import NotFoundError
 from reviewdesk.store.load import hidden_runs
@@ -72,7 +72,7 @@ READS: dict[str, Read] = {
     "labels": of_run(lambda desk, run: list(transfer.list_labels(desk, run))),
     "tags": of_run(filters.tag_counts),
     "vocabulary": of_run(filters.vocabulary),
-    "history": lambda desk: history.session_history(desk, None),
+    "history": lambda desk: items.session_history(desk, None),
     "search": of_run(lambda desk, run: search.find(desk, run, "question", blind=False)),
     "completion": of_run(lambda desk, run: items.ids_from(desk, run, "v")),
     "ids": lambda desk: items.ids_from(desk, None, "v"),

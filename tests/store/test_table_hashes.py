@@ -8,7 +8,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.backups import repair_desk
-from reviewdesk.desk.review import filters, kept
+from reviewdesk.desk.review import edits, filters
 from reviewdesk.domain.records import Truth, View
 from tests.helpers import Clock, load, numbered, open_desk
 
@@ -27,8 +27,8 @@ def fill(desk: Desk) -> None:
     desk.opened(load(desk, numbered(2, report_id="second")))
     filters.save(desk, "mine", "esc")
     desk.save_view(run, View("esc", "score"))
-    kept.keep(desk, {"columns": ["score"]})
-    kept.NoteDraft(desk.find(run, "v1"), "half a note")(desk)
+    edits.keep(desk, {"columns": ["score"]})
+    edits.NoteDraft(desk.find(run, "v1"), "half a note")(desk)
 
 
 CHANGES = {

@@ -12,10 +12,10 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.core import verify
-from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.digest import RULES
+from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import DeskError, Ended, UsageError
 from reviewdesk.store import audit, connect, events, reruns, runs, schema
 from reviewdesk.store.connect import writing

@@ -22,7 +22,7 @@ from reviewdesk.desk.figures.whatif import what_if_item
 from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.live.panel_new import check_panel
-from reviewdesk.desk.live.rerun_history import beside, of_item
+from reviewdesk.desk.review.items import beside, of_item
 from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.labels.composite import Composite, WeighedDimension
 from reviewdesk.domain.labels.repeats import LabelPair, self_agreement
@@ -66,13 +66,12 @@ from reviewdesk.views.document import Document, Section
 from reviewdesk.views.gates import gates
 from reviewdesk.views.json.review import queue_row
 from reviewdesk.views.jurors import bias, jurors
-from reviewdesk.views.live import rerun
-from reviewdesk.views.live.panel import consent, panel, turnout
 from reviewdesk.views.overview import overview as whole_overview
 from reviewdesk.views.overview import short_overview
+from reviewdesk.views.panel import consent, panel, turnout
 from reviewdesk.views.queue import records
 from reviewdesk.views.reliability import reliability
-from reviewdesk.views.verdict import headline, jury, verdict
+from reviewdesk.views.verdict import headline, jury, result, verdict
 from tests.helpers import SAMPLES, load, open_desk, report, tag
 from tests.helpers import verdict as body_of
 from tests.views.live.test_panel import FAR, NEAR, SHA
@@ -157,7 +156,7 @@ def of_verdicts(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
         bought = [(row.variant, attacks(item.verdict, row.variant)) for row in results]
         yield f"policies {number}", whatif.policies(item, results, bought)
         for record in of_item(desk, item):
-            yield f"re-run {number}", Document((rerun.result(item, record.rerun),))
+            yield f"re-run {number}", Document((result(item, record.rerun),))
             yield f"comparison {number}", comparison(item, beside(item, record))
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reviewdesk.domain.assessment.flag_words import Flag, FlagNote
-from reviewdesk.domain.enums import Strategy
+from reviewdesk.domain.assessment.result import Flag, FlagNote
+from reviewdesk.domain.values import Strategy
 from reviewdesk.errors import NotFoundError
 from reviewdesk.views import glossary
 from reviewdesk.views.glossary import FLAG_TERMS, GROUPS, TERMS

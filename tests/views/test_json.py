@@ -6,8 +6,8 @@ from enum import StrEnum
 import pytest
 from msgspec import Struct, field
 
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.views.json.shape import plain, shape
+from reviewdesk.domain.assessment.result import Flag
+from reviewdesk.views.json.review import plain, shape
 
 
 class Word(StrEnum):

@@ -9,9 +9,9 @@ import click
 import pytest
 
 from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.paint.rows import legend_lines
+from reviewdesk.app.widgets.queue_list import legend_lines
 from reviewdesk.cli import cli
-from reviewdesk.domain.assessment.flag_words import SHORT
+from reviewdesk.domain.assessment.result import SHORT
 from reviewdesk.views import glossary
 from reviewdesk.views.document import (
     Column,

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.domain.records import Pace, Progress
-from reviewdesk.views.progress import done_texts, figures_wait, strata_text, time_texts
+from reviewdesk.views.queue import done_texts, figures_wait, strata_text, time_texts
 
 PROGRESS = Progress(
     verdicts=30, labelled=6, flagged=15, flagged_done=3, audit=15, audit_done=1,

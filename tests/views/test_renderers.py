@@ -217,7 +217,7 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
         "improve.tried",
         "overview.short_overview",
         "calibration.segments", "calibration.composites", "jurors.bias",
-        "comparison.comparison", "gates.gates", "jurors.jurors", "panel.panel", "question.question",
+        "comparison.comparison", "gates.gates", "jurors.jurors", "panel.panel", "queue.question",
         "queue.records", "reliability.reliability", "team.team",
         "run.run", "run.run_lines", "comparison.two_panels",
         "verdict.jury", "verdict.verdict", "whatif.policies", "whatif.what_if",

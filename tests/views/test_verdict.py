@@ -245,11 +245,7 @@ def test_the_jury_begins_with_reasons_and_folds_its_figures(tmp_path: Path) -> N
     assert rows[at + 3].endswith("…")
     assert rows[at + 4].startswith("  b ")
     heads = [row.rstrip("─ ") for row in rows[at + 7 :]]
-    # The mean is .667: it fails, as do the trimmed mean, the lowest and unanimity.
-    assert heads[0] == "▹ NUMBERS  mean 0.667 · 4 rules differ"
-    assert heads[1].startswith("▹ WHAT IF  turned by trim, ")
-    assert heads[2].startswith("▹ PROVENANCE  quorum")
-    assert len(heads) == 3
+    assert heads == ["▹ NUMBERS", "▹ WHAT IF", "▹ PROVENANCE"]
     whole = folded(found, REASONS)
     assert " ".join(" ".join(whole).split()).count("yes") == 40
     assert "trimmed mean" in "\n".join(folded(found, *FIGURES))

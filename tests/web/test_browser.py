@@ -15,7 +15,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from reviewdesk.desk import Desk, LoadOptions, samples
-from reviewdesk.desk.review.history import session_history
+from reviewdesk.desk.review.items import session_history
 from reviewdesk.domain.records import Truth
 from reviewdesk.reports import Source
 from tests.helpers import POSIX, SAMPLES

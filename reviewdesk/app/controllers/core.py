@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.claims import ItemClaims
 from reviewdesk.app.controllers.exposure import LabelGuard, SeenItems
 from reviewdesk.app.controllers.jobs import (
     BACKUP,
@@ -25,7 +24,7 @@ from reviewdesk.app.controllers.jobs import (
     RerunReader,
     Runner,
 )
-from reviewdesk.app.controllers.saving import Outbox
+from reviewdesk.app.controllers.saving import ItemClaims, Outbox
 from reviewdesk.app.controllers.session import ReviewSession, resumed
 from reviewdesk.app.controllers.state import (
     Ask,
@@ -35,13 +34,13 @@ from reviewdesk.app.controllers.state import (
     Notice,
     Page,
     Panes,
-    QuestionForm,
     ReasonsLine,
     Request,
     Session,
+    question_form,
 )
 from reviewdesk.app.keys.keymap import Keymap
-from reviewdesk.app.texts.layout import ReadingOptions
+from reviewdesk.app.paint.layout import ReadingOptions
 from reviewdesk.desk import Desk, backups
 from reviewdesk.desk.figures import calibration
 from reviewdesk.desk.figures.strip import LiveStrip
@@ -52,7 +51,7 @@ from reviewdesk.settings import Settings
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.live.rerun_history import UnfinishedRerun
+    from reviewdesk.desk.review.items import UnfinishedRerun
 
 READ_ONLY = "the desk is read-only: labels and notes cannot be saved"
 REVIEW = "review"
@@ -70,6 +69,10 @@ class PageController(Protocol):
     where: str
     verbs: dict[str, Callable[[], None]]
     """The screen's own actions."""
+
+    @property
+    def name(self) -> str:
+        """What the header says is in view."""
 
     @property
     def shown(self) -> object:
@@ -210,7 +213,7 @@ class Core:
             elif otherwise:
                 self.say(otherwise, Tone.MUTED)
 
-        self.ask(QuestionForm(question, reason), answered)
+        self.ask(question_form(question, reason), answered)
 
     def safely(self, step: Callable[..., object], *given: object) -> None:
         """Take one step; an error of the desk becomes one line on the screen in view."""

@@ -2,38 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
-from reviewdesk.app import preferences
-from reviewdesk.app.controllers import files, item, queue, rerun, team
+from msgspec.structs import replace
+
+from reviewdesk.app.controllers import files, item, labels, queue, rerun
 from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core, Verb
+from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.state import (
     Choice,
-    Close,
-    Copy,
     DialogPage,
+    Do,
     FieldInput,
     HelpForm,
-    OpenPalette,
     PromptForm,
-    Redraw,
-    TakeLines,
-    TakeSelection,
-    UseTheme,
     one_page,
 )
-from reviewdesk.app.keys.actions import THEMES
-from reviewdesk.app.keys.commands import argument_completers, complete_command, parse_command
+from reviewdesk.app.keys.actions import THEMES, argument_completers, complete_command, parse_command
 from reviewdesk.app.keys.keymap import refuse_withheld
 from reviewdesk.desk.figures import question as questions
-from reviewdesk.desk.review import filters
+from reviewdesk.desk.review import edits, filters
 from reviewdesk.domain.labels.question import RunAnswer, parse_question
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import UsageError
+from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.settings import KEPT
 from reviewdesk.views import glossary
 from reviewdesk.views.document import Tone
-from reviewdesk.views.question import strip_line
+from reviewdesk.views.queue import strip_line
+
+KEEPING = "keeping"
+SETTINGS = ("theme", "panel")
+"""The settings that can be chosen on the screen. The panel "" is the report's own."""
+WIDTHS = {"queue_width": "queue", "jury_width": "jury"}
+"""The kept shares of the screen's width, and the panes that have them."""
+
+
+_USABLE: Mapping[str, Callable[[Any], bool]] = {
+    "theme": lambda value: isinstance(value, str) and value in THEMES,
+    **dict.fromkeys(WIDTHS, lambda value: isinstance(value, float) and 0 < value < 1),
+    "panel": lambda value: isinstance(value, str) and show_line(value, len(value) + 1) == value,
+}
+"""Returns True for a value that can be used, by the name under which it is kept."""
+
+
+def usable(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the kept values that can be used; a damaged one counts as not kept."""
+    return {name: values[name] for name, fits in _USABLE.items() if fits(values.get(name))}
+
+
+def choices(core: Core) -> dict[str, Any]:
+    """Return what is chosen on the screen, by the names under which the desk keeps it."""
+    settings = core.settings
+    return {
+        **{
+            name: getattr(settings, name) if settings.source(name) == KEPT else None
+            for name in SETTINGS
+        },
+        **{name: getattr(core.panes, pane) for name, pane in WIDTHS.items()},
+    }
+
+
+def start_choices(core: Core) -> None:
+    """Give a session the choices that the desk keeps; those of the settings give way."""
+    core.given = core.settings
+    _use(core, usable(edits.kept(core.desk)))
+
+
+def _use(core: Core, values: Mapping[str, Any]) -> None:
+    core.settings = core.given.with_kept(values)
+    core.arrange(
+        replace(core.panes, queue=values.get("queue_width"), jury=values.get("jury_width"))
+    )
+    core.stored = choices(core)
+
+
+def _changed(core: Core) -> dict[str, Any]:
+    """Return the choices that differ from what this session read or stored.
+
+    Others stay as they are on the desk, where another window may have changed them.
+    """
+    return {n: value for n, value in choices(core).items() if value != core.stored[n]}
+
+
+def keep_choices(core: Core) -> None:
+    """Store in the background what was chosen since the last call."""
+    changed = _changed(core)
+    if not changed or core.keeping:
+        return
+
+    def ended(_found: object, error: ReviewDeskError | None) -> None:
+        # After an error too: a choice that cannot be stored is told once, not every second.
+        core.keeping = False
+        core.stored = core.stored | changed
+        if error is not None:
+            core.complain(error)
+
+    core.keeping = True
+    work = lambda desk, _report: edits.keep(desk, changed)  # noqa: E731
+    core.jobs.runner.start(Job(KEEPING, work, ended))
+
+
+def store_choices(core: Core) -> None:
+    if changed := _changed(core):
+        core.outbox.keep("kept", lambda desk: edits.keep(desk, changed))
+        core.stored |= changed
+
+
+def forget_choices(core: Core) -> None:
+    """Forget every kept choice, and set the screen back to the settings."""
+    edits.forget(core.desk)
+    _use(core, {})
+    core.requests.append(Do("theme"))
+    core.say("forgot what the desk kept of the screen: the settings hold again", Tone.NOTE)
+
 
 # screens
 
@@ -69,12 +152,13 @@ def _explain(core: Core) -> None:
         if terms:
             keys = ("enter", "next"), ("j k", "move"), ("esc", "closes")
             choices = [Choice(term.word, below=term.text) for term in terms]
-            page = DialogPage("What is in view", keys, choices=choices)
-            core.ask(one_page(page, closes=frozenset("qe")), lambda _: None)
+            closes = frozenset("qe")
+            page = DialogPage("What is in view", keys, choices=choices, closes=closes)
+            core.ask(one_page(page), lambda _: None)
         else:
             core.say_here("no figure is in view; reviewdesk explain lists every word")
 
-    core.requests.append(TakeLines(took))
+    core.requests.append(Do("lines", took))
 
 
 def _terms_of_item(core: Core) -> tuple[glossary.GlossaryTerm, ...]:
@@ -95,7 +179,7 @@ def _use_theme(core: Core, name: str) -> None:
     if core.colourless:
         raise UsageError("NO_COLOR is set, so there are no colours to choose", "Unset it.")
     core.settings = core.settings.choosing({"theme": name})
-    core.requests.append(UseTheme(name))
+    core.requests.append(Do("theme", name))
 
 
 def _stop(core: Core) -> None:
@@ -107,13 +191,13 @@ def _stop(core: Core) -> None:
 def _copy(core: Core) -> None:
     def took(text: str) -> None:
         if text:
-            core.requests.append(Copy(text))
+            core.requests.append(Do("copy", text))
             core.say(f"copied {len(text):,} characters", Tone.NOTE)
         else:
             close = core.keys.first("quit") or "ctrl+q"
             core.say(f"nothing is selected; press {close} to close", Tone.MUTED)
 
-    core.requests.append(TakeSelection(took))
+    core.requests.append(Do("selection", took))
 
 
 def close(core: Core) -> None:
@@ -128,11 +212,11 @@ def close(core: Core) -> None:
 def end(core: Core) -> None:
     """Save the view and close, whatever waits to be saved."""
     core.jobs.stop()
-    core.requests.append(Close())
+    core.requests.append(Do("close"))
     # These are a convenience: failing to save them must not keep the app open.
     core.safely(core.review.save)
     core.safely(core.review.claims.release)
-    core.safely(preferences.close, core)
+    core.safely(store_choices, core)
     core.outbox.stop()
 
 
@@ -222,9 +306,9 @@ VERBS: dict[str, Verb] = {
     "copy": _copy,
     "quit": close,
     "quit.anywhere": close,
-    "kept.forget": preferences.forget,
-    "palette": lambda core: core.requests.append(OpenPalette()),
-    "redraw": lambda core: core.requests.append(Redraw()),
+    "kept.forget": forget_choices,
+    "palette": lambda core: core.requests.append(Do("palette")),
+    "redraw": lambda core: core.requests.append(Do("redraw")),
     **{f"theme.{name}": partial(_use_theme, name=name) for name in THEMES},
 }
 COMMANDS: dict[str, Callable[[Core, str], object]] = {
@@ -242,4 +326,4 @@ _NAMED = {
     "runs": "screen.runs", "stop": "stop", "help": "help", "quit": "quit", "q": "quit",
 }  # fmt: skip
 """The commands that do what an action does."""
-_ON_REVIEW = queue.COMMANDS | item.COMMANDS | rerun.COMMANDS | team.COMMANDS
+_ON_REVIEW = queue.COMMANDS | item.COMMANDS | rerun.COMMANDS | labels.COMMANDS

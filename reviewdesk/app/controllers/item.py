@@ -15,18 +15,19 @@ from reviewdesk.app.controllers.jobs import outcomes
 from reviewdesk.app.controllers.queue import use as use_filter
 from reviewdesk.app.controllers.saving import Write
 from reviewdesk.app.controllers.state import (
+    LEAST,
+    WIDE,
     Choice,
-    Copy,
     DialogPage,
+    Do,
     FieldInput,
-    NoteForm,
     PageForm,
     PromptForm,
     ReasonsLine,
 )
-from reviewdesk.app.keys.commands import last_of_list
-from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.review import edits, filters, history, items, kept
+from reviewdesk.app.keys.actions import last_of_list
+from reviewdesk.app.paint.layout import FOLDS, TITLE, TOOLS
+from reviewdesk.desk.review import edits, filters, items
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.panel.rerun import outcome
 from reviewdesk.domain.query.completion import condition
@@ -34,10 +35,11 @@ from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags, split_tags
 from reviewdesk.errors import NotFoundError, ReviewDeskError
-from reviewdesk.views import events
+from reviewdesk.views import queue
 from reviewdesk.views.comparison import comparison
 from reviewdesk.views.document import Text, Tone, outside
 from reviewdesk.views.json import review as shapes
+from reviewdesk.views.verdict import FIGURES, REASONS
 
 REASON_KEYS = frozenset({*"123456789", "escape", "enter", "t"})
 """The keys that the line of reasons takes while it is open, by Textual's names."""
@@ -48,7 +50,7 @@ def _labelled(core: Core) -> Item | None:
     run = core.session.run
     if (waiting := core.outbox.labelled(run.key)) is not None:
         return core.review.item(waiting.row.key)
-    event = history.last_label(core.desk, run)
+    event = items.last_label(core.desk, run)
     if event is None or event.verdict is None:
         core.say_here("You have labelled no item of this run yet.")
     elif event.undone:
@@ -97,7 +99,7 @@ def _write_note(core: Core, item: Item | None) -> None:
     key = item.row.key
     note = item.note or ""
     place = key, core.review.repeats.since(item)
-    text = core.drafts.pop(place, None) or kept.draft(core.desk, *place) or note
+    text = core.drafts.pop(place, None) or edits.draft(core.desk, *place) or note
     # Even after a crash the next start must open at the item that the draft belongs to.
     with contextlib.suppress(ReviewDeskError):
         core.review.save()
@@ -115,7 +117,8 @@ def _write_note(core: Core, item: Item | None) -> None:
             return f"draft not kept: {error.message}"
         return "draft kept once another process has finished its write"
 
-    form = NoteForm(item.verdict.id, text, changed, state(text))
+    name = item.verdict.id
+    form = PromptForm("Note on", text, name=name, lines=6, changed=changed, note=state(text))
     core.ask(form, partial(_take_note, core, item))
 
 
@@ -127,7 +130,7 @@ def _take_note(core: Core, item: Item, answer: FieldInput | None) -> None:
         if answer.given:
             _save_note(core, item, answer.text)
             return
-        draft = core.drafts.get(place) or kept.draft(core.desk, *place)
+        draft = core.drafts.get(place) or edits.draft(core.desk, *place)
     except ReviewDeskError:
         core.drafts[place] = answer.text
         raise
@@ -152,7 +155,7 @@ def _save_note(core: Core, item: Item, text: str) -> None:
 def _keep_draft(core: Core, place: tuple[int, int], text: str) -> bool:
     """Keep an unfinished note, here while the desk cannot; return True if it is on disk."""
     key, since = place
-    on_disk = core.outbox.keep(("draft", key), kept.NoteDraft(key, text, since))
+    on_disk = core.outbox.keep(("draft", key), edits.NoteDraft(key, text, since))
     if on_disk or not text:
         core.drafts.pop(place, None)
     else:
@@ -287,20 +290,20 @@ def _history(core: Core) -> None:
     """Show two lists of events, newest first: those of the item, and the reviewer's own work."""
     session = core.session
     item = session.item
-    mine = core.review.repeats.events(history.session_history(core.desk, None))
+    mine = core.review.repeats.events(items.session_history(core.desk, None))
     past = () if item is None else item.history
     shown = [one for one in past if not session.hidden or one.author == core.desk.reviewer]
     if session.view.blind:
         # A re-run's answers must stay hidden from a blind reviewer like the first ones.
-        mine = [one for one in mine if one.kind not in events.RERUNS]
+        mine = [one for one in mine if one.kind not in queue.RERUNS]
     if session.hidden:
-        shown = [one for one in shown if one.kind not in events.RERUNS]
+        shown = [one for one in shown if one.kind not in queue.RERUNS]
     found = outcomes(core.desk)
 
     def line(one: Event) -> Choice:
-        when, who = events.given(one)
+        when, who = queue.given(one)
         about = outside(one.verdict or "", 80)
-        text = (when, "  ", *events.event(one, found(one)), "  ", about, "  ", who)
+        text = (when, "  ", *queue.event(one, found(one)), "  ", about, "  ", who)
         return Choice(text, one if one.verdict is not None else None)
 
     def page(at: int) -> DialogPage:
@@ -308,15 +311,17 @@ def _history(core: Core) -> None:
         choices = [line(one) for one in (shown[::-1], mine)[at]]
         about = "" if at or item is None else item.verdict.id
         title = ("History of", "My work")[at]
-        return DialogPage(title, (*keys, ("esc", "closes")), about, "newest first", choices=choices)
+        return DialogPage(
+            title, (*keys, ("esc", "closes")), about, "newest first", choices=choices,
+            closes=frozenset({"q", "at"}), width=96, height=40,
+        )  # fmt: skip
 
     def go_to(event: Event | None) -> None:
         if event is not None:
             core.review_run(core.desk.run(event.run or session.run.hash), event.verdict)
 
     turns = {"tab": 1, "shift+tab": 1}
-    closes = frozenset({"q", "at"})
-    core.ask(PageForm(page, 2, 0 if shown else 1, turns, closes, width=96, height=40), go_to)
+    core.ask(PageForm(page, 2, 0 if shown else 1, turns), go_to)
 
 
 def _diff(core: Core) -> None:
@@ -327,7 +332,7 @@ def _diff(core: Core) -> None:
     if core.session.hidden:
         core.say_here("hidden until the item is labelled: it tells the panel's answers")
         return
-    records = rerun_history.of_item(core.desk, item)[::-1]
+    records = items.of_item(core.desk, item)[::-1]
     found = items.other_runs(core.desk, item.row.key)
     if not records and not found:
         core.say_here("no other loaded run judged this content")
@@ -341,7 +346,7 @@ def _diff(core: Core) -> None:
         if place < len(records):
             made = records[place].rerun
             halt = f"{outcome(item, made).halt} · " if made.stopped else ""
-            other = rerun_history.beside(item, records[place])
+            other = items.beside(item, records[place])
             summary = "the same item, asked again"
         else:
             one = found[place - len(records)]
@@ -364,6 +369,9 @@ def _diff(core: Core) -> None:
             lead,
             comparison(item, other),
             answers={} if run is None else {"f": run},
+            closes=frozenset("qd"),
+            width=112,
+            height=40,
         )
 
     def filter_flips(run: Run | None) -> None:
@@ -371,8 +379,7 @@ def _diff(core: Core) -> None:
             use_filter(core, condition("flip", run.name) or f"flip:{run.hash}")
 
     turns = {"n": 1, "tab": 1, "N": -1, "shift+tab": -1}
-    form = PageForm(read, count, turns=turns, closes=frozenset("qd"), width=112, height=40)
-    core.ask(form, filter_flips)
+    core.ask(PageForm(read, count, turns=turns), filter_flips)
 
 
 def _copy(core: Core) -> None:
@@ -382,13 +389,131 @@ def _copy(core: Core) -> None:
     if core.session.hidden:
         shape = shapes.content(item)
     else:
-        reruns = [one.rerun for one in rerun_history.of_item(core.desk, item)]
+        reruns = [one.rerun for one in items.of_item(core.desk, item)]
         shape = shapes.verdict(item, reruns)
     text = json.dumps(shape, ensure_ascii=False, indent=2)
-    core.requests.append(Copy(text))
-    path = kept.keep_copy(text, "copied.json")
+    core.requests.append(Do("copy", text))
+    path = edits.keep_copy(text, "copied.json")
     also = "" if path is None else f"; also in {path}".replace(str(Path.home()), "~", 1)
     core.say(f"copied, {len(text):,} characters of JSON{also}", Tone.NOTE)
+
+
+# panes
+
+_STEP = 4
+"""The columns by which one key press widens or narrows a pane."""
+JURY = FIGURES | {REASONS}
+_FOLDED_TEXTS = {
+    TITLE: "name", "rubric": "rubric", "input": "input", "reference": "reference", TOOLS: "tools",
+}  # fmt: skip
+
+
+def _shift(core: Core, by: int, *, around: bool = False) -> None:
+    """Give the keys to the pane one level deeper or back."""
+    if by < 0 and not around and core.session.chosen:
+        core.review.choose(frozenset())
+    elif name := core.panes.beside(by, around=around):
+        core.choose(name)
+    elif by > 0:
+        _unfold_jury(core)
+
+
+def _zoom(core: Core) -> None:
+    panes = core.panes
+    if not panes.wide and not panes.zoomed:
+        core.say("the pane has the whole screen already", Tone.MUTED)
+    else:
+        core.arrange(replace(panes, zoomed=not panes.zoomed))
+
+
+def enter_pane(core: Core, name: str) -> None:
+    panes = core.panes
+    if name in panes.names and not panes.alone and name != panes.current:
+        core.choose(name)
+
+
+def _resize(core: Core, by: int) -> None:
+    """Widen or narrow the pane with the keys; the item takes from the jury, then the queue."""
+    panes = core.panes
+    if panes.alone:
+        why = "it is zoomed" if panes.wide else f"from {WIDE} columns on panes stand side by side"
+        core.say_here(f"the pane has the whole screen: {why}")
+        return
+    name = taken = panes.current
+    columns = panes.columns
+    wider = by > 0
+    if name == "item":
+        by = -by
+        can_give = "jury" in columns and (not wider or columns["jury"] > LEAST["jury"])
+        taken = "jury" if can_give else "queue"
+    made = panes.sized(taken, columns[taken] + by)
+    core.arrange(made)
+    if made.columns == columns:
+        core.say_here(f"the {name} cannot be {'wider' if wider else 'narrower'} here")
+    else:
+        back = core.keys.first("pane.default")
+        core.say_here(f"the {name} has {made.columns[name]} columns; {back} sets all back")
+
+
+def drag(core: Core, name: str, column: int) -> None:
+    """Move the rule at the left of the pane ``name`` to a column of the screen."""
+    panes = core.panes
+    if panes.alone:
+        return
+    if name == "item":
+        core.arrange(panes.sized("queue", column))
+    elif panes.answer:
+        core.arrange(panes.sized("jury", panes.width - 1 - column))
+
+
+def _reset(core: Core) -> None:
+    core.arrange(replace(core.panes, queue=None, jury=None))
+    core.say_here("the panes have their default widths")
+
+
+# texts
+
+
+def _page(core: Core, by: int) -> None:
+    item = core.session.item
+    last = 0 if item is None else core.pages(item) - 1
+    if last < 1:
+        core.say_here("no text here is longer than a page")
+        return
+    page = max(0, min(core.reading.page + by, last))
+    if item is not None and page != core.reading.page:
+        core.start += 1
+        core.seen.turn_to(core.seen.paged(item))
+    core.reading = replace(core.reading, page=page)
+    core.say_here(f"page {page + 1} of {last + 1}")
+
+
+def _unfold_jury(core: Core) -> None:
+    """Show every reason and figure of the jury, or fold them again."""
+    if core.session.hidden:
+        reveal = core.keys.first("reveal")
+        core.say_here(f"the panel's answer is hidden until you label; {reveal} reveals it")
+        return
+    opened = core.reading.open_sections
+    folds = opened >= JURY
+    core.reading = replace(core.reading, open_sections=opened - JURY if folds else opened | JURY)
+    core.say("the jury in short" if folds else "the jury in full", Tone.MUTED)
+
+
+def _unfold_texts(core: Core) -> None:
+    """Show the kinds of text that are folded in view whole, or fold all kinds again.
+
+    What is not long here keeps folding where it is: one long input must not open every rubric.
+    """
+    item = core.session.item
+    opened = core.reading.open_sections
+    found = frozenset() if item is None else core.seen.folded(item)
+    if not found and not opened & FOLDS:
+        core.say_here("no text folds here")
+        return
+    core.reading = replace(core.reading, open_sections=opened | found if found else opened - FOLDS)
+    names = " and ".join(word for name, word in _FOLDED_TEXTS.items() if name in found)
+    core.say(f"shown whole where it is long: {names}" if found else "long texts fold", Tone.MUTED)
 
 
 VERBS: dict[str, Verb] = {
@@ -401,5 +526,19 @@ VERBS: dict[str, Verb] = {
     "history": _history,
     "diff": _diff,
     "copy.json": _copy,
+    "deeper": partial(_shift, by=1),
+    "shallower": partial(_shift, by=-1),
+    "pane.next": partial(_shift, by=-1, around=True),
+    "pane.previous": partial(_shift, by=1, around=True),
+    "pane.wider": partial(_resize, by=_STEP),
+    "pane.narrower": partial(_resize, by=-_STEP),
+    "pane.default": _reset,
+    "zoom": _zoom,
+    "text.next": partial(_page, by=1),
+    "text.previous": partial(_page, by=-1),
+    "jury.whole": _unfold_jury,
+    "unfold": _unfold_texts,
+    "part.next": lambda core: core.requests.append(Do("jump", 1)),
+    "part.previous": lambda core: core.requests.append(Do("jump", -1)),
 }
 COMMANDS = {"tag": _tag_now, "note": _note_now}

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.state import QuestionForm
+from reviewdesk.app.controllers.state import PageForm, question_form
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live import rerun_history
-from reviewdesk.domain.canonical import CanonicalBallot
+from reviewdesk.desk.review import items
 from reviewdesk.domain.panel import rerun, turnout
 from reviewdesk.domain.panel.rerun import (
     Arrival,
@@ -28,8 +27,9 @@ from reviewdesk.domain.panel.rerun import (
     outcome,
 )
 from reviewdesk.domain.records import Event, Item, Run
+from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.errors import DeskError, ReviewDeskError
-from reviewdesk.views.progress import pauses_text
+from reviewdesk.views.queue import pauses_text
 
 if TYPE_CHECKING:
     from reviewdesk.desk.live.rerun import ReadyRerun
@@ -194,7 +194,7 @@ class Jobs:
         return tuple(one for one in self.reruns.values() if not one.alone)
 
     @property
-    def question(self) -> QuestionForm | None:
+    def question(self) -> PageForm | None:
         """What to ask before the app closes while re-runs are under way."""
         running = [one.verdict for one in self.reruns.values()]
         if not running:
@@ -202,7 +202,7 @@ class Jobs:
         what = f"{running[0]} is" if len(running) == 1 else f"{len(running)} re-runs are"
         what = f"the re-run of {what}" if len(running) == 1 else what
         reason = "What came is kept. The verdicts that are left can be asked about later."
-        return QuestionForm(f"Close, although {what} under way?", reason)
+        return question_form(f"Close, although {what} under way?", reason)
 
     def rerun_of(self, key: int) -> OpenRerun | None:
         found = (one for one in reversed(self.reruns.values()) if key in one.keys)
@@ -302,7 +302,7 @@ class RerunReader:
 
     def read(self, desk: Desk, item: Item, running: OpenRerun | None) -> RerunHistory:
         """Return the re-runs of ``item``, with ``running`` if it is asked about at this moment."""
-        records = rerun_history.of_item(desk, item)
+        records = items.of_item(desk, item)
         if not records:
             return replace(NOTHING, running=running)
         reruns = tuple(one.rerun for one in records)
@@ -312,17 +312,17 @@ class RerunReader:
 
     def is_behind(self, desk: Desk, run: Run) -> bool:
         counted = self._counted if run.hash == self._run else frozenset[int]()
-        return rerun_history.plans(desk, run) != counted
+        return items.plans(desk, run) != counted
 
     def count(self, desk: Desk, run: Run) -> Callable[[], None]:
         """Count the re-runs that are new, and return what makes the result count."""
         same = run.hash == self._run
         rates, known = (self._rates, self._counted) if same else ((), frozenset[int]())
-        there = rerun_history.plans(desk, run)
+        there = items.plans(desk, run)
         if not known <= there:
             rates = ()
             known = frozenset()
-        more = rerun_history.flips_of_run(desk, run, there - known)
+        more = items.flips_of_run(desk, run, there - known)
         found = rerun.summed_rates((*rates, *more))
 
         def take() -> None:
@@ -343,7 +343,7 @@ def outcomes(desk: Desk) -> Callable[[Event], RerunResult | None]:
     def read(run: str, verdict: str) -> dict[int, RerunResult]:
         try:
             item = desk.item(desk.find(desk.run(run), verdict))
-            records = rerun_history.of_item(desk, item)
+            records = items.of_item(desk, item)
         except ReviewDeskError:
             # The event can be shown without the verdict.
             return {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from reviewdesk.app.controllers.files import load
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.queue import use
 from reviewdesk.app.controllers.state import DialogPage, FieldInput, PromptForm, choice, one_page
-from reviewdesk.app.keys.commands import files
+from reviewdesk.app.keys.actions import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page, skipped
 from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
@@ -28,28 +29,34 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown, bin_drills, drill
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.settings import Feedback
+from reviewdesk.views import calibration, jurors
+from reviewdesk.views import run as views
 from reviewdesk.views.comparison import two_panels
-from reviewdesk.views.document import Tone
+from reviewdesk.views.document import Document, Paragraph, Section, Tone
+from reviewdesk.views.reliability import reliability
+from reviewdesk.views.whatif import what_if as what_if_view
 
 
 class CalibrationPageKind(Struct, frozen=True):
     """One page. ``hidden`` tells a blind session why the page is not shown; it is not read then.
 
-    ``drills`` finds the groups of verdicts behind its figures; ``table`` says that it can be drawn
-    as a table; ``source`` names the page whose data it shares; ``targets`` that its intervals can
-    also be those of new items; ``layers`` that it has a second layer.
+    ``view`` describes what was read; it takes ``blind`` and, of ``options``, whether to show it
+    ``as_table``, which ``target`` the intervals have, and whether the second layer is shown too
+    (``full``).
+    ``drills`` finds the groups of verdicts behind its figures; ``source`` names the page whose data
+    it shares.
     """
 
     name: str
     read: Callable[[Desk, Run], object]
+    view: Callable[..., Document]
     waiting: str
     hidden: str = ""
     drills: Callable[..., tuple[DrillDown, ...]] | None = None
     """Takes the result of ``read``, and whether the session is ``blind``."""
-    table: bool = False
     source: str = ""
-    targets: bool = False
-    layers: bool = False
+    options: frozenset[str] = frozenset()
 
     @property
     def read_as(self) -> str:
@@ -67,29 +74,31 @@ def _page(desk: Desk, run: Run) -> CalibrationPage:
     return with_question_and_people(desk, run, page)
 
 
+_LABELS = "reading the labels …"
 PAGES = (
     CalibrationPageKind(
-        "figures", _page, "reading the labels …", drills=_figure_drills, targets=True, layers=True
+        "figures", _page, calibration.calibration, _LABELS, drills=_figure_drills,
+        options=frozenset({"target", "full"}),
     ),
     CalibrationPageKind(
-        "reliability",
-        _page,
-        "reading the labels …",
-        drills=bin_drills,
-        table=True,
-        source="figures",
+        "reliability", _page, reliability, _LABELS, drills=bin_drills, source="figures",
+        options=frozenset({"as_table"}),
     ),
-    CalibrationPageKind("jurors", jurors_page, "working out the jurors …", targets=True),
+    CalibrationPageKind(
+        "jurors", jurors_page, jurors.jurors, "working out the jurors …",
+        options=frozenset({"target"}),
+    ),
     CalibrationPageKind(
         "what-if",
         what_if,
+        lambda found, **_: what_if_view(found),
         "working out what other rules would have decided …",
         hidden=(
             "Blind: what other rules would have decided rests on what the panel said of verdicts "
             "that have no label, so it is left out."
         ),
     ),
-)
+)  # fmt: skip
 
 
 class CalibrationController:
@@ -120,6 +129,41 @@ class CalibrationController:
         return PAGES[self.at]
 
     @property
+    def name(self) -> str:
+        return f"Calibration {self.at + 1}/{len(PAGES)} {self.page.name}"
+
+    @property
+    def _chosen(self) -> dict[str, Any]:
+        """What is chosen of the options that the page has."""
+        chosen = {"as_table": self.tables, "target": self.target, "full": self.full}
+        return {name: value for name, value in chosen.items() if name in self.page.options}
+
+    @property
+    def drawn(self) -> tuple[object, ...]:
+        """A value that differs where ``document`` does: how it is drawn, and then what is."""
+        session = self._core.session
+        how = *self._chosen.values(), session.view.blind, session.withheld
+        return how, id(self.found.get(self.page.read_as))
+
+    def document(self) -> Document:
+        """Return the page or, if there is nothing to show, why."""
+        session = self._core.session
+        page = self.page
+        found = self.found.get(page.read_as)
+        tone = Tone.MUTED
+        text = page.waiting
+        if session.withheld:
+            never = session.feedback is Feedback.NEVER
+            kept = "The figures are kept back, as your settings say (feedback = never)."
+            text = kept if never else "The figures show when the queue is done."
+        elif session.view.blind and page.hidden:
+            tone = Tone.NOTE
+            text = page.hidden
+        elif found is not None:
+            return page.view(found, blind=session.view.blind, **self._chosen)
+        return Document((Section("", (Paragraph(text, tone),)),))
+
+    @property
     def shown(self) -> object:
         return self.at, self.page.read_as in self.found
 
@@ -129,10 +173,13 @@ class CalibrationController:
         wanted = ("explain", "leave", "screen.runs", "help", "quit", "command")
         drills = bool(self._drills())
         blind = self._core.session.view.blind
-        table = self.page.table and ("as a diagram" if self.tables else "as a table")
+        table = "as_table" in self.page.options and (
+            "as a diagram" if self.tables else "as a table"
+        )
         drill = "all figures" if self._folded else drills
         own = {"section.next": following.name, "drill": drill, "diagram.table": table}
-        own |= {"target.switch": self.page.targets and not blind and self._other_target.value}
+        targets = "target" in self.page.options and not blind
+        own |= {"target.switch": targets and self._other_target.value}
         return own | dict.fromkeys(wanted, True)
 
     def arrived(self) -> None:
@@ -164,10 +211,12 @@ class CalibrationController:
 
     def _tabulate(self) -> None:
         """Switch between diagram and table; on a page without them, turn to the one with both."""
-        if self.page.table:
+        if "as_table" in self.page.options:
             self.tables = not self.tables
         else:
-            self.turn(next(at for at, page in enumerate(PAGES) if page.table) - self.at)
+            self.turn(
+                next(at for at, page in enumerate(PAGES) if "as_table" in page.options) - self.at
+            )
 
     def _switch_target(self) -> None:
         self.target = self._other_target
@@ -190,8 +239,8 @@ class CalibrationController:
     def _folded(self) -> bool:
         """Whether the page in view shows its first layer alone."""
         found = self.found.get(self.page.read_as)
-        layered = self.page.layers and not self.full and isinstance(found, CalibrationPage)
-        return layered and not self._core.session.withheld
+        folded = "full" in self.page.options and not self.full and found is not None
+        return folded and not self._core.session.withheld
 
     def _drill(self) -> None:
         """Show the second layer of the figures; there, the verdicts behind a figure."""
@@ -254,6 +303,24 @@ class RunsController:
     @property
     def shown(self) -> object:
         return self._chosen and self._chosen.hash
+
+    name = "Runs"
+
+    @property
+    def drawn(self) -> tuple[object, ...]:
+        """What ``documents`` are made from."""
+        return self.runs, self.cursor, self.details, self._core.session.run.hash
+
+    def documents(self) -> tuple[Document, Document]:
+        """Return the list, and the details of the run under the cursor."""
+        session = self._core.session
+        blind = session.view.blind
+        at = (self.cursor, session.run.hash)
+        found = self.details
+        return (
+            views.run_lines(self.runs, at=at, blind=blind),
+            Document(()) if found is None else views.run(found, blind=blind),
+        )
 
     @property
     def details(self) -> RunDetails | None:
@@ -387,8 +454,11 @@ def _show_panels(core: Core, run: Run, found: PanelComparison | None) -> None:
         (("enter", "shows the verdicts"), ("j k", "scroll"), ("esc", "closes")),
         document=two_panels(found, blind=blind),
         answers={"enter": True},
+        closes=frozenset("qd"),
+        width=112,
+        height=40,
     )
-    core.ask(one_page(page, closes=frozenset("qd"), width=112, height=40), closed)
+    core.ask(one_page(page), closed)
 
 
 def _check_name(text: str) -> None:

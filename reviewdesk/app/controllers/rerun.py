@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from reviewdesk.app.controllers.core import Core, Verb
 from reviewdesk.app.controllers.jobs import PREPARING, RERUN, UNFINISHED, Job
-from reviewdesk.desk.live import rerun_history
+from reviewdesk.desk.review import items
 from reviewdesk.domain.panel import rerun as panels
 from reviewdesk.domain.panel.rerun import OpenRerun, RerunRequest, RerunScope, RerunSummary
 from reviewdesk.domain.safetext import show_line
@@ -39,7 +39,7 @@ def look_for_unfinished(core: Core, *, tell: bool) -> None:
             text = f"a re-run was cut off, {left}; {key} finishes it"
             core.say(text + (f", and {more} more" if more else ""), Tone.NOTE)
 
-    work = lambda desk, _report: rerun_history.unfinished(desk)  # noqa: E731
+    work = lambda desk, _report: items.unfinished(desk)  # noqa: E731
     core.jobs.runner.start(Job(UNFINISHED, work, ended))
 
 
@@ -71,7 +71,7 @@ def _open(core: Core, typed: RerunCommand) -> None:
         shown=shown if session.whole else None,
         gave_up=given_up,
     )
-    core.ask(form, partial(_take_consent, core))
+    core.ask(form.dialog, partial(_take_consent, core))
     asking = core.requests.pop()
     if typed.shown:
         form.turn()

@@ -1,24 +1,34 @@
-"""The state of the re-run dialog: who is asked, by which panel; then consent to send.
+"""The dialog of re-runs: who is asked, by which panel; then consent to send.
 
 It sends nothing: the dialog closes with the re-run that a person agreed to, or with ``None``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.jobs import PREPARING
-from reviewdesk.app.controllers.state import FieldInput, OwnForm, PromptForm, QuestionForm
-from reviewdesk.app.keys.commands import files
+from reviewdesk.app.controllers.state import (
+    FULL,
+    Act,
+    Choice,
+    DialogPage,
+    FieldInput,
+    PageForm,
+    PromptForm,
+    question_form,
+)
+from reviewdesk.app.keys.actions import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun
-from reviewdesk.desk.live.rerun import JURORS, RerunOrder
+from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, payloads
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, missing
@@ -26,13 +36,24 @@ from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
-from reviewdesk.views.live.rerun import unfinished_text
+from reviewdesk.views.document import (
+    Block,
+    Document,
+    Fact,
+    Facts,
+    Paragraph,
+    Quote,
+    Section,
+    Text,
+    Tone,
+    Words,
+    outside,
+)
+from reviewdesk.views.panel import consent
+from reviewdesk.views.verdict import asked, unfinished_text
 from reviewdesk.views.words import money, plural
 
-if TYPE_CHECKING:
-    from reviewdesk.desk.live.rerun import ReadyRerun
-
-Survey = Callable[["Desk", Callable[[float], bool]], "ReadyRerun"]
+Survey = Callable[[Desk, Callable[[float], bool]], ReadyRerun]
 """Prepares a re-run with a connection of its own, and reports the share that is done."""
 
 
@@ -43,7 +64,7 @@ class ShownVerdicts(Struct, frozen=True):
     filter: str
 
 
-class RerunForm(OwnForm):
+class RerunForm:
     """Who may be asked again about an item or about what the filter shows, and what is sent."""
 
     def __init__(
@@ -71,8 +92,8 @@ class RerunForm(OwnForm):
         self.max_cost: float | None = None
         self.passages = sum(len(passages(text)) for _, text in outside_texts(item.verdict.body))
         self.ready: ReadyRerun | None = None
-        self.changed: Callable[[], None] = lambda: None
-        """Called after something was answered; the dialog that shows the form sets it."""
+        self._notice = ""
+        self._consent = Document(())
         self._core = core
         self._guard = core.new_guard()
         self._gave_up = gave_up
@@ -193,7 +214,6 @@ class RerunForm(OwnForm):
             self.took(found if isinstance(found, rerun.ReadyRerun) and not error else None, error)
 
         self._core.jobs.start(PREPARING, work, ended)
-        self.changed()
 
     def took(self, ready: ReadyRerun | None, error: ReviewDeskError | None) -> None:
         """Take what was prepared, or the reason why nothing was."""
@@ -202,13 +222,12 @@ class RerunForm(OwnForm):
         if error is not None:
             self.problem = show_line(str(error), 400)
         elif ready is not None:
+            self._consent = consent_of(ready)
             self._guard.hide()
-        self.changed()
 
     def turn(self) -> None:
         if self.shown is not None and not self.preparing:
             self.about_shown = not self.about_shown
-            self.changed()
 
     def name_panel(self, wish: RerunRequest | None = None) -> None:
         """Ask for the path of a panel file, and go on with a ``wish``."""
@@ -240,7 +259,6 @@ class RerunForm(OwnForm):
         def answered(answer: FieldInput | None) -> None:
             if answer is not None and answer.given:
                 self.max_cost = dollars(answer.text)
-                self.changed()
 
         self._core.ask(prompt, answered)
 
@@ -254,12 +272,11 @@ class RerunForm(OwnForm):
             if yes:
                 rerun.give_up(self._core.desk, found)
                 self.unfinished = tuple(one for one in self.unfinished if one is not found)
-                self.changed()
                 self._gave_up()
 
         reason = "The ballots that came are kept; the others are not asked for any more."
         question = f"Give up {unfinished_text(found.facts)}?"
-        self._core.ask(QuestionForm(question, reason), answered)
+        self._core.ask(question_form(question, reason), answered)
 
     def use_panel(self, path: str, wish: RerunRequest | None = None) -> None:
         """Use the panel of a file, of the report's jurors or of the report; prepare a ``wish``."""
@@ -269,13 +286,65 @@ class RerunForm(OwnForm):
             self.remember()
         if wish is not None and self.panel is not None:
             self.prepare(wish)
-        else:
-            self.changed()
 
     def remember(self) -> None:
         """Keep the panel file, or the report's own panel, for the next re-run."""
         whole = self.path and str(Path(self.path).expanduser().absolute())
         self._core.settings = self._core.settings.choosing({"panel": whole})
+
+    # the pages: who may be asked and, once that is prepared, what is sent
+
+    @property
+    def dialog(self) -> PageForm:
+        return PageForm(lambda _at: self.page(), drawn=self.drawn)
+
+    def page(self) -> DialogPage:
+        """Return the page of the moment."""
+        if self.ready is not None:
+            sends = ("y", "sends"), ("j k", "scroll"), ("n esc enter", "send nothing")
+            return DialogPage(
+                "Ask again about", sends, self.about, self._notice, document=self._consent,
+                acts={"y": self.agree}, strict=True, width=112, height=FULL,
+            )  # fmt: skip
+        acts: dict[str, Act] = {
+            "enter": self.choose,
+            "p": lambda _: self.name_panel(),
+            "o": lambda _: self.use_panel(""),
+            "b": lambda _: self.use_panel(JURORS),
+            "f": lambda _: self.turn(),
+            "c": lambda _: self.name_ceiling(),
+            "d": self.give_up,
+        }
+        about = [("f", "the item" if self.about_shown else "all shown")] if self.shown else []
+        own = [("o", "the report's")] if self.path else []
+        made = [("b", "its jurors")] if self.path != JURORS else []
+        up = [("d", "give up")] if self.unfinished else []
+        first = ("enter", "what would be sent"), *about, *up, ("p", "panel file"), *own, *made
+        keys = (*first, ("c", "ceiling"), ("esc", "closes"))
+        choices = [Choice(show_line(one)) for one in self.offers()]
+        return DialogPage(
+            "Ask again about", keys, self.about, choices=choices, chosen=self.likeliest, acts=acts,
+            foot=self._panel_text(), closes=frozenset(), width=100,
+        )  # fmt: skip
+
+    def _panel_text(self) -> Document:
+        """Return the panel, or why there is none, and what else was chosen."""
+        panel = self.panel
+        where = {"": "as the report tells it", JURORS: "those whose keys are set"}
+        problem = outside(self.problem)
+        told: Words = Text(problem.text, Tone.WARN)
+        if panel is not None:
+            place = outside(where.get(self.path) or self.path)
+            told = (outside(panel.name, 80), f": {plural(len(panel.jurors), 'juror')}, ", place)
+        rows = [Fact("panel", told)]
+        rows += [Fact("suspicious", self.suspicious, Tone.WARN)] if self.suspicious else []
+        rows.append(Fact("ceiling", self.ceiling))
+        blocks: list[Block] = [Facts(tuple(rows), 12)]
+        if self.preparing:
+            blocks.append(Paragraph("reading what would be sent …", Tone.NOTE))
+        if panel is not None and self.problem:
+            blocks.append(Paragraph(Text(problem.text, Tone.FAIL)))
+        return Document((Section("", tuple(blocks)),))
 
     # consent
 
@@ -283,8 +352,12 @@ class RerunForm(OwnForm):
         if self.ready is not None:
             self._guard.shown()
 
-    def agree(self, late: float) -> bool:
-        return self._guard.press("y", late)
+    def agree(self, _index: int = 0) -> ReadyRerun | None:
+        """Return the re-run, unless the key came too soon for the page to have been read."""
+        if self._guard.press("y", self._core.late):
+            return self.ready
+        self._notice = "y ignored: too soon to have read this; n sends nothing"
+        return None
 
 
 def who(wish: RerunRequest) -> str:
@@ -312,3 +385,50 @@ def dollars(text: str) -> float | None:
     if not 0 <= found < float("inf"):
         raise UsageError(f"{text!r} is not an amount", "Write US dollars, such as 2.50.")
     return found
+
+
+MOST = 200_000
+"""The most characters of payloads that the consent page shows."""
+
+
+def consent_of(ready: ReadyRerun) -> Document:
+    """Return hosts, models, calls, cost and hash, and then the payloads.
+
+    No payload can forge the title above another, because its text is indented.
+    """
+    told = consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost)
+    return Document((told, Section("Payload", tuple(_payloads(ready)))))
+
+
+def _payloads(ready: ReadyRerun) -> Iterator[Block]:
+    if len(ready.held) < len(ready.keys):
+        text = f"of the first {len(ready.held):,} verdicts; rerun --dry-run prints all"
+        yield Paragraph(text, Tone.NOTE)
+    every = list(payloads(ready.held.values()))
+    many = len({sent["case"] for sent in every}) > 1
+    room = MOST
+    for place, sent in enumerate(every, start=1):
+        about = f"{show_line(sent['case'], 80)} to " if many else ""
+        to = f"{about}{show_line(sent['juror'], 80)} at {show_line(sent['url'])}"
+        text = _payload_text(sent["payload"])
+        if len(text) > room:
+            yield Paragraph("too long to show here; rerun --dry-run prints all", Tone.NOTE)
+            return
+        room -= len(text)
+        yield Paragraph(f"{place} of {len(every)}: {to}", Tone.STRONG)
+        yield Quote(text, lead="  ", indent=2, limit=MOST)
+
+
+def _payload_text(payload: Mapping[str, Any]) -> str:
+    """Format every key of the payload as text; messages keep their line breaks."""
+
+    def text(content: object) -> str:
+        return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
+    rest = {name: value for name, value in payload.items() if name not in {"messages", "system"}}
+    parts = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in rest.items()]
+    if "system" in payload:
+        parts.append(f"[system]\n{text(payload['system'])}")
+    messages = payload.get("messages") or ()
+    parts += [f"[{message['role']}]\n{text(message['content'])}" for message in messages]
+    return "\n".join(parts)

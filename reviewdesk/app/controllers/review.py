@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from reviewdesk.app import preferences
 from reviewdesk.app.controllers import desk as screens
-from reviewdesk.app.controllers import item, labels, queue, reading, rerun, team, undo
+from reviewdesk.app.controllers import item, labels, queue, rerun
 from reviewdesk.app.controllers.core import REVIEW, RUNS, Core
 from reviewdesk.app.controllers.jobs import Runner
 from reviewdesk.app.controllers.state import MOVES, Ask, Page, Request, ViewState
@@ -29,10 +28,9 @@ from reviewdesk.views.document import Tone
 if TYPE_CHECKING:
     from reviewdesk.app.controllers.pages import RunsController
 
+
 _WHEN_TINY = frozenset({"quit", "quit.anywhere", "help", "palette"})
-_VERBS = (
-    queue.VERBS | item.VERBS | labels.VERBS | reading.VERBS | rerun.VERBS | team.VERBS | undo.VERBS
-)
+_VERBS = queue.VERBS | item.VERBS | labels.VERBS | rerun.VERBS
 """What carries out the actions of the review."""
 
 
@@ -62,10 +60,10 @@ class ReviewController:
         core.pages = pages
         core.colourless = colourless
         core.do = self.choose
-        preferences.start(core)
+        screens.start_choices(core)
         self.saw = core.seen.saw
         self.end = partial(screens.end, core)
-        self.flush = partial(undo.flush, core)
+        self.flush = partial(queue.flush, core)
         self.poll = partial(_poll, core)
 
     # out: the state and the requests
@@ -100,7 +98,7 @@ class ReviewController:
     def take(self) -> tuple[Request, ...]:
         """Return the requests since the last call, in order; read the queue that is wanted."""
         queue.follow(self.core)
-        self.core.safely(team.follow_claims, self.core)
+        self.core.safely(labels.follow_claims, self.core)
         taken = tuple(self.core.requests)
         self.core.requests.clear()
         return taken
@@ -168,7 +166,7 @@ class ReviewController:
         core.safely(core.count_flips)
         core.index()
         core.back_up()
-        core.safely(undo.offer_unsaved, core)
+        core.safely(queue.offer_unsaved, core)
         rerun.look_for_unfinished(core, tell=True)
 
     def resized(self, width: int, height: int) -> None:
@@ -181,10 +179,10 @@ class ReviewController:
         self.core.guard.shown_once()
 
     def enter_pane(self, name: str) -> None:
-        reading.enter_pane(self.core, name)
+        item.enter_pane(self.core, name)
 
     def drag(self, name: str, column: int) -> None:
-        reading.drag(self.core, name, column)
+        item.drag(self.core, name, column)
 
     def step(self, lines: int) -> None:
         page = _runs(self.core)
@@ -221,8 +219,8 @@ class ReviewController:
 
 
 def _poll(core: Core) -> None:
-    preferences.keep(core)
-    team.poll(core)
+    screens.keep_choices(core)
+    labels.poll(core)
 
 
 def _runs(core: Core) -> RunsController | None:

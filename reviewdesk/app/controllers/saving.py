@@ -1,8 +1,8 @@
-"""The writes of the screen: tried at once, and kept in order while another process has the lock."""
+"""The writes of the screen, kept in order while another process has the lock, and its claims."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from random import uniform
@@ -13,11 +13,12 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.jobs import SAVING, Job, Report, Runner
-from reviewdesk.app.controllers.state import QuestionForm
+from reviewdesk.app.controllers.jobs import CLAIMS, SAVING, Job, Report, Runner
+from reviewdesk.app.controllers.state import Page, PageForm, Session, question_form
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.edits import Edit, Turn, hurry, same_items, with_key, write_at
-from reviewdesk.domain.records import Item, QueueRow
+from reviewdesk.desk.team import claims
+from reviewdesk.domain.records import Item, QueueRow, Run
 from reviewdesk.errors import BusyError, ReviewDeskError
 
 PATIENCE = 0.005
@@ -103,7 +104,7 @@ class Outbox:
         return f"{'not saved' if self.error else 'saving'} {self.count:,}" if self.count else ""
 
     @property
-    def question(self) -> QuestionForm | None:
+    def question(self) -> PageForm | None:
         """What to ask before the app closes, ``None`` if everything is on disk."""
         if not self.count:
             return None
@@ -113,7 +114,7 @@ class Outbox:
             f"{why} With no, they are tried until they are saved; with yes, they are offered when"
             " the desk is opened next."
         )
-        return QuestionForm(f"Close, although {what} not saved yet?", reason)
+        return question_form(f"Close, although {what} not saved yet?", reason)
 
     @property
     def skips(self) -> frozenset[int]:
@@ -273,3 +274,180 @@ class Outbox:
         finally:
             hurry(self._desk, 0)
         return not self._queue
+
+
+_REST = 0.1
+"""The fewest seconds between the starts of two jobs."""
+_PATIENCE = 1
+"""Seconds that a job waits for the lock; the next one tries again."""
+_TRIES = 8
+"""How many items are tried for the next one: others may claim them at the same time."""
+
+
+class Claimed(Struct, frozen=True):
+    """What a job found: whether the item in view is the reviewer's, and the key of the next one."""
+
+    open: bool
+    next: int | None
+
+
+class ItemClaims:
+    """The claims of one session, and what the other reviewers of the desk have open."""
+
+    def __init__(
+        self, desk: Desk, runner: Runner | None = None, clock: Callable[[], float] = lambda: 0.0
+    ) -> None:
+        self._desk = desk
+        self._runner = runner
+        self._clock = clock
+        self.next: int | None = None
+        """The verdict that is held to come next."""
+        self.offered: int | None = None
+        """The verdict in view, if it came by going to the next undecided one."""
+        self.open_with: Mapping[int, str] = {}
+        """The verdicts that others have open, and with whom, as they were read last."""
+        self._claimed: tuple[int, bytes | None] | None = None
+        """What was claimed last: the run, and the item in view."""
+        self._at = float("-inf")
+        self._running = False
+        self.pressed = False
+        """Whether a key came since the last job began."""
+
+    def read(self, run: Run) -> bool:
+        """Read which verdicts of a run others have open now; return True if others than before."""
+        old = self.open_with
+        if self._runner is not None and not self._desk.still:
+            self.open_with = claims.open_with(self._desk, run)
+        return self.open_with != old
+
+    def offer(self, key: int) -> None:
+        self.offered = key
+        self.next = None
+
+    def shown(self, row: QueueRow) -> QueueRow:
+        name = self.open_with.get(row.key)
+        return row if name is None else replace(row, open_with=name)
+
+    def follow(
+        self,
+        session: Session,
+        skips: frozenset[int],
+        lost: Callable[[int], None],
+        *,
+        rested: bool = False,
+    ) -> None:
+        """Claim what is in view and the next one; ``lost`` hears of an item that another has.
+
+        ``skips`` are not to come next; ``rested`` says that the item has been in view for a while.
+        """
+        wanted = _open_item(session)
+        now = self._clock()
+        if self._runner is None or self._desk.read_only or self._running:
+            return
+        if wanted == self._claimed:
+            if wanted[1] is None or not self.pressed or now - self._at < claims.RENEWED:
+                return
+        elif not rested:
+            item = session.item if wanted[1] else None
+            stepped = item is not None and item.row.key != self.offered
+            if stepped or now - self._at < _REST:
+                return
+        self._claimed = wanted
+        self._at = now
+        self._running = True
+        self.pressed = False
+        work = partial(self._work, session, skips, wanted[1])
+        key = None if session.item is None else session.item.row.key
+        ended = partial(self._ended, key, lost)
+        self._runner.start(Job(CLAIMS, work, ended))
+
+    @property
+    def active(self) -> bool:
+        return self._runner is not None and not self._desk.read_only and not self._running
+
+    def took(self, session: Session, claimed: Sequence[int], held: Collection[bytes]) -> None:
+        """Hear what a label claimed: the item that was to come into view, and the next one.
+
+        What somebody else got instead is left to ``follow``.
+        """
+        wanted = _open_item(session)
+        key = None if session.item is None else session.item.row.key
+        if claimed and key == claimed[0] and wanted[1] in held:
+            self._claimed = wanted
+            self._at = self._clock()
+            self.pressed = False
+            self.next = claimed[1] if len(claimed) == len(held) == 2 else None
+
+    def _work(
+        self, session: Session, skips: frozenset[int], item: bytes | None, desk: Desk, _: Report
+    ) -> Claimed:
+        """Write the claims, in the worker's thread."""
+        hurry(desk, _PATIENCE)
+        items = frozenset() if item is None else frozenset({item})
+        if item is None or not session.whole or session.index is None:
+            held = claims.claim(desk, items)
+            key = None
+        else:
+            held, key = _claim_next(desk, session, session.index, items, skips)
+        # Whoever had it before may have labelled it since it came into view. An item that the
+        # reviewer labelled has come back.
+        won = item in held and session.item and not _taken(desk, session.item.row.key)
+        return Claimed(item is None or bool(won), key)
+
+    def _ended(
+        self, key: int | None, lost: Callable[[int], None], found: object,
+        error: ReviewDeskError | None,
+    ) -> None:  # fmt: skip
+        self._running = False
+        if isinstance(found, Claimed):
+            self.next = found.next
+            if key is not None and not found.open:
+                # What comes into view instead is claimed at once.
+                self._at = float("-inf")
+                lost(key)
+        elif error is not None:
+            # The desk is busy or gone, of which other writes tell; this is tried again.
+            self._claimed = None
+
+    def release(self) -> None:
+        """Give up everything, for good."""
+        runner = self._runner
+        self._runner = None
+        if runner is not None:
+            runner.cancel(CLAIMS)
+            claims.release(self._desk)
+
+
+def _claim_next(
+    desk: Desk, session: Session, after: int, items: Collection[bytes], skips: frozenset[int]
+) -> tuple[frozenset[bytes], int | None]:
+    """Claim items, and with them the next undecided one of the queue that nobody holds.
+
+    Return what the reviewer then holds, and the key of the next one, ``None`` if there is none.
+    """
+    # Read before the labels: an item is labelled before it is given up.
+    left_out: dict[int, bool | None] = dict.fromkeys((*skips, *claims.open_with(desk, session.run)))
+    held = None
+    for _ in range(_TRIES):
+        place = desk.next_undecided(session.run, session.keys, after, left_out)
+        if place is None or place == after:
+            break
+        key = session.keys[place]
+        item = claims.item_of(desk, key)
+        held = claims.claim(desk, {*items, item})
+        if item in held:
+            return held, key
+        left_out[key] = None
+    return claims.claim(desk, items) if held is None else held, None
+
+
+def _open_item(session: Session) -> tuple[int, bytes | None]:
+    """Return the run, and the item that is open to be labelled, if any is."""
+    item = session.item
+    if session.page is not Page.ITEM or item is None or item.row.decided:
+        return session.run.key, None
+    return session.run.key, bytes.fromhex(item.item_hash)
+
+
+def _taken(desk: Desk, key: int) -> bool:
+    return desk.rows([key])[0].decided and not desk.item(key).labelled_before

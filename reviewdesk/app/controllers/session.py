@@ -8,14 +8,12 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.claims import ItemClaims
-from reviewdesk.app.controllers.exposure import Exposure
-from reviewdesk.app.controllers.repeats import Repeats
-from reviewdesk.app.controllers.saving import Outbox, with_waiting
+from reviewdesk.app.controllers.exposure import Exposure, Repeats
+from reviewdesk.app.controllers.saving import ItemClaims, Outbox, with_waiting
 from reviewdesk.app.controllers.state import Criterion, Page, SearchHits, Session, effective_order
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.question import asked_keys
-from reviewdesk.desk.review import items, kept, queue
+from reviewdesk.desk.review import edits, items, queue
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.query.places import place_of
@@ -492,7 +490,7 @@ class ReviewSession:
         seen = self.exposure.unkept()
         self.outbox.keep(("view", run.key), lambda desk: desk.save_view(run, view))
         if seen:
-            self.outbox.keep(None, lambda desk: kept.keep_seen(desk, seen))
+            self.outbox.keep(None, lambda desk: edits.keep_seen(desk, seen))
 
 
 def _was_decided(session: Session, decided: Container[int], repeats: Repeats) -> bool:

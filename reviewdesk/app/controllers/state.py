@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.app.texts.layout import ItemScroll, ReadingOptions
+from reviewdesk.app.paint.layout import ItemScroll, ReadingOptions
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.panel.rerun import OpenRerun, RerunHistory
 from reviewdesk.domain.query.completion import Completion
@@ -28,18 +28,19 @@ from reviewdesk.domain.records import (
     View,
 )
 from reviewdesk.settings import Feedback
-from reviewdesk.views.document import Document, Tone, Words
+from reviewdesk.views.document import Document, Paragraph, Section, Tone, Words, outside
 
 Completer: TypeAlias = Callable[[str, int], Completion]
 """Takes a text and the place of the cursor."""
 
 
 class PromptForm(Struct, frozen=True):
-    """Asks for one line of text, about ``name`` if there is one; the answer is a ``FieldInput``.
+    """Asks for a text, about ``name`` if there is one; the answer is a ``FieldInput``.
 
     If ``check`` raises, the field stays open and shows the error. ``past`` holds earlier inputs,
     oldest first; ``rule`` holds lines of syntax that stand above the field; with ``replaces`` the
-    value is selected, so that typing replaces it.
+    value is selected, so that typing replaces it. Of a text of several ``lines``, ``changed`` keeps
+    a draft and returns in words what became of it; ``note`` says so of the text at the start.
     """
 
     title: str
@@ -51,6 +52,9 @@ class PromptForm(Struct, frozen=True):
     past: Sequence[str] = ()
     replaces: bool = False
     name: str = ""
+    lines: int = 1
+    changed: Callable[[str], str] = lambda _text: ""
+    note: str = ""
 
 
 class FieldInput(Struct, frozen=True):
@@ -58,13 +62,6 @@ class FieldInput(Struct, frozen=True):
 
     text: str
     given: bool
-
-
-class QuestionForm(Struct, frozen=True):
-    """Asks a yes-or-no question; ``reason`` says what depends on it. The answer is a bool."""
-
-    question: str
-    reason: str
 
 
 class Choice(Struct, frozen=True):
@@ -76,11 +73,20 @@ class Choice(Struct, frozen=True):
     head: bool = False
 
 
+Act: TypeAlias = Callable[[int], object]
+"""Takes the place of the highlighted line; what it returns, if anything, closes the dialog."""
+FULL = 1000
+"""The height of a dialog that takes all there is."""
+
+
 class DialogPage(Struct, frozen=True):
     """One page of a dialog: a document, or a list with the chosen line.
 
-    ``keys`` stand at its foot, the one that closes last; ``answers`` are what keys answer, by
-    Textual's name; ``lead`` is a line above a document.
+    ``keys`` stand at its foot, the one that closes last. ``lead`` is a line above a document, and
+    ``foot`` stands below a list. By Textual's names of keys, ``answers`` are what they answer,
+    ``acts`` what they do, and ``closes`` those that close beside escape. A page that is ``strict``
+    is closed by every key that does nothing; with ``jumps`` a letter goes to a line that begins
+    with it. Without a ``height`` the page is as high as what it shows.
     """
 
     title: str
@@ -91,30 +97,32 @@ class DialogPage(Struct, frozen=True):
     document: Document | Callable[[int], Any] | None = None
     choices: Sequence[Choice] = ()
     chosen: int = 0
+    foot: Document | None = None
     answers: Mapping[str, object] = {}
+    acts: Mapping[str, Act] = {}
+    closes: frozenset[str] = frozenset({"q"})
+    strict: bool = False
+    jumps: bool = False
+    width: int = 80
+    height: int = 0
 
 
 class PageForm(Struct, frozen=True):
     """Shows pages, which ``read`` returns by their places; the answer is ``None`` if it is closed.
 
-    ``turns`` are the keys that turn pages, ``closes`` those that close beside escape; with
-    ``jumps`` a letter goes to a line that begins with it. Without a ``height`` the dialog is as
-    high as its list.
+    ``turns`` are the keys that turn pages; ``drawn`` hears that a page is on screen.
     """
 
     read: Callable[[int], DialogPage]
     count: int = 1
     at: int = 0
     turns: Mapping[str, int] = {}
-    closes: frozenset[str] = frozenset({"q"})
-    jumps: bool = False
-    width: int = 80
-    height: int = 0
+    drawn: Callable[[], object] = lambda: None
 
 
-def one_page(page: DialogPage, **more: Any) -> PageForm:
+def one_page(page: DialogPage) -> PageForm:
     """Return the form of a single page."""
-    return PageForm(lambda _at: page, **more)
+    return PageForm(lambda _at: page)
 
 
 def choice(title: str, lines: Sequence[str]) -> PageForm:
@@ -125,28 +133,21 @@ def choice(title: str, lines: Sequence[str]) -> PageForm:
     )
 
 
-class NoteForm(Struct, frozen=True):
-    """Edits the note on the item ``name``. The answer is a ``FieldInput``.
-
-    ``changed`` keeps a text as the draft, and returns in words what became of it; ``state`` says
-    so of the text at the start.
-    """
-
-    name: str
-    text: str
-    changed: Callable[[str], str]
-    state: str = ""
+def question_form(question: str, reason: str) -> PageForm:
+    """Return a yes-or-no question; ``reason`` says what depends on it. The answer is a bool."""
+    texts = Paragraph(outside(question, 500, Tone.STRONG)), Paragraph(reason, Tone.MUTED)
+    answers = {"y": True, "n": False, "enter": False}
+    keys = ("y", "yes"), ("n enter esc", "no")
+    document = Document((Section("", texts),))
+    none = frozenset[str]()
+    return one_page(DialogPage("Question", keys, document=document, answers=answers, closes=none))
 
 
 class HelpForm(Struct, frozen=True):
     """Shows the keys that work now; the answer is the action to carry out or ``None``."""
 
 
-class OwnForm:
-    """The state of a dialog that changes while the dialog is open."""
-
-
-Form: TypeAlias = "PromptForm | QuestionForm | NoteForm | PageForm | HelpForm | OwnForm"
+Form: TypeAlias = "PromptForm | PageForm | HelpForm"
 
 
 class Ask(Struct, frozen=True):
@@ -163,56 +164,19 @@ class Move(Struct, frozen=True):
     pages: bool = False
 
 
-class Jump(Struct, frozen=True):
-    """Scroll the item, or the jury if it has the keys, by some sections."""
+class Do(Struct, frozen=True):
+    """Do something that needs no answer, or call ``given`` with one.
 
-    by: int
+    ``what`` is ``jump`` by ``given`` sections, ``copy`` a text, ``theme`` (switch to the one of a
+    name, or of the settings), ``palette``, ``redraw``, ``close``, or ``selection`` and ``lines``:
+    call ``given`` with the selected text, or with the lines of figures in view, from the top.
+    """
 
-
-class Copy(Struct, frozen=True):
-    """Put a text on the clipboard."""
-
-    text: str
-
-
-class TakeSelection(Struct, frozen=True):
-    """Call ``then`` with the selected text, which may be empty."""
-
-    then: Callable[[str], object]
+    what: str
+    given: Any = None
 
 
-class TakeLines(Struct, frozen=True):
-    """Call ``then`` with the lines of figures that are in view, from the top."""
-
-    then: Callable[[Sequence[str]], object]
-
-
-class UseTheme(Struct, frozen=True):
-    """Switch to a theme."""
-
-    name: str
-
-
-class UseOwnTheme(Struct, frozen=True):
-    """Switch to the theme of the settings or, without one, to one that the terminal can show."""
-
-
-class OpenPalette(Struct, frozen=True):
-    """Open the palette."""
-
-
-class Redraw(Struct, frozen=True):
-    """Send the whole screen again, because something else may have written on the terminal."""
-
-
-class Close(Struct, frozen=True):
-    """Close the app; everything is saved."""
-
-
-Request: TypeAlias = (
-    "Ask | Move | Jump | Copy | TakeSelection | TakeLines | UseTheme | UseOwnTheme"
-    " | OpenPalette | Redraw | Close"
-)
+Request: TypeAlias = "Ask | Move | Do"
 FAR = 1 << 40
 """More lines than any queue or text has."""
 MOVES: Mapping[str, Move] = {
@@ -478,7 +442,7 @@ class ViewState(Struct, frozen=True):
     rows: int
     seek: int
     scroll: ItemScroll
-    page: object = None
+    page: Any = None
     """The page of the calibration or runs screen, as it was, if one is in view."""
     reasons: ReasonsLine | None = None
     criteria: tuple[Criterion, ...] = ()

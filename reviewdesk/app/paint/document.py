@@ -9,6 +9,7 @@ from typing import Any
 
 from textual.content import Content
 
+from reviewdesk.app.paint.inks import STOP, Ink
 from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
@@ -23,8 +24,7 @@ from reviewdesk.app.paint.styled import (
     pad,
     paragraph,
 )
-from reviewdesk.app.theme.inks import STOP, Ink
-from reviewdesk.domain.assessment.seats import Seat, State
+from reviewdesk.domain.assessment.result import Seat, State
 from reviewdesk.domain.stats.calibration_page import BinPosition, band, place
 from reviewdesk.domain.stats.figures import Fit
 from reviewdesk.views.document import (
@@ -305,6 +305,9 @@ def _flow(one: Flow, width: int) -> Lines:
     between = line((" · ", Ink.MUTED))
     for every in (groups, [*groups[:-1], short] if short else groups):
         kept = list(every)
+        # What has more cells than the lines is not worth folding.
+        while len(kept) > 3 and between.join(kept).cell_length > one.lines * width:
+            del kept[-2]
         while len(rows := paragraph(between.join(kept), width)) > one.lines and len(kept) > 3:
             del kept[-2]
         if len(rows) <= one.lines:

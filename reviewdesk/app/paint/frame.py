@@ -11,7 +11,7 @@ from textual.content import Content
 from reviewdesk.app.controllers.state import Criterion, Figures, ReasonsLine, Session
 from reviewdesk.app.keys.actions import Hint
 from reviewdesk.app.keys.keymap import Keymap
-from reviewdesk.app.paint.rows import label_mark
+from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
@@ -28,21 +28,21 @@ from reviewdesk.app.paint.styled import (
     line,
     paragraph,
 )
-from reviewdesk.app.theme.inks import Ink
+from reviewdesk.app.widgets.queue_list import label_mark
 from reviewdesk.domain.panel.rerun import OpenRerun
 from reviewdesk.domain.records import Blocker, Calibration, Design, Metrics, Pace
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
-from reviewdesk.views.progress import (
+from reviewdesk.views.queue import (
     done_texts,
     figures_wait,
     live_text,
     pace_text,
     strata_text,
+    strip_line,
     time_texts,
     waits,
 )
-from reviewdesk.views.question import strip_line
 from reviewdesk.views.words import number, plural
 
 _SAVED = "saved ✓"

@@ -14,19 +14,8 @@ from rich.cells import cell_len
 from textual.content import Content, Span
 
 from reviewdesk.app.paint.document import block_lines, document_lines, section_lines
-from reviewdesk.app.paint.styled import ELLIPSIS, Lines, block, heading, line, paragraph
-from reviewdesk.app.texts.inked import (
-    InkedLine,
-    diff_inked,
-    is_diff,
-    is_json,
-    json_inked,
-    laid_out,
-    prose_rows,
-    rows,
-    text_inked,
-)
-from reviewdesk.app.texts.layout import (
+from reviewdesk.app.paint.inks import Ink
+from reviewdesk.app.paint.layout import (
     RESPONSES,
     TITLE,
     TOOLS,
@@ -37,8 +26,24 @@ from reviewdesk.app.texts.layout import (
     page_count,
     part,
 )
-from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.assessment.seats import Seat
+from reviewdesk.app.paint.styled import (
+    ELLIPSIS,
+    InkedLine,
+    Lines,
+    block,
+    diff_inked,
+    heading,
+    is_diff,
+    is_json,
+    json_inked,
+    laid_out,
+    line,
+    paragraph,
+    prose_rows,
+    rows,
+    text_inked,
+)
+from reviewdesk.domain.assessment.result import Seat
 from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.views import jury as juries

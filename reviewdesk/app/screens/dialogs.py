@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Group
 from rich.padding import Padding
@@ -21,22 +23,13 @@ from textual.visual import VisualType
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from reviewdesk.app.controllers.state import Choice, DialogPage, PageForm, QuestionForm
+from reviewdesk.app.controllers.state import Act, Choice, DialogPage, PageForm
 from reviewdesk.app.keys.actions import LABEL, Action, by_group, rows
 from reviewdesk.app.paint.document import document_lines, words_line
-from reviewdesk.app.paint.rows import legend_lines
-from reviewdesk.app.paint.styled import (
-    Piece,
-    clip_start,
-    cut,
-    heading,
-    inline,
-    line,
-    pad,
-    paragraph,
-)
-from reviewdesk.app.theme.inks import Ink
+from reviewdesk.app.paint.inks import Ink
+from reviewdesk.app.paint.styled import Painter, Piece, clip_start, cut, heading, inline, line, pad
 from reviewdesk.app.widgets.lines import Bar, Pane
+from reviewdesk.app.widgets.queue_list import legend_lines
 from reviewdesk.views.document import Document
 
 Keys: TypeAlias = Sequence[tuple[str, str]]
@@ -71,6 +64,14 @@ def keys_line(keys: Keys, width: int) -> Content:
     while (made := between.join(shown)).cell_length > width and len(shown) > 1:
         del shown[-2]
     return cut(made, width)
+
+
+_NOTHING = Document(())
+_MOVES = frozenset({
+    "j", "k", "down", "up", "ctrl+d", "ctrl+u", "pagedown", "pageup", "space", "g", "G", "home",
+    "end",
+})  # fmt: skip
+"""The keys that scroll a text; every other key that does nothing closes a strict page."""
 
 
 class Dialog(ModalScreen[ScreenResultType]):
@@ -123,30 +124,6 @@ class Dialog(ModalScreen[ScreenResultType]):
         self.dismiss(None)
 
 
-class Question(Dialog[bool]):
-    """A yes-or-no question; every key but ``y`` means no."""
-
-    CSS = "Question Bar { height: auto; }"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        ("y", "answer(True)", "Yes"),
-        ("n,enter,escape", "answer(False)", "No"),
-    ]
-    about = ("Question", "", "")
-    keys = ("y", "yes"), ("n enter esc", "no")
-
-    def __init__(self, form: QuestionForm) -> None:
-        super().__init__()
-        self._form = form
-
-    def content(self) -> ComposeResult:
-        question = inline(self._form.question)
-        yield Bar(lambda width: paragraph(question, width, Ink.STRONG))
-        yield Bar(lambda width: paragraph(self._form.reason, width, Ink.MUTED))
-
-    def action_answer(self, answer: bool) -> None:
-        self.dismiss(answer)
-
-
 def has_lines(shown: OptionList) -> bool:
     """Return True if a list has been laid out; Textual fails on a page key before that."""
     return shown.scrollable_content_region.height > 0
@@ -193,14 +170,14 @@ class PageDialog(Dialog[Any]):
     scrolls where they do not fit.
     """
 
-    around: ClassVar[int] = 7
-    """The lines of the dialog and of the screen's header that are not the list's."""
     DEFAULT_CSS = f"""
     PageDialog ChoiceList {{ height: auto; max-height: {TALLEST}; }}
     PageDialog.-high > #box {{ height: 100%; }}
-    PageDialog.-high ChoiceList, PageDialog Pane {{ height: 1fr; max-height: 100%; }}
+    PageDialog.-high ChoiceList, PageDialog.-high Pane {{ height: 1fr; max-height: 100%; }}
     PageDialog Pane, PageDialog.-document ChoiceList {{ display: none; }}
     PageDialog.-document Pane {{ display: block; }}
+    PageDialog #foot {{ height: auto; margin: 1 0 0 0; }}
+    PageDialog.-short #foot {{ margin: 0; }}
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         ("j,down", "move('cursor_down')", "Down"),
@@ -224,6 +201,7 @@ class PageDialog(Dialog[Any]):
         yield Bar(lambda width: [cut(words_line(self._page.lead), width)], id="lead")
         yield ChoiceList(markup=False)
         yield Pane()
+        yield Bar(lambda width: document_lines(self._page.foot or _NOTHING, width), id="foot")
 
     def action_move(self, how: str) -> None:
         """Move by the list's own action ``how``, or scroll the text as far."""
@@ -240,46 +218,71 @@ class PageDialog(Dialog[Any]):
         return "\n".join(str(option.prompt) for option in self.query_one(OptionList).options)
 
     def on_mount(self) -> None:
-        """Draw the first page."""
-        box = self.query_one("#box")
-        box.styles.width = self._form.width
-        if self._form.height:
-            self.add_class("-high")
-            box.styles.max_height = self._form.height
         self.show()
 
     def on_resize(self, event: events.Resize) -> None:
         """Keep the keys in view, whatever the height."""
         super().on_resize(event)
-        if not self._form.height:
-            room = event.size.height - self.around + 2 * self.has_class("-short")
-            self.query_one(OptionList).styles.max_height = max(1, min(room, TALLEST))
+        self._fit()
 
-    def show(self) -> None:
-        """Draw the page."""
+    def on_screen_resume(self) -> None:
+        self._form.drawn()
+
+    def follow(self) -> None:
+        """Draw the page if it is not as it was drawn."""
+        page = self._form.read(self._at)
+        if self.query("#box") and replace(page, acts={}) != replace(self._page, acts={}):
+            same = page.document is self._page.document
+            self._page = page
+            self.show(keep=same)
+            self.call_after_refresh(self._form.drawn)
+
+    def _painter(self) -> Painter:
+        document = self._page.document or _NOTHING
+        return partial(document_lines, document) if isinstance(document, Document) else document
+
+    def _fit(self) -> None:
+        """Give list or text the height that they need and the screen has."""
+        page = self._page
+        box = self.query_one("#box")
+        box.styles.width = page.width
+        box.styles.max_height = page.height or "100%"
+        self.set_class(bool(page.height), "-high")
+        if page.height:
+            return
+        # The frame with title and keys, the screen's header, and what stands below the list.
+        width = min(page.width, self.app.size.width) - 4
+        foot = len(document_lines(page.foot or _NOTHING, width))
+        around = 7 + (foot + 1) * bool(foot) - 2 * self.has_class("-short")
+        most = max(1, min(self.app.size.height - around, TALLEST))
+        self.query_one(OptionList).styles.max_height = most
+        self.query_one(Pane).styles.height = min(most, len(self._painter()(width - 1)))
+
+    def show(self, *, keep: bool = False) -> None:
+        """Draw the page; ``keep`` leaves its text scrolled."""
         page = self._page
         self.about = inline(page.title, 200), page.name, page.note
         self.keys = page.keys
         options = self.query_one(OptionList)
         self.set_class(page.document is not None, "-document")
-        self.query_one("#lead").display = bool(page.lead)
-        self.query_one("#lead", Bar).redraw()
+        for name, shown in (("lead", bool(page.lead)), ("foot", page.foot is not None)):
+            self.query_one(f"#{name}").display = shown
+            self.query_one(f"#{name}", Bar).redraw()
+        self._fit()
         self.redraw()
         # A hidden list would keep the focus, and act on enter.
         self.set_focus(None if page.document is not None else options)
-        if isinstance(document := page.document, Document):
-            self.query_one(Pane).paint(lambda width: document_lines(document, width))
-        elif document is not None:
-            self.query_one(Pane).paint(document)
-        else:
-            kept = options.highlighted if len(options.options) == len(page.choices) else None
-            options.clear_options()
-            options.add_options([_option(one) for one in page.choices])
-            if not page.choices:
-                options.add_option(Option(Content("nothing yet"), disabled=True))
-            options.highlighted = page.chosen if kept is None else kept
-            if kept is None:
-                options.scroll_home(animate=False)
+        if page.document is not None:
+            self.query_one(Pane).paint(self._painter(), keep=keep)
+            return
+        kept = options.highlighted if len(options.options) == len(page.choices) else None
+        options.clear_options()
+        options.add_options([_option(one) for one in page.choices])
+        if not page.choices:
+            options.add_option(Option(Content("nothing yet"), disabled=True))
+        options.highlighted = page.chosen if kept is None else kept
+        if kept is None:
+            options.scroll_home(animate=False)
 
     def action_turn(self, key: str) -> None:
         """Show another page."""
@@ -289,18 +292,33 @@ class PageDialog(Dialog[Any]):
             self.show()
 
     def on_key(self, event: events.Key) -> None:
-        """Close, answer, turn the page, or jump to a line that begins with a letter."""
+        """Close, answer, act, turn the page, or jump to a line that begins with a letter."""
         key = event.key
-        if key in self._form.closes:
+        page = self._page
+        if key in page.closes:
             self.dismiss(None)
-        elif key in self._page.answers:
-            self.dismiss(self._page.answers[key])
+        elif key in page.answers:
+            self.dismiss(page.answers[key])
+        elif key in page.acts:
+            self._do(page.acts[key])
         elif key in self._form.turns:
             self.action_turn(key)
-        elif not (self._form.jumps and self._jump(key)):
+        elif page.strict and key not in _MOVES:
+            self.dismiss(None)
+        elif not (page.jumps and self._jump(key)):
             return
         event.stop()
         event.prevent_default()
+
+    def _do(self, act: Act) -> None:
+        """Act on the highlighted line; close with what that returns, if anything."""
+        front: Any = self.app
+        front.controller.core.late = front.lateness
+        found: list[object] = []
+        at = self.query_one(OptionList).highlighted or 0
+        front.act(lambda: found.append(act(at)))
+        if found and found[0] is not None:
+            self.dismiss(found[0])
 
     def _jump(self, letter: str) -> bool:
         """Highlight the next line that begins with a letter, from the top after the last."""
@@ -315,6 +333,9 @@ class PageDialog(Dialog[Any]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the answer of a line; go on to the next line if it has none."""
+        if "enter" in self._page.acts:
+            self._do(self._page.acts["enter"])
+            return
         answer = self._page.choices[event.option_index].answer
         if answer is None:
             self.action_move("cursor_down")
@@ -369,9 +390,9 @@ def help_form(actions: Iterable[Action], shown: Callable[[str], str]) -> PageFor
     close = ("esc", "closes")
     keys = (("enter", "does it"), ("tab", "signs"), move, close)
     signs = (("tab", "keys"), ("j k", "scroll"), close)
-    pages = (
-        DialogPage("Keys", keys, choices=choices, chosen=chosen or 0),
-        DialogPage("Signs", signs, document=legend_lines),
-    )
     closes = frozenset({"q", "question_mark"})
-    return PageForm(pages.__getitem__, 2, turns={"tab": 1}, closes=closes, height=52)
+    pages = (
+        DialogPage("Keys", keys, choices=choices, chosen=chosen or 0, closes=closes, height=52),
+        DialogPage("Signs", signs, document=legend_lines, closes=closes, height=52),
+    )
+    return PageForm(pages.__getitem__, 2, turns={"tab": 1})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,10 +13,10 @@ from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
-from reviewdesk.app.controllers.state import FieldInput, NoteForm, PromptForm
+from reviewdesk.app.controllers.state import FieldInput, PromptForm
+from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import Lines, cut, cut_below, inline, line, pad, paragraph
 from reviewdesk.app.screens.dialogs import Dialog
-from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, harmless
 from reviewdesk.domain.query.completion import Completion
 from reviewdesk.errors import ReviewDeskError
@@ -205,26 +205,26 @@ class NoteDialog(Dialog[FieldInput]):
     ]
     keys = ("enter", "saves"), ("ctrl+j", "new line"), ("esc", "closes, keeps the draft")
 
-    def __init__(self, form: NoteForm, act: Callable[[Callable[[], object]], None]) -> None:
-        """Edit a note; ``act`` passes an event to the controller, and draws the screen below."""
+    def __init__(self, form: PromptForm) -> None:
         super().__init__()
         self._form = form
-        self._act = act
-        self.about = "Note on", form.name, form.state
+        self.about = form.title, form.name, form.note
 
     def content(self) -> ComposeResult:
-        yield _NoteArea(self._form.text, soft_wrap=True, tab_behavior="focus")
+        yield _NoteArea(self._form.value, soft_wrap=True, tab_behavior="focus")
 
     def on_mount(self) -> None:
         area = self.query_one(TextArea)
         area.move_cursor(area.document.end)
 
     def on_text_area_changed(self) -> None:
-        self._act(self._keep)
+        # The screen below tells an error.
+        front: Any = self.app
+        front.act(self._keep)
         self.redraw()
 
     def _keep(self) -> None:
-        self.about = "Note on", self._form.name, self._form.changed(self.text)
+        self.about = self._form.title, self._form.name, self._form.changed(self.text)
 
     @property
     def text(self) -> str:

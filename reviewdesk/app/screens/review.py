@@ -299,10 +299,9 @@ class ReviewScreen(DeskScreen):
         session = state.session
         figures = state.figures
         key = self.front.keymap.first("blocker")
-        figures_painter = partial(strip_lines, session, figures, key)
         strip = self.bar("strip")
-        strip.paint(figures_painter)
-        strip.styles.height = len(figures_painter(state.panes.width))
+        strip.paint(partial(strip_lines, session, figures, key))
+        strip.styles.height = 1 + bool(figures.blockers)
 
     def _draw_criteria(self, state: ViewState, before: ViewState | None) -> None:
         item = state.session.item

@@ -21,6 +21,7 @@ from textual.driver import Driver
 from textual.events import Key, Resize
 from textual.message import Message
 
+from reviewdesk.app.paint.layout import SINGLE
 from reviewdesk.system.terminal import PARTS_DRAWINGS
 
 # Textual has no public parser; the drivers of both kinds of terminal are built on this one.
@@ -154,13 +155,8 @@ _TOKEN = re.compile(
     r"\x1b\[(?P<row>\d+);(?P<column>\d+)H|\x1b\[(?P<style>[\d;]*)m|(?P<break>\n)"
     r"|(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
 )
-_SINGLE = re.compile(
-    "[ -~\u00a1-\u00ac\u00ae-\u024f\u0370-\u0482\u048a-\u04ff\u2010-\u2027\u2030-\u205e"
-    "\u2190-\u22ff\u2500-\u25fc\u26a0\u2713\u2717]*"
-)
-"""Texts that every terminal draws in one column a character."""
 _AGREED = (
-    f"(?:{_SINGLE.pattern[:-1]}|[\u2e80-\u2fff\u3001-\u3029\u3030-\u303e\u3041-\u3096\u309b-\u9fff"
+    f"(?:{SINGLE.pattern[:-1]}|[\u2e80-\u2fff\u3001-\u3029\u3030-\u303e\u3041-\u3096\u309b-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60])*"
 )
 """Texts on whose width terminals agree: those, and East Asian characters of two columns."""
@@ -227,7 +223,7 @@ def runs(drawing: str) -> list[CellRun] | None:
 @lru_cache(4096)
 def cells_of(text: str, look: str) -> tuple[Cell, ...]:
     """Return the cells of a text; a list that scrolls draws the same ones elsewhere."""
-    if _SINGLE.fullmatch(text) is not None:
+    if SINGLE.fullmatch(text) is not None:
         return tuple(Cell(character, look) for character in text)
     agreed = re.fullmatch(_AGREED, text) is not None
     rest = Cell("", look, single=False)

@@ -20,10 +20,10 @@ from textual.style import Style
 from textual.widget import Widget
 
 from reviewdesk.app.controllers.exposure import DrawnItem
+from reviewdesk.app.paint.inks import STOP, Ink
 from reviewdesk.app.paint.item import PaintedItem
+from reviewdesk.app.paint.layout import Cut, ItemLayout, PartLines, Place, TextPassage
 from reviewdesk.app.paint.styled import Lines, Painter, cut, line
-from reviewdesk.app.texts.layout import Cut, ItemLayout, PartLines, Place, TextPassage
-from reviewdesk.app.theme.inks import STOP, Ink
 from reviewdesk.domain.safetext import strip_controls
 from reviewdesk.errors import ReviewDeskError
 
@@ -81,17 +81,36 @@ def to_strip(widget: Widget, content: Content, width: int, under: Style | None =
     return Strip(segments).adjust_cell_length(width, base.rich_style)
 
 
-def drawn_lines(widget: Widget, crop: Region) -> list[Strip]:
-    """Return lines of a widget without border or padding, as ``Widget.render_lines`` does.
+class DrawnLines:
+    """The lines of a widget as they were drawn last.
 
-    Textual keeps drawn lines by their place, which costs more than it saves where they move.
+    A change above and one below a widget have Textual ask for all of its lines again. Its own
+    keeping of lines is by their place, which costs more than it saves where they move.
     """
-    strips = [widget.render_line(y) for y in crop.line_range]
-    for one in widget.get_line_filters():
-        ground = widget.background_colors[1]
-        strips = [strip.apply_filter(one, ground) for strip in strips]
-    whole = crop.column_span == (0, widget.size.width)
-    return strips if whole else [strip.crop(*crop.column_span) for strip in strips]
+
+    def __init__(self, widget: ScrollView) -> None:
+        self._widget = widget
+        self._lines: list[Strip] = []
+        self._frame: tuple[object, ...] = ()
+
+    def forget(self) -> None:
+        """Draw the lines anew when they are asked for next."""
+        self._frame = ()
+
+    def drawn(self, crop: Region) -> list[Strip]:
+        """Return lines without border or padding, as ``Widget.render_lines`` does."""
+        widget = self._widget
+        frame = crop, widget.scroll_offset, widget.size
+        if frame != self._frame:
+            self._frame = frame
+            strips = [widget.render_line(y) for y in crop.line_range]
+            for one in widget.get_line_filters():
+                ground = widget.background_colors[1]
+                strips = [strip.apply_filter(one, ground) for strip in strips]
+            whole = crop.column_span == (0, widget.size.width)
+            columns = crop.column_span
+            self._lines = strips if whole else [strip.crop(*columns) for strip in strips]
+        return self._lines
 
 
 def no_lines(_width: int) -> Lines:
@@ -116,11 +135,13 @@ class Bar(Widget):
 
         A ``partial`` of the same function on equal facts is the same painter.
         """
-        before = self._painter
+        same = _same(self._painter, painter)
         self._painter = painter
-        drawn = self._width >= 0
-        if not (drawn and (_same(before, painter) or _alike(self._lines, painter(self._width)))):
+        if self._width < 0:
             self.redraw()
+        elif not same and not _alike(self._lines, lines := painter(self._width)):
+            self._lines = lines
+            self.refresh(layout=self.styles.is_auto_height)
 
     def redraw(self) -> None:
         self._width = -1
@@ -161,8 +182,8 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self._anchor = (0, 1)
         self._moving = False
         self._strips: dict[tuple[int, int], Strip] = {}
-        """The lines as they were drawn, by line and width: what changes above and below a pane has
-        all of it drawn again."""
+        """The lines as they were drawn, by line and width: they stay as they are in a scroll."""
+        self._drawn_lines = DrawnLines(self)
 
     @property
     def allow_select(self) -> bool:
@@ -187,6 +208,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         try:
             self._width = width
             self._strips.clear()
+            self._drawn_lines.forget()
             self._lines = self._painter(max(1, width - 1)) if width else []
             self._hold(Size(width, len(self._lines)))
             self._scroll_to_anchor()
@@ -271,10 +293,11 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     def selection_updated(self, selection: Selection | None) -> None:
         del selection
+        self._drawn_lines.forget()
         self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        return drawn_lines(self, crop)
+        return self._drawn_lines.drawn(crop)
 
     def render_line(self, y: int) -> Strip:
         """Draw one line with a margin of one column."""
@@ -301,6 +324,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._strips.clear()
+        self._drawn_lines.forget()
 
 
 def _same(before: Callable[..., object], after: Callable[..., object]) -> bool:

@@ -1,9 +1,11 @@
-"""The queue as a line-API list: only the lines on screen are fetched and drawn."""
+"""Painters for the lines of the queue and of the list of runs, and the legend of all signs."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from itertools import chain
 from typing import ClassVar
 
 from textual import events
@@ -14,10 +16,274 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from reviewdesk.app.paint.rows import queue_line
-from reviewdesk.app.widgets.lines import PaintFailed, RowChosen, drawn_lines, to_strip
-from reviewdesk.domain.records import QueueRow
+from reviewdesk.app.paint.inks import Ink
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Piece,
+    cells,
+    clip,
+    clip_middle,
+    cut,
+    flow,
+    heading,
+    inline,
+    line,
+    pad,
+    paragraph,
+)
+from reviewdesk.app.widgets.lines import DrawnLines, PaintFailed, RowChosen, to_strip
+from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
+from reviewdesk.domain.query.filter import HELP
+from reviewdesk.domain.records import QueueRow, Truth
+from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import ReviewDeskError
+from reviewdesk.views import glossary
+from reviewdesk.views.glossary import FLAG_TERMS
+
+DECISIONS: dict[str | None, tuple[str, str]] = {
+    "pass": ("pass", Ink.PASS),
+    "fail": ("fail", Ink.FAIL),
+    "inconclusive": ("none", Ink.WARN),
+    "error": ("error", Ink.WARN),
+    None: ("-", Ink.MUTED),
+}
+_BANDS = {"high": Ink.MUTED, "medium": Ink.TEXT, "low": Ink.WARN}
+LABELS: dict[str | None, tuple[str, str]] = {
+    "pass": ("p", Ink.PASS),
+    "fail": ("f", Ink.FAIL),
+    "unsure": ("?", Ink.NOTE),
+    "disputed": ("!", Ink.WARN),
+    None: ("·", Ink.MUTED),
+}
+NOT_TOLD = ("✓", Ink.MUTED)
+OPEN_WITH = ("@", Ink.NOTE)
+MARKED = "*"
+NOTED = "¶"
+CHOSEN = "+"
+DEFERRED = ("z", Ink.NOTE)
+UNSAVED = "~"
+"""The suffix of what waits to be saved."""
+SPELLED = 56
+"""The width from which a line has room for the agreement."""
+_NAMES = 26
+_TITLE = 12
+"""The cells of ids that stand in one column, and the least that the title of a test gets."""
+_FLAG = 11
+_FLAGS = 44
+"""The least and the most cells of the flags."""
+LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE | Flag.NO_VERDICT
+
+
+def label_mark(row: QueueRow) -> Piece:
+    """Return the label as up to three characters: ``·`` none, ``z`` deferred.
+
+    ``✓`` is the label of another, which is not told, and ``@`` no label, but open with another.
+    Behind it a ``~`` says that it waits to be saved.
+    """
+    mark, ink = LABELS[row.label]
+    if row.label is None and (row.labelled_by_other or row.open_with or row.deferred):
+        open_ = OPEN_WITH if row.open_with else DEFERRED
+        mark, ink = NOT_TOLD if row.labelled_by_other else open_
+    return f"{mark}{UNSAVED * row.saving}", ink
+
+
+@lru_cache(1024)
+def flag_names(flags: Flag, room: int) -> str:
+    """Return the flags in words, as many as fit if these hold all that ask for a person.
+
+    If not, it returns all by their short names or, without room for these either, the first ones.
+    """
+    words = [word for flag, word in WORDS.items() if flag in flags]
+    short = " ".join(name for flag, name in SHORT.items() if flag in flags)
+    first = _leading(words, ", ", room)
+    if all(word in first for flag, word in WORDS.items() if flag in flags & LOUD) and first:
+        return first
+    if len(short) <= room:
+        return short
+    return first or _leading(short.split(), " ", room)
+
+
+def _leading(names: Sequence[str], between: str, room: int) -> str:
+    fitting = (between.join(names[:count]) for count in range(len(names), 0, -1))
+    return next((text for text in fitting if len(text) <= room), "")
+
+
+def row_pieces(
+    row: QueueRow, width: int, *, current: bool, blind: bool, chosen: bool = False
+) -> list[Piece]:
+    """Return the pieces of one verdict's line. A blind session shows only id, test and label."""
+    mark, ink = label_mark(row)
+    # What others wrote may give away what they think of the item.
+    noted = row.noted or (row.noted_by_others and not blind)
+    pieces: list[Piece] = [
+        ("▸" if current else " ", Ink.KEY),
+        (CHOSEN, Ink.KEY) if chosen else (MARKED if row.marked else " ", Ink.NOTE),
+        (NOTED if noted else " ", Ink.NOTE),
+        (pad(mark, 3), ink),
+    ]
+    name = Ink.STRONG if current else Ink.TEXT
+    more = _names(row, width - 6, name) if blind else _facts(row, width, name)
+    return pieces + more
+
+
+def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
+    """Return decision, id, agreement, flags and test.
+
+    A narrow line leaves out the test and says of the agreement only that it is low. Ids and flags
+    share the room, each in a column of its own.
+    """
+    word, ink = DECISIONS[row.decision]
+    wide = width >= SPELLED
+    room = width - 12
+    agreement = _agreement(row, wide=wide)
+    room -= sum(cells(text) for text, _ in agreement) + 1
+    flags = min(_FLAGS, max(_FLAG, room - _NAMES)) if wide else _FLAG
+    column = min(room - flags, max(_NAMES, room - flags - _TITLE)) if wide else room - flags
+    title = room - flags - column - 2
+    shown = flag_names(row.flags & ~_said(row), flags)
+    loud = Ink.WARN if row.flags & LOUD else Ink.MUTED
+    if not wide and not shown and row.band != "low":
+        column = room + 4
+        flags = 0
+        agreement = []
+    found = [
+        (pad(word, 6), ink),
+        (pad(clip_middle(inline(row.id), column), column + 1), name),
+        *agreement,
+        (f"{shown:{flags}}", loud),
+    ]
+    if title >= _TITLE and _says_more(row):
+        found.append((f"  {clip(inline(row.test), title)}", Ink.MUTED))
+    return found
+
+
+def _agreement(row: QueueRow, *, wide: bool) -> list[Piece]:
+    """Return the agreement and, behind it, its band; a narrow line has room for a low band only."""
+    if not wide:
+        return [("low " if row.band == "low" else "    ", Ink.WARN)]
+    band = "" if row.band is None else str(row.band)
+    figure = "    -" if row.agreement is None else f"{min(1.0, max(0.0, row.agreement)):5.2f}"
+    ink = Ink.MUTED if row.band is None else _BANDS[row.band]
+    return [(figure[-5:], Ink.TEXT), (f" {band:<7} ", ink)]
+
+
+def _said(row: QueueRow) -> Flag:
+    """Return the flags that the line says without their names.
+
+    The decision or the band may say them; a dissent that was trimmed says that votes differ.
+    """
+    said = Flag(0) if row.decision in {"pass", "fail"} else Flag.NO_VERDICT
+    said |= Flag.DERIVED_LOW if row.band == "low" else Flag(0)
+    return said | (Flag.SPLIT if Flag.TRIMMED_DISSENT in row.flags else Flag(0))
+
+
+def _names(row: QueueRow, width: int, ink: str) -> list[Piece]:
+    """Return the id, whole where it fits, and behind it the test where that says more."""
+    name = inline(row.id)
+    column = max(cells(name), min(_NAMES, width // 2))
+    room = width - column - 2
+    if not _says_more(row) or room < _TITLE:
+        return [(clip_middle(name, width), ink)]
+    return [(pad(name, column), ink), (f"  {clip(inline(row.test), room)}", Ink.MUTED)]
+
+
+def _says_more(row: QueueRow) -> bool:
+    return _bare(inline(row.test)) not in _bare(inline(row.id))
+
+
+def _bare(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
+def queue_line(
+    row: QueueRow, width: int, *, current: bool, blind: bool, chosen: bool = False
+) -> Content:
+    """Return the line of one verdict, which may be ``chosen`` to be labelled with others."""
+    pieces = row_pieces(row, width, current=current, blind=blind, chosen=chosen)
+    return cut(line(*pieces), width)
+
+
+TRUTHS: dict[Truth | None, str] = {
+    None: "no label",
+    Truth.PASS: "pass",
+    Truth.FAIL: "fail",
+    Truth.UNSURE: "can't tell",
+    Truth.DISPUTED: "reviewers differ",
+}
+CAME_OUT: dict[Decision | None, str] = {
+    Decision.PASS: "the panel passes it",
+    Decision.FAIL: "the panel fails it",
+    Decision.INCONCLUSIVE: "no decision",
+    Decision.ERROR: "the panel broke down",
+    None: "none stated",
+}
+AGREEMENT = (
+    ("0.41 low", Ink.WARN),
+    "how close the jurors are, and its band: high, medium or low; no word if the measure has none",
+)
+FLAGS = {flag: term.text for flag, term in FLAG_TERMS.items()}
+"""What each flag means in general. The jury pane gives the reason for one verdict."""
+_INKS = {
+    "▸": Ink.KEY, "*": Ink.NOTE, "▹ ▿": Ink.HEAD, "+": Ink.KEY, "¶": Ink.NOTE, "~": Ink.NOTE,
+    "◆": Ink.WARN, "≠": Ink.WARN, "○": Ink.MUTED, "✓": Ink.PASS, "✗": Ink.FAIL, "–": Ink.MUTED,
+    "⚠": Ink.WARN, "×": Ink.TEXT, "…": Ink.TEXT,
+}  # fmt: skip
+SIGNS: tuple[tuple[Piece, str], ...] = tuple(
+    ((sign, _INKS.get(sign, Ink.STRONG)), text) for sign, text in glossary.SIGNS.items()
+)
+"""The signs of all panes."""
+
+MOUSE: tuple[tuple[Piece, str], ...] = (
+    (("click", Ink.KEY), "a hint at the foot does what its key does; a row shows its item"),
+    (("drag", Ink.KEY), "the rule between two panes sets their widths; a text selects it"),
+    (("wheel", Ink.KEY), "scrolls what is under the mouse"),
+)
+"""What the mouse does."""
+
+_COLUMN = 11
+
+
+def legend_lines(width: int) -> Lines:
+    """Return all signs, grouped by the place where they appear, and what the mouse does."""
+    labels = [(LABELS[truth], text) for truth, text in TRUTHS.items()]
+    labels += [
+        (DEFERRED, "deferred"),
+        (NOT_TOLD, "labelled by another, told once you label or reveal it"),
+        (OPEN_WITH, "open with another reviewer"),
+    ]
+    made = [(DECISIONS[made], text) for made, text in CAME_OUT.items()]
+    flags = [
+        ((short, Ink.WARN if flag in LOUD else Ink.MUTED), f"{WORDS[flag]}: {FLAGS[flag]}")
+        for flag, short in SHORT.items()
+    ]
+    rest = (("", Ink.MUTED), "A line without room for all of them names the first ones.")
+    filters = (paragraph(row, width, indent=2, first=[("  ", "")]) for row in HELP.splitlines())
+    blocks = {
+        "LABELS": _small_facts(labels, width),
+        "DECISION AND AGREEMENT": [*_small_facts(made, width), *_list([AGREEMENT], width)],
+        "FLAGS": _list([*flags, rest], width),
+        "SIGNS": _list(SIGNS, width),
+        "FILTERS": [*chain.from_iterable(filters)],
+        "MOUSE": _list(MOUSE, width),
+    }
+    lines: Lines = []
+    for title, block in blocks.items():
+        lines += [*([Content("")] if lines else []), heading(title, width), *block]
+    return lines
+
+
+def _small_facts(signs: Iterable[tuple[Piece, str]], width: int) -> Lines:
+    return flow((line("  ", sign, f" {text}") for sign, text in signs), width, 2)
+
+
+def _list(signs: Iterable[tuple[Piece, str]], width: int) -> Lines:
+    """Return the signs one below the other."""
+    lines: Lines = []
+    for (sign, ink), text in signs:
+        lead = (f"  {pad(sign, _COLUMN - 2)}", ink)
+        lines += paragraph(text, width, first=[lead], indent=_COLUMN)
+    return lines
+
 
 PAGE = 64
 """The number of rows that one query fetches: a little more than a tall screen."""
@@ -50,6 +316,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self._chosen: frozenset[int] = frozenset()
         self._pages: LRUCache[int, list[QueueRow]] = LRUCache(16)
         self._strips: LRUCache[tuple[int, int, bool], Strip] = LRUCache(512)
+        self._drawn_lines = DrawnLines(self)
         self._shown: dict[int, QueueRow | None] = {}
         """The row that the strips of a line are of."""
         self._failed = False
@@ -77,6 +344,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         """Fetch the rows on screen again, and draw those that are not as they were drawn."""
         self._pages.clear()
         self._failed = False
+        self._drawn_lines.forget()
         top = self.scroll_offset.y
         for index in range(top, min(top + self.size.height, len(self._keys))):
             if self._row(index) != self._shown.get(index):
@@ -86,10 +354,11 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         """Put the cursor on a line and bring it into view; draw the lines that this changes."""
         before = self._cursor
         self._cursor = cursor
+        self._drawn_lines.forget()
         self._follow()
-        for line in (before, cursor):
-            if line is not None:
-                self.refresh_line(line)
+        for index in (before, cursor):
+            if index is not None:
+                self.refresh_line(index)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Draw the rows that come into view; the scrollbar only where its thumb moves.
@@ -129,6 +398,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
+        self._drawn_lines.forget()
         self._strips.clear()
         self._shown.clear()
 
@@ -153,7 +423,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self.post_message(PaintFailed(error))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        return drawn_lines(self, crop)
+        return self._drawn_lines.drawn(crop)
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of the queue."""

@@ -96,7 +96,7 @@ def judge(
 def _judge(order: Order, *, as_json: bool) -> None:
     """Carry out the order with the progress on stderr, and print the figures of the run."""
     from reviewdesk.desk.live.batch import BatchListener, CallsPendingError, judge_cases
-    from reviewdesk.views.live.panel import consent
+    from reviewdesk.views.panel import consent
 
     if not order.yes:
         check_terminal()
@@ -126,7 +126,7 @@ def _stdin(cases: str) -> BinaryIO | None:
 def _dry_run(cases: str, panel: str) -> None:
     from reviewdesk.desk.live.batch import preview
     from reviewdesk.views.document import Facts, Section
-    from reviewdesk.views.live.panel import hosts
+    from reviewdesk.views.panel import hosts
 
     plan, sent = preview(cases, panel, stdin=_stdin(cases))
     facts = tuple(hosts(plan.hosts, plan.missing_keys))
@@ -136,7 +136,7 @@ def _dry_run(cases: str, panel: str) -> None:
 
 
 def _put_pending(found: BatchesPending, *, as_json: bool) -> None:
-    from reviewdesk.views.json import panel as shapes
+    from reviewdesk.views.json import figures as shapes
 
     if as_json:
         put_json(shapes.pending(found))
@@ -146,7 +146,7 @@ def _put_pending(found: BatchesPending, *, as_json: bool) -> None:
 
 
 def _put(found: BatchSummary, *, as_json: bool) -> None:
-    from reviewdesk.views.json import panel as shapes
+    from reviewdesk.views.json import figures as shapes
 
     if as_json:
         put_json(shapes.batch(found))
@@ -160,8 +160,8 @@ def _put(found: BatchSummary, *, as_json: bool) -> None:
 def _put_plain(found: BatchSummary) -> None:
     from reviewdesk.cli.plain import section_text
     from reviewdesk.views.document import Section
-    from reviewdesk.views.json import panel as shapes
-    from reviewdesk.views.live.panel import turnout
+    from reviewdesk.views.json import figures as shapes
+    from reviewdesk.views.panel import turnout
     from reviewdesk.views.words import money
 
     figures = shapes.figures(found)

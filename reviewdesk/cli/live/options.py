@@ -115,7 +115,7 @@ class LiveLine(TerminalLine):
 
     def __call__(self, progress: LiveProgress) -> None:
         """Draw the progress of the batch."""
-        from reviewdesk.views.progress import live_text
+        from reviewdesk.views.queue import live_text
 
         self.draw(f"{self._things} {live_text(progress)}", progress.seconds)
 

@@ -15,8 +15,8 @@ from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk.live.panel_new import PanelDraft
-    from reviewdesk.domain.canonical import CanonicalBallot
     from reviewdesk.domain.panel.spec import PanelSpec
+    from reviewdesk.domain.verdict import CanonicalBallot
 
 
 @click.group()
@@ -39,8 +39,8 @@ def check(*, path: str, generator: str | None, as_json: bool) -> None:
     """
     from reviewdesk.desk.live.panel_new import check_panel
     from reviewdesk.domain.verdict import Generator
-    from reviewdesk.views.json import panel as shapes
-    from reviewdesk.views.live.panel import panel as composition
+    from reviewdesk.views.json import figures as shapes
+    from reviewdesk.views.panel import panel as composition
 
     current_settings()  # they may name the keys
     found = check_panel(path, generator=Generator(generator) if generator else None)
@@ -104,8 +104,8 @@ def new(
 
 def _tell(path: str, draft: PanelDraft, *, as_json: bool) -> None:
     from reviewdesk.desk.live.panel_new import check_panel
-    from reviewdesk.views.json import panel as shapes
-    from reviewdesk.views.live.panel import panel as composition
+    from reviewdesk.views.json import figures as shapes
+    from reviewdesk.views.panel import panel as composition
 
     found = check_panel(path)
     if as_json:
@@ -122,7 +122,7 @@ def _probe(path: str, *, yes: bool) -> bool:
 
     from reviewdesk.desk.live import panel_new
     from reviewdesk.desk.live.rerun import panel_from
-    from reviewdesk.views.live.panel import consent
+    from reviewdesk.views.panel import consent
 
     spec: PanelSpec = panel_from(path)
     if not consented(consent(panel_new.probe_plan(spec)), yes=yes):

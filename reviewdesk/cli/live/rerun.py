@@ -15,8 +15,8 @@ from reviewdesk.errors import Cancelled, ExitCode, UsageError
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.desk.live.rerun import ReadyRerun, RerunOrder
-    from reviewdesk.domain.canonical import CanonicalBallot
     from reviewdesk.domain.panel.rerun import RerunRequest, RerunSummary
+    from reviewdesk.domain.verdict import CanonicalBallot
 
 _EPILOG = """\b
 Examples:
@@ -132,7 +132,7 @@ def _chosen(
 
 def _unfinished(desk: Desk, order: RerunOrder) -> list[ReadyRerun]:
     from reviewdesk.desk.live.rerun import survey_rest
-    from reviewdesk.desk.live.rerun_history import unfinished
+    from reviewdesk.desk.review.items import unfinished
 
     found = [survey_rest(desk, one, order) for one in unfinished(desk)]
     if not found:
@@ -142,8 +142,8 @@ def _unfinished(desk: Desk, order: RerunOrder) -> list[ReadyRerun]:
 
 def _give_up(desk: Desk) -> None:
     from reviewdesk.desk.live.rerun import give_up
-    from reviewdesk.desk.live.rerun_history import unfinished
-    from reviewdesk.views.live.rerun import unfinished_text
+    from reviewdesk.desk.review.items import unfinished
+    from reviewdesk.views.verdict import unfinished_text
 
     for one in unfinished(desk):
         give_up(desk, one)
@@ -153,8 +153,8 @@ def _give_up(desk: Desk) -> None:
 def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
     from reviewdesk.desk.live.rerun import RerunListener, run_now
     from reviewdesk.views.document import Section
-    from reviewdesk.views.live.panel import consent, turnout
-    from reviewdesk.views.live.rerun import asked
+    from reviewdesk.views.panel import consent, turnout
+    from reviewdesk.views.verdict import asked
 
     section = consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost)
     if not consented(section, yes=ready.order.yes):
@@ -185,9 +185,9 @@ def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
 def _report(desk: Desk, ready: ReadyRerun, found: RerunSummary, *, as_json: bool) -> None:
     """Print the result of each verdict; of those that a filter chose, the ones that turned over."""
     from reviewdesk.cli.plain import section_text
-    from reviewdesk.desk.live.rerun_history import of_item
+    from reviewdesk.desk.review.items import of_item
+    from reviewdesk.views import verdict as views
     from reviewdesk.views.json import review as shapes
-    from reviewdesk.views.live import rerun as views
 
     records = (
         (item, next(one for one in of_item(desk, item) if one.plan == done.plan).rerun)

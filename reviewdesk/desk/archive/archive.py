@@ -40,10 +40,10 @@ from reviewdesk.desk.archive.parts import (
 )
 from reviewdesk.desk.labels.batches import import_human
 from reviewdesk.desk.loading import LoadOptions, write_new
-from reviewdesk.domain.canonical import canonical_json, stored_body
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.report_model import json_of, verdict_model
 from reviewdesk.domain.run.archived import Archived
+from reviewdesk.domain.verdict import canonical_json, stored_body
 from reviewdesk.errors import ReportError, ReviewDeskError, UsageError
 from reviewdesk.scale.addresses import expand, refuse_keys
 from reviewdesk.scale.crew import Crew, Lost, Step, crew

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from reviewdesk.desk.loading import LoadOptions, garbage_waits
-from reviewdesk.domain.canonical import drawn_name
 from reviewdesk.domain.labels.sampling import FIRST_REST, audit_shares
 from reviewdesk.domain.run.packing import Bar, PackedRun
+from reviewdesk.domain.verdict import drawn_name
 from reviewdesk.errors import ReportError, ReviewDeskError
 from reviewdesk.scale.addresses import local_copy
 from reviewdesk.scale.crew import Step

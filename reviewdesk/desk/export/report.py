@@ -13,7 +13,7 @@ from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.people import with_question_and_people
 from reviewdesk.desk.figures.whatif import what_if
-from reviewdesk.desk.live.rerun_history import flips_of_run, of_item
+from reviewdesk.desk.review.items import flips_of_run, of_item
 from reviewdesk.desk.review.runs import run_details
 from reviewdesk.domain.panel.rerun import RerunHistory, flip_rates
 from reviewdesk.domain.records import Run
@@ -23,7 +23,7 @@ from reviewdesk.pages import markdown
 from reviewdesk.pages.html import ListedVerdict, RunPage, diagram_svg, parts
 from reviewdesk.pages.html import page as html_page
 from reviewdesk.reports.canonical.writer import FORMAT_NAME, fitting, is_lines, report_pieces
-from reviewdesk.store import measures, runs, team, verdicts
+from reviewdesk.store import measures, reviewers, runs, verdicts
 from reviewdesk.store.explain import explained
 from reviewdesk.views.overview import RunOverview
 
@@ -156,7 +156,7 @@ def run_overview(desk: Desk, run: Run) -> RunOverview:
         details=details,
         calibration=page,
         jurors=measures.names(desk.conn, run.key),
-        labellers=tuple(team.labellers(desk.conn, run.key)),
+        labellers=tuple(reviewers.labellers(desk.conn, run.key)),
         wrong=tuple(map(desk.item, wrong[:MOST_WRONG])),
         first=tuple(desk.rows(first[:MOST_FIRST])),
     )

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from reviewdesk.desk.review.filters import tag_counts
-from reviewdesk.desk.team.second_opinions import told_marks, withheld
-from reviewdesk.domain.canonical import stored_body
+from reviewdesk.desk.team.claims import told_marks, withheld
 from reviewdesk.domain.gates.expect import default_checks
 from reviewdesk.domain.jurors.facts import JurorCounts, trim_named
 from reviewdesk.domain.labels.composite import UNNAMED, Composite, composites
@@ -22,7 +21,7 @@ from reviewdesk.domain.records import Blocker, DrawGap, Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts, more, of_strata
 from reviewdesk.domain.stats.figures import Target
-from reviewdesk.domain.verdict import Policy
+from reviewdesk.domain.verdict import Policy, stored_body
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, jurors, queue, runs
 from reviewdesk.store.connect import reading

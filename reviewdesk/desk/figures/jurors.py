@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.desk.figures.calibration import labelled, labelled_ballots, panels, stated_trims
-from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.jurors.bias import BiasProbe, length_probe, position_probe
 from reviewdesk.domain.jurors.facts import (
     Basis,
@@ -29,7 +28,7 @@ from reviewdesk.domain.jurors.facts import (
 from reviewdesk.domain.jurors.panels import PanelComparison
 from reviewdesk.domain.panel.samples import by_order
 from reviewdesk.domain.records import Design, Run, Truth
-from reviewdesk.domain.verdict import Decision, verdict_reader
+from reviewdesk.domain.verdict import Decision, stored_body, verdict_reader
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, jurors, runs, verdicts
 from reviewdesk.store.connect import reading

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.figures.calibration import blockers, labelled
 from reviewdesk.desk.figures.question import answer, question
-from reviewdesk.desk.review.history import PaceReader
-from reviewdesk.desk.team.second_opinions import told_marks
+from reviewdesk.desk.review.items import PaceReader
+from reviewdesk.desk.team.claims import told_marks
 from reviewdesk.domain.labels.rows import RunFigures
 from reviewdesk.domain.records import (
     Applied,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.desk.figures.calibration import labelled, panels
 from reviewdesk.desk.options import quorum_of, share_of, strategy_of
-from reviewdesk.domain import arguments
+from reviewdesk.domain import values
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import Rounding, Strategy
@@ -87,11 +87,11 @@ def variants_of(
     if not any((strategy, trim, rounding, quorum, supermajority, threshold, drop)):
         return None
     for share in supermajority:
-        arguments.supermajority("--supermajority", share)
+        values.supermajority("--supermajority", share)
     return combined(
         [Strategy(strategy_of(one)) for one in strategy],
         [share_of("--trim", one, "a trim fraction", below=0.5) for one in trim],
-        [arguments.member(Rounding, one, "--rounding: there is no") for one in rounding],
+        [values.member(Rounding, one, "--rounding: there is no") for one in rounding],
         [quorum_of(one) for one in quorum],
         [share_of("--threshold", one, "a threshold") for one in threshold],
         drop,

@@ -186,7 +186,7 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     from reviewdesk.domain.labels.summary import make_rows
     from reviewdesk.store import figures
     from reviewdesk.store.connect import reading
-    from reviewdesk.views.question import said
+    from reviewdesk.views.queue import said
 
     desk = open_desk()
     run = desk.run(gate.run)

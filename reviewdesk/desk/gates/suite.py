@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from reviewdesk.desk.files import named
 from reviewdesk.desk.gates.calibration_entry import entry_result
 from reviewdesk.desk.gates.new_report import OpenDesk, loaded_report, older_panels
-from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.gates.expect import (
     EntryKind,
     EntryResult,
@@ -24,7 +23,7 @@ from reviewdesk.domain.gates.expect import (
 )
 from reviewdesk.domain.gates.targets import JuryReadings
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.verdict import Verdict, verdict_reader
+from reviewdesk.domain.verdict import Verdict, stored_body, verdict_reader
 from reviewdesk.errors import ReviewDeskError, SuiteError, UsageError
 from reviewdesk.store import runs, verdicts
 

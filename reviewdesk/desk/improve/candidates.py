@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from reviewdesk.desk.improve.split import bodies, split_labels
-from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict
 from reviewdesk.domain.labels.split import (
     ImprovePage,
     LabelledCase,
@@ -28,6 +27,7 @@ from reviewdesk.domain.panel.case import Case, case_of
 from reviewdesk.domain.panel.juror import Vendor
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.safetext import show, show_line
+from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict
 from reviewdesk.errors import UsageError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.panels.panel_file import panel_from, plain_text, read_panel, read_plain

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.figures.calibration import labelled
-from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
 from reviewdesk.domain.labels.sampling import weigh
 from reviewdesk.domain.labels.split import (
     KIND,
@@ -21,9 +20,9 @@ from reviewdesk.domain.labels.split import (
     rubric_name,
 )
 from reviewdesk.domain.records import TELLING, Truth
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import CanonicalVerdict, Decision, stored_body
 from reviewdesk.errors import UsageError
-from reviewdesk.store import events, figures, labels
+from reviewdesk.store import events, figures, verdicts
 from reviewdesk.store import improve as store
 from reviewdesk.store.connect import reading, writing
 
@@ -62,7 +61,7 @@ def _cases(desk: Desk, run: Run) -> tuple[list[LabelledCase], Mapping[int, int]]
         for row, weight in zip(rows, weights, strict=True)
         if row.place.truth in {Truth.PASS, Truth.FAIL} and row.place.seen
     ]
-    said = {row.item: labels.of_item(desk.conn, row.item) for row, _ in told}
+    said = {row.item: verdicts.of_item(desk.conn, row.item) for row, _ in told}
     blind = figures.blind_by_item(desk.conn)
     texts = store.bodies(desk.conn, [row.key for row, _ in told])
     sides = {Decision.PASS: True, Decision.FAIL: False}

@@ -23,7 +23,6 @@ from msgspec.structs import replace
 from reviewdesk.desk.improve.candidates import asked_case, asks, decision, parent_of, stored_ballots
 from reviewdesk.desk.improve.split import bodies, record, split_labels, split_of
 from reviewdesk.desk.live.journal import DeskJournal, committed_panel
-from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.jurors.tries import TriedCell, cells, figures, smallest_gain, try_verdict
 from reviewdesk.domain.labels.split import (
     Adoption,
@@ -38,6 +37,7 @@ from reviewdesk.domain.labels.split import (
 )
 from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.turnout import Turnouts
+from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import CeilingError, DeskError, UsageError
 from reviewdesk.live.batch import (
     BatchProgress,
@@ -59,11 +59,11 @@ from reviewdesk.store.connect import writing
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.canonical import CanonicalBallot
     from reviewdesk.domain.panel.case import Case
     from reviewdesk.domain.panel.spec import PanelSpec
     from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress
     from reviewdesk.domain.records import Run
+    from reviewdesk.domain.verdict import CanonicalBallot
 
 
 class TryLimits(RunLimits, frozen=True):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from reviewdesk.desk.open_file import OpenFile
-from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.verdict import stored_body
 from reviewdesk.errors import UsageError
-from reviewdesk.store import events, labels, queue
+from reviewdesk.store import events, queue, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.load.hidden_runs import LockPace
@@ -62,9 +62,9 @@ def import_human(desk: OpenFile, run: Run) -> str:
     batches = Batches(desk, run.human_labels)
     found = 0
     held = 0
-    for rows in labels.human(desk.conn, run.key, BATCH):
+    for rows in verdicts.human(desk.conn, run.key, BATCH):
 
-        def entries(rows: Sequence[labels.HumanLabel] = rows) -> list[NewEvent]:
+        def entries(rows: Sequence[verdicts.HumanLabel] = rows) -> list[NewEvent]:
             nonlocal found, held
             marked = queue.marks(desk.conn, [row.item for row in rows])
             fresh = [row for row in rows if row.item not in marked]
@@ -82,7 +82,7 @@ def import_human(desk: OpenFile, run: Run) -> str:
 
 
 def _human_events(
-    desk: OpenFile, run: Run, row: labels.HumanLabel, detail: dict[str, str]
+    desk: OpenFile, run: Run, row: verdicts.HumanLabel, detail: dict[str, str]
 ) -> Iterator[NewEvent]:
     if (human := stored_body(row.body).get("human")) is None:
         return

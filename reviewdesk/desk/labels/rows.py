@@ -19,8 +19,8 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration import counters_of
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
-from reviewdesk.store import figures, labels, verdicts
-from reviewdesk.views.progress import waits
+from reviewdesk.store import figures, verdicts
+from reviewdesk.views.queue import waits
 from reviewdesk.views.words import DESIGNS
 
 if TYPE_CHECKING:
@@ -95,13 +95,13 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         truth = verdict.place.truth
         if verdict.unanswered and (made.drawn[verdict.key] or not weighted):
             # A reader counts it against and for the panel, so it must know of it.
-            (label, *_) = labels.of_item(desk.conn, verdict.item)
+            (label, *_) = verdicts.of_item(desk.conn, verdict.item)
             open_row = _full_row(run, verdict, label, None, made, head)
             rows.append({**open_row, "truth": Truth.UNSURE.value})
             continue
         if truth not in {Truth.PASS, Truth.FAIL} or (weighted and not weight):
             continue
-        given = labels.of_item(desk.conn, verdict.item)
+        given = verdicts.of_item(desk.conn, verdict.item)
         label = next((one for one in given if one["label"] == truth), given[0])
         row = (*measured.get(verdict.key, (None, None)), weight if weighted else None)
         rows.append(_full_row(run, verdict, label, row, made, head))
@@ -226,7 +226,7 @@ def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
             "origin": verdicts.origin(desk.conn, verdict.key) or None,
         }
         for verdict in figures.labelled(desk.conn, run.key)
-        for label in labels.of_item(desk.conn, verdict.item)
+        for label in verdicts.of_item(desk.conn, verdict.item)
     ]
     warnings = tuple(_confidence_warnings(made))
     return ExportedRows(tuple(rows), made.source, made.weighing.design, warnings)

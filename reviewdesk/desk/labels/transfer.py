@@ -14,9 +14,9 @@ from reviewdesk.desk.labels.batches import Batches, sliced
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.tags import usable_tags
 from reviewdesk.errors import NotFoundError
-from reviewdesk.store import figures, labels, runs, verdicts
+from reviewdesk.store import figures, runs, verdicts
 from reviewdesk.store.events import NewEvent
-from reviewdesk.store.reviewer import check_name
+from reviewdesk.store.reviewers import check_name
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -54,7 +54,7 @@ class ImportResult(Struct, frozen=True):
 def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
     """Yield every current label of a run, in the order of the draw."""
     for verdict in figures.labelled(desk.conn, run.key):
-        for label in labels.of_item(desk.conn, verdict.item):
+        for label in verdicts.of_item(desk.conn, verdict.item):
             detail = json.loads(label["detail"])
             yield {
                 "run": run.name,
@@ -131,7 +131,7 @@ def _new_entries(
         check_name(author, f"line {row.line}: ")
         slot = "adjudication" if row.adjudicated else "label"
         place = (found["item"], author, slot)
-        held = seen.given.get(place) or labels.held(desk.conn, *place)
+        held = seen.given.get(place) or verdicts.held(desk.conn, *place)
         truth = Truth(row.truth)
         if held is None:
             seen.given[place] = truth

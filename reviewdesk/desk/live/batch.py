@@ -26,12 +26,11 @@ from reviewdesk.desk.live.journal import (
     is_begun,
     report_journal,
 )
-from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary, ConsentPlan, LiveProgress
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.verdict import SLACK
+from reviewdesk.domain.verdict import SLACK, CanonicalVerdict
 from reviewdesk.errors import (
     Cancelled,
     CeilingError,

@@ -19,9 +19,8 @@ import msgspec
 from msgspec import Struct
 
 from reviewdesk.desk.core import Clock, Desk
-from reviewdesk.desk.live.rerun_history import held, is_held
-from reviewdesk.domain.canonical import CanonicalVerdict, canonical_json, without_nulls
-from reviewdesk.domain.jury.quorum import own_share
+from reviewdesk.desk.review.items import held, is_held
+from reviewdesk.domain.jury.rules import own_share
 from reviewdesk.domain.jury.stopping import can_turn
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
@@ -30,7 +29,15 @@ from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import Allowance, BatchSummary
 from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.records import Event
-from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
+from reviewdesk.domain.verdict import (
+    CanonicalVerdict,
+    Generator,
+    Policy,
+    Status,
+    canonical_json,
+    verdict_from_body,
+    without_nulls,
+)
 from reviewdesk.errors import BusyError, JournalError
 from reviewdesk.live.batch import BatchProgress, CaseCalls, panel_calls, seat_ballots
 from reviewdesk.live.records import Call, Exchange
@@ -41,7 +48,7 @@ from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
 from reviewdesk.version import __version__
-from reviewdesk.views.json.shape import shape
+from reviewdesk.views.json.review import shape
 
 _AGAIN = 0.1
 """Seconds until replies are written again, if another process holds the lock of the desk."""

@@ -12,18 +12,17 @@ from typing import Any
 from msgspec import Struct
 
 from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.canonical import CanonicalVerdict
-from reviewdesk.domain.jury.label_words import Aggregate
-from reviewdesk.domain.jury.quorum import DEFAULT_SHARE, least_answered
-from reviewdesk.domain.jury.records import LabelVote
+from reviewdesk.domain.jury.rules import DEFAULT_SHARE, LabelVote, least_answered
 from reviewdesk.domain.panel.case import Case, case_key
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.spec import Cast, PanelSpec
 from reviewdesk.domain.panel.spec import PanelRule as Rule
 from reviewdesk.domain.panel.turnout import LiveProgress
+from reviewdesk.domain.values import Aggregate
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     Ballot,
+    CanonicalVerdict,
     Decision,
     Generator,
     Policy,

@@ -10,9 +10,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.jury.family import family
-from reviewdesk.domain.jury.quorum import least_answered
+from reviewdesk.domain.jury.rules import least_answered
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.composition import PanelCheck, composition
 from reviewdesk.domain.panel.juror import (
@@ -31,6 +30,7 @@ from reviewdesk.domain.panel.turnout import ConsentPlan
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import (
     Ballot,
+    CanonicalBallot,
     Generator,
     Policy,
     Strategy,

@@ -21,9 +21,8 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.desk.live.journal import DeskJournal
-from reviewdesk.desk.live.rerun_history import UnfinishedRerun, held
 from reviewdesk.desk.review import items
-from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, own_facts
+from reviewdesk.desk.review.items import UnfinishedRerun, held
 from reviewdesk.domain.panel.case import Case, case_of
 from reviewdesk.domain.panel.juror import VENDORS, seat_body
 from reviewdesk.domain.panel.rerun import (
@@ -42,7 +41,7 @@ from reviewdesk.domain.panel.spec import PanelSpec, panel_of
 from reviewdesk.domain.panel.turnout import ConsentPlan, LiveProgress
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Event, Item
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import CanonicalBallot, CanonicalVerdict, Decision, own_facts
 from reviewdesk.errors import Cancelled, CeilingError, ReviewDeskError, UsageError
 from reviewdesk.live.batch import BatchProgress, CaseCalls, RunLimits, World, ask_all
 from reviewdesk.live.keys import PROCESS, key_problem, redactor

@@ -14,7 +14,7 @@ from reviewdesk.domain.query.filter import expand_filter
 from reviewdesk.domain.records import Run, TagCount
 from reviewdesk.domain.tags import DIGITS, digit_tags, usable_tags
 from reviewdesk.errors import BusyError, NotFoundError, UsageError
-from reviewdesk.store import jurors, labels, reviewer, verdicts
+from reviewdesk.store import jurors, reviewers, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.explain import explained
 
@@ -29,8 +29,8 @@ def tag_counts(desk: Desk, run: Run) -> list[TagCount]:
     What others gave an item that is withheld from the reviewer is left out.
     """
     if not (withheld := desk.apart.now):
-        return labels.tag_counts(desk.conn, run.key)
-    told = labels.told_tags(desk.conn, withheld)
+        return verdicts.tag_counts(desk.conn, run.key)
+    told = verdicts.told_tags(desk.conn, withheld)
     there = verdicts.keys_of_items(desk.conn, run.key, set().union(*told.values()))
     found = [TagCount(tag, len(items & there.keys())) for tag, items in told.items()]
     return sorted((one for one in found if one.count), key=lambda one: (-one.count, one.tag))
@@ -38,14 +38,14 @@ def tag_counts(desk: Desk, run: Run) -> list[TagCount]:
 
 def own_tags(desk: Desk) -> list[str]:
     """Return every tag that the reviewer gave in the desk, the most used first."""
-    return labels.used_tags(desk.conn, desk.reviewer)
+    return verdicts.used_tags(desk.conn, desk.reviewer)
 
 
 def known_tags(desk: Desk) -> list[str]:
     """Return every tag in the desk, the most used first, as far as it is not withheld."""
     if not (withheld := desk.apart.now):
-        return labels.used_tags(desk.conn)
-    told = labels.told_tags(desk.conn, withheld)
+        return verdicts.used_tags(desk.conn)
+    told = verdicts.told_tags(desk.conn, withheld)
     return sorted(told, key=lambda tag: (-len(told[tag]), tag))
 
 
@@ -76,7 +76,7 @@ def add_digits(desk: Desk, other: sqlite3.Connection) -> None:
 def _keep_digits(desk: Desk, configured: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
     with writing(desk.conn, desk.path):
         found = digit_tags(_digits(desk), configured, own)
-        reviewer.keep_settings(desk.conn, DESK, {_DIGITS: json.dumps(found)})
+        reviewers.keep_settings(desk.conn, DESK, {_DIGITS: json.dumps(found)})
     return found
 
 
@@ -87,7 +87,7 @@ def _digits(desk: Desk) -> tuple[str, ...]:
 
 def _stored_digits(conn: sqlite3.Connection, who: str) -> tuple[str, ...]:
     try:
-        values = json.loads(reviewer.kept_settings(conn, who).get(_DIGITS, "[]"))
+        values = json.loads(reviewers.kept_settings(conn, who).get(_DIGITS, "[]"))
     except (ValueError, RecursionError):
         return ()
     texts = values if isinstance(values, list) else ()
@@ -102,7 +102,7 @@ _MOST = 200
 def saved(desk: Desk) -> dict[str, str]:
     """Return the reviewer's saved filters as a mapping from name to text."""
     with explained(desk.path):
-        return reviewer.saved_filters(desk.conn, desk.reviewer)
+        return reviewers.saved_filters(desk.conn, desk.reviewer)
 
 
 def save(desk: Desk, name: str, text: str) -> None:
@@ -116,14 +116,14 @@ def save(desk: Desk, name: str, text: str) -> None:
     if not expanded:
         raise UsageError("an empty filter keeps everything", "Give one: esc label:none.")
     with writing(desk.conn, desk.path):
-        reviewer.save_filter(desk.conn, desk.reviewer, name, expanded)
+        reviewers.save_filter(desk.conn, desk.reviewer, name, expanded)
 
 
 def forget(desk: Desk, name: str) -> None:
     """Delete a saved filter."""
     name = name.removeprefix("@")
     with writing(desk.conn, desk.path):
-        if not reviewer.forget_filter(desk.conn, desk.reviewer, name):
+        if not reviewers.forget_filter(desk.conn, desk.reviewer, name):
             known = ", ".join(saved(desk)) or "none"
             raise NotFoundError(f"no saved filter {name!r}", f"Saved filters: {known}.")
 
@@ -141,7 +141,7 @@ def vocabulary(desk: Desk, run: Run) -> Vocabulary:
     """Return the names in the desk that a filter over ``run`` may use."""
     with explained(desk.path):
         return Vocabulary(
-            tags=_names([*labels.case_tags(desk.conn, run.key), *known_tags(desk)]),
+            tags=_names([*verdicts.case_tags(desk.conn, run.key), *known_tags(desk)]),
             jurors=_names(jurors.names(desk.conn, run.key)),
             runs=tuple(one.name for one in reversed(desk.runs())),
             filters=saved(desk),

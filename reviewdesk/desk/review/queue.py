@@ -9,7 +9,7 @@ from itertools import chain, compress, pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from reviewdesk.desk.open_file import OpenFile
-from reviewdesk.desk.team.second_opinions import told_marks, withheld
+from reviewdesk.desk.team.claims import told_marks, withheld
 from reviewdesk.domain.labels.repeats import NOTHING
 from reviewdesk.domain.query.filter import Filter, parse_filter, parse_order
 from reviewdesk.domain.query.words import LABELS

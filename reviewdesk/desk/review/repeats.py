@@ -18,7 +18,7 @@ from reviewdesk.domain.labels.repeats import LabelPair, RepeatDraw
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.store import verdicts
 from reviewdesk.store.events import desk_id, newest_key
-from reviewdesk.store.reviewer import WorkEvent, last_seq, work
+from reviewdesk.store.reviewers import WorkEvent, last_seq, work
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from reviewdesk.desk.team.second_opinions import withheld
+from reviewdesk.desk.team.claims import withheld
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.domain.run.details import (
     DecisionCounts,
@@ -18,7 +18,7 @@ from reviewdesk.domain.run.details import (
 )
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import AmbiguousError, NotFoundError, UsageError
-from reviewdesk.store import labels, measures, queue, runs, verdicts
+from reviewdesk.store import measures, queue, runs, verdicts
 from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
@@ -159,5 +159,5 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
             desk=str(desk.path),
             alphas=measures.alphas(desk.conn, run.key).get(run.key, RunAlphas()),
             unlabelled=run.human_labels
-            and run.human_labels - labels.count_human_labelled(desk.conn, run.key),
+            and run.human_labels - verdicts.count_human_labelled(desk.conn, run.key),
         )

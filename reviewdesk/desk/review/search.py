@@ -8,8 +8,8 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.review.filters import expand
-from reviewdesk.desk.team.second_opinions import withheld
-from reviewdesk.domain.query import tokens as language
+from reviewdesk.desk.team.claims import withheld
+from reviewdesk.domain.query import filter as language
 from reviewdesk.domain.query.filter import parse_filter, parse_order
 from reviewdesk.store import search
 from reviewdesk.store.connect import writing
@@ -80,4 +80,4 @@ def find(desk: Desk, run: Run, text: str, *, blind: bool) -> array[int]:
 
 def words(text: str) -> list[str]:
     """Return the words of a search, for a screen to highlight."""
-    return language.words(text)
+    return language.search_words(text)

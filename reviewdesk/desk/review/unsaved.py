@@ -20,8 +20,7 @@ from msgspec import Struct
 
 from reviewdesk.desk.access import others_may_write
 from reviewdesk.desk.review import edits
-from reviewdesk.desk.review.edits import ONCE, Edit, saved, with_key, write_at
-from reviewdesk.desk.review.kept import NoteDraft
+from reviewdesk.desk.review.edits import ONCE, Edit, NoteDraft, saved, with_key, write_at
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.desk.figures.calibration import labelled
 from reviewdesk.desk.review.edits import Edit
-from reviewdesk.desk.review.history import PaceReader
+from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.desk.review.repeats import WorkLog
-from reviewdesk.desk.team.second_opinions import double_share
+from reviewdesk.desk.team.claims import double_share
 from reviewdesk.domain.labels.repeats import is_double, self_agreement
 from reviewdesk.domain.labels.sampling import decided_strata, weigh
 from reviewdesk.domain.labels.team import (
@@ -28,7 +28,7 @@ from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.stats.alternative import alternative_test
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
-from reviewdesk.store import figures, labels, team, verdicts
+from reviewdesk.store import figures, reviewers, verdicts
 from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
         rows = labelled(desk, run)
         totals = figures.run_figures(desk.conn, run.key)
         given: _Given = {}
-        for one in team.author_labels(desk.conn, run.key):
+        for one in reviewers.author_labels(desk.conn, run.key):
             given.setdefault(one.verdict, {})[one.author] = one.label
         by_item = {row.item: given[row.key] for row in rows}.values()
         count = Counter(name for said in by_item for name in said)
-        names = sorted({*count, *team.reviewers(desk.conn, run.hash)})
+        names = sorted({*count, *reviewers.reviewers(desk.conn, run.hash)})
         members = tuple(_member(desk, run, name, count[name]) for name in names)
         strata, drawn = _strata(rows, totals, given, names)
         return TeamPage(
@@ -63,7 +63,7 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
             items=sum(len(said) > 1 for said in by_item),
             drawn=drawn,
             disputed=sum(row.place.truth is Truth.DISPUTED for row in rows),
-            adjudicated=team.adjudicated(desk.conn, run.key),
+            adjudicated=reviewers.adjudicated(desk.conn, run.key),
             error=_error(desk, rows, totals, given, names),
             alternative=alternative_test(
                 [[given[row.key].get(name) for name in names] for row in rows],
@@ -76,7 +76,7 @@ def team_page(desk: Desk, run: Run) -> TeamPage:
 def people_err(desk: Desk, run: Run) -> ReviewerError | None:
     """Return how often people err in the labels of a run; ``None`` if one person gave them all."""
     given: _Given = {}
-    for one in team.author_labels(desk.conn, run.key):
+    for one in reviewers.author_labels(desk.conn, run.key):
         given.setdefault(one.verdict, {})[one.author] = one.label
     names = sorted({name for said in given.values() for name in said})
     if len(names) < 2:
@@ -136,13 +136,13 @@ def _member(desk: Desk, run: Run, name: str, count: int) -> TeamMember:
 def disagreements(desk: Desk, run: Run) -> list[Disagreement]:
     """Return the verdicts on whose items people differ, those that are not settled first."""
     with reading(desk.conn, desk.path):
-        found = [_disagreement(desk, key) for key in team.disputed(desk.conn, run.key)]
+        found = [_disagreement(desk, key) for key in reviewers.disputed(desk.conn, run.key)]
     return sorted(found, key=lambda one: one.adjudication is not None)
 
 
 def _disagreement(desk: Desk, key: int) -> Disagreement:
     row = verdicts.by_key(desk.conn, key)
-    said = labels.of_item(desk.conn, row["item"])
+    said = verdicts.of_item(desk.conn, row["item"])
     settled = [_opinion(one) for one in said if one["adjudicated"]]
     return Disagreement(
         key,
@@ -182,5 +182,5 @@ def adjudication(desk: OpenFile, key: int, truth: Truth, note: str | None = None
 def opinions(desk: OpenFile, key: int) -> dict[str, Truth]:
     """Return what each person labelled the item of a verdict, by name."""
     row = verdicts.by_key(desk.conn, key)
-    said = labels.of_item(desk.conn, row["item"])
+    said = verdicts.of_item(desk.conn, row["item"])
     return {one["author"]: Truth(one["label"]) for one in said if not one["adjudicated"]}

@@ -1,65 +1,187 @@
-"""Claims: the items that each reviewer has open, which the others skip meanwhile."""
+"""What others have open, and which items are to get the labels of two people."""
 
 from __future__ import annotations
 
+import json
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from reviewdesk.store import team, verdicts
+from reviewdesk.domain.labels.chain import DESK
+from reviewdesk.domain.labels.repeats import NOTHING, Withheld, is_double
+from reviewdesk.domain.records import Applied, Head
+from reviewdesk.store import reviewers, verdicts
+from reviewdesk.store.connect import writing
+from reviewdesk.store.events import head, touched
 from reviewdesk.store.explain import explained
+from reviewdesk.store.label_state import marks
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Collection
 
-    from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.domain.records import Run
+    from reviewdesk.store.queue import RunKeys
 
-RENEWED = team.LASTS.total_seconds() / 2
+
+RENEWED = reviewers.LASTS.total_seconds() / 2
 """A claim is renewed by a key this many seconds after it was written."""
-_TRIES = 8
-"""How many items are tried for the next one: others may claim them at the same time."""
 
 
-def claim(desk: Desk, items: Collection[bytes]) -> frozenset[bytes]:
+def claim(desk: OpenFile, items: Collection[bytes]) -> frozenset[bytes]:
     """Claim items, and give up all others; return those that the reviewer then holds."""
-    return team.claim(desk.conn, desk.path, desk.reviewer, items, desk.clock())
+    return reviewers.claim(desk.conn, desk.path, desk.reviewer, items, desk.clock())
 
 
-def claim_next(
-    desk: Desk,
-    items: Collection[bytes],
-    run: Run,
-    keys: array[int],
-    after: int,
-    skips: Collection[int],
-) -> tuple[frozenset[bytes], int | None]:
-    """Claim items, and with them the next undecided one of a queue that nobody holds.
-
-    Return what the reviewer then holds, and the key of the next one, ``None`` if there is none.
-    """
-    # Read before the labels: an item is labelled before it is given up.
-    left_out: dict[int, bool | None] = dict.fromkeys((*skips, *open_with(desk, run)))
-    held = None
-    for _ in range(_TRIES):
-        place = desk.next_undecided(run, keys, after, left_out)
-        if place is None or place == after:
-            break
-        key = keys[place]
-        item = verdicts.by_key(desk.conn, key)["item"]
-        held = claim(desk, {*items, item})
-        if item in held:
-            return held, key
-        left_out[key] = None
-    return claim(desk, items) if held is None else held, None
+def item_of(desk: OpenFile, key: int) -> bytes:
+    """Return the item that a verdict is on, as claims name it."""
+    item: bytes = verdicts.by_key(desk.conn, key)["item"]
+    return item
 
 
-def open_with(desk: Desk, run: Run) -> dict[int, str]:
+def open_with(desk: OpenFile, run: Run) -> dict[int, str]:
     """Return the verdicts of a run that others have open, by key, and with whom."""
     with explained(desk.path):
-        return team.others(desk.conn, desk.reviewer, run.key, desk.at())
+        return reviewers.others(desk.conn, desk.reviewer, run.key, desk.at())
 
 
-def release(desk: Desk) -> None:
+def release(desk: OpenFile) -> None:
     """Give up every claim of the reviewer, if the desk can be written."""
     if not desk.read_only:
-        team.release(desk.conn, desk.path, desk.reviewer)
+        reviewers.release(desk.conn, desk.path, desk.reviewer)
+
+
+_NAME = "double"
+
+
+def double_share(desk: OpenFile, given: float | None = None) -> float:
+    """Return the desk's share of items that two people label, after replacing it by ``given``.
+
+    A desk that cannot be written keeps what it has, and the share holds for this session alone.
+    """
+    with explained(desk.path):
+        stored = reviewers.kept_settings(desk.conn, DESK).get(_NAME, "0")
+    if given is None:
+        try:
+            found = json.loads(stored)
+        except (ValueError, RecursionError):
+            return 0.0
+        return found if isinstance(found, float) and 0 <= found <= 1 else 0.0
+    if json.dumps(float(given)) != stored and not desk.read_only:
+        with writing(desk.conn, desk.path):
+            reviewers.keep_settings(desk.conn, DESK, {_NAME: json.dumps(float(given))})
+    return given
+
+
+_TELL = frozenset({"label", "repeat", "defer", "note", "tags", "mark"})
+"""The kinds of a reviewer's events that end and begin nothing that is withheld from the reviewer,
+unless their item is."""
+_MANY = 500
+"""If the log touched more contents than this, all of them are read again."""
+
+
+def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld:
+    """Read what is withheld from the reviewer at this moment, of some items or of all."""
+    if desk.double is None:
+        return NOTHING
+    waiting = set()
+    others = set()
+    for item, revealed in reviewers.lone_labels(desk.conn, desk.reviewer, items).items():
+        if is_double(item, desk.double):
+            waiting.add(item)
+        elif not revealed:
+            others.add(item)
+    return Withheld(desk.reviewer, waiting, others)
+
+
+def told_marks(desk: OpenFile, of: RunKeys, hidden: Withheld) -> bytearray:
+    """Return the byte of each verdict's label of a run.
+
+    Those that wait for the reviewer's second opinion have none.
+    """
+    found = marks(desk.conn, of.first, of.size)
+    waiting = verdicts.keys_of_items(desk.conn, of.run, hidden.waiting)
+    for key in chain.from_iterable(waiting.values()):
+        found[key - of.first] = 0
+    return found
+
+
+class WithheldLabels:
+    """What is withheld from one reviewer, followed as the log grows.
+
+    Reading again costs as many steps as labels were added.
+    """
+
+    def __init__(self, desk: OpenFile) -> None:
+        """Start before the first event of ``desk``."""
+        self._desk = desk
+        self._seen: Head | None = None
+        self._double: float | None = None
+        self._waiting: set[bytes] = set()
+        self._others: set[bytes] = set()
+        self._current = False
+        """Whether all that this connection knows of the log was taken in."""
+        self._run = 0
+        self._keys: dict[bytes, frozenset[int]] = {}
+        """The verdicts of the waiting items in the run that was asked for last."""
+
+    @property
+    def now(self) -> Withheld:
+        """What is withheld at this moment; nothing from the shell."""
+        desk = self._desk
+        if desk.double is None:
+            return NOTHING
+        found = None
+        if self._current and desk.still and desk.double == self._double:
+            return Withheld(desk.reviewer, self._waiting, self._others)
+        if self._seen is not None and desk.double == self._double:
+            found = touched(desk.conn, self._seen, _MANY, desk.reviewer)
+        if found is None:
+            self._seen = head(desk.conn)
+            self._double = desk.double
+            self._follow(None)
+        else:
+            self._seen, own, others = found
+            # What only the reviewer labelled or revealed was told already, unless it is withheld.
+            self._follow(others | (own & (self._waiting | self._others)))
+        self._current = True
+        return Withheld(desk.reviewer, self._waiting, self._others)
+
+    @property
+    def seen(self) -> Head | None:
+        """The newest event that was taken in."""
+        return self._seen
+
+    def heard(self, done: Applied) -> None:
+        """Follow an action of the desk's reviewer that nobody's came before."""
+        if self._seen is not None and done.head.key <= self._seen.key:
+            return
+        told = all(
+            event.kind in _TELL and bytes.fromhex(event.item_hash or "") not in withheld
+            for event in done.events
+            for withheld in (self._waiting, self._others)
+        )
+        self._current = told and self._seen is not None and self._seen.key + 1 == done.first
+        if self._current:
+            self._seen = done.head
+
+    def _follow(self, items: set[bytes] | None) -> None:
+        """Read again what is withheld, of some items or of all."""
+        if items is not None and not items:
+            return
+        found = withheld(self._desk, items)
+        for held, now in ((self._waiting, found.waiting), (self._others, found.others)):
+            held.difference_update(held.copy() if items is None else items)
+            held.update(now)
+
+    def waiting(self, run: Run) -> frozenset[int]:
+        """Return the verdicts of a run, by key, that wait for the reviewer's second opinion."""
+        waiting = self.now.waiting if self._desk.double else None
+        if not waiting:
+            return frozenset()
+        if self._run != run.key:
+            self._run = run.key
+            self._keys = {}
+        if missing := waiting - self._keys.keys():
+            found = verdicts.keys_of_items(self._desk.conn, run.key, missing)
+            self._keys |= {item: frozenset(found.get(item, ())) for item in missing}
+        return frozenset().union(*(self._keys[item] for item in waiting))

@@ -22,7 +22,6 @@ from msgspec import Struct
 
 from reviewdesk.desk.loading import ProgressCall, write_new
 from reviewdesk.desk.review import filters
-from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.labels.chain import (
     COUNTED,
     DESK,
@@ -35,13 +34,14 @@ from reviewdesk.domain.labels.chain import (
     covered,
 )
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.verdict import canonical_json
 from reviewdesk.errors import ChainError, ReportError, UsageError
-from reviewdesk.store import label_state, runs, team, verdicts
+from reviewdesk.store import label_state, reviewers, runs, verdicts
 from reviewdesk.store.connect import refuse_read_only, writing
 from reviewdesk.store.load import archives
 from reviewdesk.store.load.hidden_runs import LockPace
 from reviewdesk.store.load.ingest import Ingest, NewRun, ReadReport
-from reviewdesk.store.team import own_word
+from reviewdesk.store.reviewers import own_word
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -95,11 +95,13 @@ def merge(desk: Desk, other: Path) -> Merged:
     refuse_read_only(desk.conn)
     if other.exists() and other.samefile(desk.path):
         raise UsageError(f"{other}: is the desk itself", "Name the file of another desk.")
-    with team.elsewhere(other) as conn:
+    with reviewers.elsewhere(other) as conn:
         arrivals = [
             # The file is somebody else's, so that even a name may be of a wrong kind.
-            ArrivingChain(str(one.desk), str(one.reviewer), partial(team.events_of, conn, *chain))
-            for one in team.ends(conn)
+            ArrivingChain(
+                str(one.desk), str(one.reviewer), partial(reviewers.events_of, conn, *chain)
+            )
+            for one in reviewers.ends(conn)
             for chain in [(one.desk, one.reviewer)]
         ]
         taking = Taking(desk)
@@ -137,13 +139,13 @@ class Taking:
     def _check(self, arrival: ArrivingChain) -> int:
         conn = self._desk.conn
         check = self._check_of(arrival)
-        here = team.end(conn, arrival.desk, arrival.reviewer)
+        here = reviewers.end(conn, arrival.desk, arrival.reviewer)
         for event in arrival.read():
             check.add(event)
             if event.seq == here.seq and event.hash != here.hash:
                 raise ChainProblem(self._first_other(arrival), _FORKED)
         if 0 < check.seq < here.seq:
-            held = team.hash_at(conn, here.desk, here.reviewer, check.seq)
+            held = reviewers.hash_at(conn, here.desk, here.reviewer, check.seq)
             if held != check.hash:
                 raise ChainProblem(self._first_other(arrival), _FORKED)
         return check.seq
@@ -153,7 +155,7 @@ class Taking:
         desk = self._desk
         pace = LockPace()
         new = 0
-        here = team.end(desk.conn, arrival.desk, arrival.reviewer).seq
+        here = reviewers.end(desk.conn, arrival.desk, arrival.reviewer).seq
         with _named(arrival):
             check = self._check_of(arrival)
             every = ((event, check.add(event)) for event in arrival.read())
@@ -162,8 +164,8 @@ class Taking:
             first = check.older.seq + 1 if check.older and arrival.reviewer == DESK else 0
             while some := list(islice(left, max(pace.rows, first))):
                 with pace.timed(), writing(desk.conn, desk.path):
-                    team.begin(desk.conn, desk.at())
-                    new += team.put(desk.conn, some)
+                    reviewers.begin(desk.conn, desk.at())
+                    new += reviewers.put(desk.conn, some)
                 pace.turn()
         return new
 
@@ -177,7 +179,7 @@ class Taking:
     def _first_other(self, arrival: ArrivingChain) -> int:
         """Return the number of the first event that is another one than here."""
         place = arrival.desk, arrival.reviewer
-        here = team.events_of(self._desk.conn, *place)
+        here = reviewers.events_of(self._desk.conn, *place)
         pairs = zip(arrival.read(), here, strict=False)
         return next(one.seq for one, held in pairs if one.hash != held.hash)
 

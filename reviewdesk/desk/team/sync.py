@@ -38,10 +38,10 @@ from reviewdesk.domain.labels.chain import (
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import Cancelled, ChainError, DeskError, ReportError, UsageError
 from reviewdesk.file_output import whole_file
-from reviewdesk.store import runs, team
+from reviewdesk.store import reviewers, runs
 from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.events import desk_id
-from reviewdesk.store.team import said_of
+from reviewdesk.store.reviewers import said_of
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -169,7 +169,7 @@ class _Chains:
                 self._take(taking, arrival)
 
     def _take(self, taking: Taking, arrival: ArrivingChain) -> None:
-        here = team.end(self._desk.conn, arrival.desk, arrival.reviewer).seq
+        here = reviewers.end(self._desk.conn, arrival.desk, arrival.reviewer).seq
         count = taking.check(arrival)
         new = max(0, count - here)
         if new and not self._options.dry:
@@ -181,7 +181,7 @@ class _Chains:
 
     def send(self, files: PlaceFiles) -> None:
         """Write the chains of this desk that have grown; the desk's own comes first."""
-        for end in [one for one in team.ends(self._desk.conn) if one.desk == self._own]:
+        for end in [one for one in reviewers.ends(self._desk.conn) if one.desk == self._own]:
             name = ChainName(end.desk, end.reviewer)
             path = f"{CHAINS}/{file_name(name)}"
             before = self.found.get(name, SyncedChain(*_parts(name), 0))
@@ -190,7 +190,7 @@ class _Chains:
             if not self._options.dry:
                 with spool() as file:
                     file.write(header_line(name))
-                    for event in team.events_of(self._desk.conn, *_parts(name)):
+                    for event in reviewers.events_of(self._desk.conn, *_parts(name)):
                         file.write(event_line(event))
                     file.seek(0)
                     files.place.put(path, file)

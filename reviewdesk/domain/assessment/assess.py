@@ -7,31 +7,45 @@ import math
 import numpy as np
 from msgspec.structs import replace
 
-from reviewdesk.domain.assessment.flag_words import Flag, FlagNote
-from reviewdesk.domain.assessment.result import Assessment, Closeness, Decisions, Values
-from reviewdesk.domain.assessment.seats import Seat, State
+from reviewdesk.domain.assessment.result import (
+    Assessment,
+    Closeness,
+    Decisions,
+    Flag,
+    FlagNote,
+    Seat,
+    State,
+    Values,
+)
 from reviewdesk.domain.audit.mismatches import mismatches
 from reviewdesk.domain.audit.stated_rule import AuditedVerdict
-from reviewdesk.domain.enums import AgreementSource
 from reviewdesk.domain.jury import family
-from reviewdesk.domain.jury.agreement import ADR_NULL, spread_of, unit_alpha
-from reviewdesk.domain.jury.band import BANDS
 from reviewdesk.domain.jury.family import relatives
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.jury.label_rules import firsts, sums, vote_record
-from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.jury.panels import votes_of
-from reviewdesk.domain.jury.quorum import least_answered
-from reviewdesk.domain.jury.records import R_WG, STOPPED_EARLY, AgreementPair, LabelVote, Spread
-from reviewdesk.domain.jury.scores import only, trim_of
+from reviewdesk.domain.jury.rules import (
+    COMPARED,
+    R_WG,
+    STOPPED_EARLY,
+    STRATEGIES,
+    AgreementPair,
+    LabelVote,
+    Rule,
+    Spread,
+    Trim,
+    Votes,
+    least_answered,
+    rule_for,
+)
+from reviewdesk.domain.jury.scores import ADR_NULL, BANDS, only, spread_of, trim_of, unit_alpha
 from reviewdesk.domain.jury.stopping import sentence
-from reviewdesk.domain.jury.strategies import COMPARED, STRATEGIES, Rule, Votes, rule_for
-from reviewdesk.domain.jury.trim import Trim
 from reviewdesk.domain.jury.verdicts import FEW, Verdicts, verdicts_of
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.panel.samples import position_flip
-from reviewdesk.domain.run.columns import DECISIONS, NOTHING
+from reviewdesk.domain.run.packing import DECISIONS, NOTHING
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.values import AgreementSource, LabelRules
 from reviewdesk.domain.verdict import Band, Decision, Rounding, Status, Strategy, Verdict, folded
 
 

@@ -1,19 +1,232 @@
-"""What the recomputation of a verdict finds, as one record."""
+"""One verdict as it was recomputed: its seats, its flags, and the words of both."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from enum import IntFlag, StrEnum
 from functools import reduce
 from operator import or_
 
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.flag_words import Breach, Flag, FlagNote, Mismatch
-from reviewdesk.domain.assessment.seats import Seat
-from reviewdesk.domain.jury.records import STOPPED_EARLY, AgreementPair, LabelVote, Spread
-from reviewdesk.domain.jury.strategies import Rule, Votes
-from reviewdesk.domain.jury.trim import Trim
-from reviewdesk.domain.verdict import Band, Decision
+from reviewdesk.domain.jury.family import Family
+from reviewdesk.domain.jury.rules import (
+    STOPPED_EARLY,
+    AgreementPair,
+    LabelVote,
+    Rule,
+    Spread,
+    Trim,
+    Votes,
+)
+from reviewdesk.domain.verdict import Ballot, Band, Decision
+
+
+class Flag(IntFlag):
+    """A fact that a reviewer should see. The values are stored: never renumber them."""
+
+    ESCALATED = 1
+    BIAS_WARNING = 2
+    SAME_FAMILY = 4
+    DERIVED_LOW = 8
+    SPLIT = 16
+    PIVOTAL = 32
+    DEGRADED = 64
+    REGIME_SENSITIVE = 128
+    SINGLE_JUROR = 256
+    DISPUTE = 512
+    MISMATCH = 1024
+    TRIMMED_DISSENT = 2048
+    SUSPICIOUS_TEXT = 4096
+    NO_VERDICT = 8192
+    POSITION_FLIP = 16384
+
+    @property
+    def label(self) -> str:
+        return (self.name or "").lower()
+
+
+WORDS = {
+    Flag.ESCALATED: "escalated",
+    Flag.BIAS_WARNING: "bias",
+    Flag.TRIMMED_DISSENT: "dissent trimmed",
+    Flag.PIVOTAL: "one vote decides",
+    Flag.DISPUTE: "dispute",
+    Flag.NO_VERDICT: "no decision",
+    Flag.SUSPICIOUS_TEXT: "suspicious text",
+    Flag.POSITION_FLIP: "position flip",
+    Flag.REGIME_SENSITIVE: "rules disagree",
+    Flag.MISMATCH: "differs from its rule",
+    Flag.DEGRADED: "few jurors",
+    Flag.DERIVED_LOW: "agreement low",
+    Flag.SPLIT: "votes split",
+    Flag.SAME_FAMILY: "same model family",
+    Flag.SINGLE_JUROR: "one juror",
+}
+"""Each flag in words, the most important first."""
+SHORT = {
+    Flag.ESCALATED: "esc",
+    Flag.BIAS_WARNING: "bias",
+    Flag.TRIMMED_DISSENT: "trim!",
+    Flag.PIVOTAL: "pivot",
+    Flag.DISPUTE: "disp",
+    Flag.NO_VERDICT: "none",
+    Flag.SUSPICIOUS_TEXT: "susp",
+    Flag.POSITION_FLIP: "order",
+    Flag.REGIME_SENSITIVE: "rule",
+    Flag.MISMATCH: "mism",
+    Flag.DEGRADED: "degr",
+    Flag.DERIVED_LOW: "low",
+    Flag.SPLIT: "split",
+    Flag.SAME_FAMILY: "kin",
+    Flag.SINGLE_JUROR: "one",
+}
+"""Short names for a narrow line and for filters, the most important first."""
+
+
+def in_words(flags: Flag) -> str:
+    """Return the set flags in words, the most important first."""
+    return ", ".join(word for flag, word in WORDS.items() if flag in flags)
+
+
+def names(flags: Flag) -> list[str]:
+    """Return the names of the set flags, in the order of their bits."""
+    return [flag.label for flag in Flag if flag in flags]
+
+
+class Breach(IntFlag):
+    """A rule that a verdict may break. The values are stored: never renumber them.
+
+    ``ROUNDING`` marks a quorum that is met only with rounding, or only without it. It is counted
+    with the others but is not a mismatch.
+    """
+
+    QUORUM = 1
+    DECISION = 2
+    BAND = 4
+    ESCALATION = 8
+    SAME_FAMILY = 16
+    TRIM = 32
+    PASS_SCORE = 64
+    LABEL = 128
+    ROUNDING = 256
+    STOPPED_EARLY = 512
+    AGAINST_ALL = 1024
+    CONTRADICTION = 2048
+
+    @property
+    def label(self) -> str:
+        """The name in words for the screen."""
+        return _BREACH_WORDS.get(self, self.key)
+
+    @property
+    def key(self) -> str:
+        return (self.name or "").lower()
+
+
+_BREACH_WORDS = {
+    Breach.SAME_FAMILY: "same model family",
+    Breach.PASS_SCORE: "pass/score",
+    Breach.LABEL: "label vote",
+    Breach.ROUNDING: "quorum rounding",
+    Breach.STOPPED_EARLY: "stopped early",
+    Breach.AGAINST_ALL: "against every vote",
+}
+
+
+class Mismatch(Struct, frozen=True):
+    """One place where a report disagrees with its own rule, in words that name both sides."""
+
+    kind: Breach
+    text: str
+
+
+def kinds(found: Breach) -> tuple[Breach, ...]:
+    """Return the kinds that are set in one value, in the order of their bits."""
+    return tuple(kind for kind in Breach if kind in found)
+
+
+class FlagNote(Struct, frozen=True):
+    """A flag of one verdict, and the reason for it."""
+
+    flag: Flag
+    reason: str
+
+
+WOULD_TRIM = "a trimmed mean would leave it out"
+
+
+class State(StrEnum):
+    """The state of a ballot, apart from dissent; ``failed`` is every ballot without an answer.
+
+    A juror is trimmed by the report's own trim. If there is none, it is trimmed by ours where a
+    trimmed mean decided or no rule is known. Under any other rule everyone who answered counts.
+    """
+
+    COUNTED = "counted"
+    TRIMMED_LOW = "trimmed_low"
+    TRIMMED_HIGH = "trimmed_high"
+    FAILED = "failed"
+
+
+_TRIMMED = frozenset({State.TRIMMED_LOW, State.TRIMMED_HIGH})
+
+
+class Seat(Struct, frozen=True):
+    """One juror within the verdict: its ballot, its state, and whether it dissents."""
+
+    ballot: Ballot
+    family: Family | None
+    state: State
+    dissent: bool
+    tied: bool
+    contradicts: bool = False
+    """Whether the stated pass differs from the vote that score and threshold give.
+
+    Without a threshold, a pass with a score of 0 and a fail with a score of 1 contradict.
+    """
+    would_trim: bool = False
+    """Whether a trimmed mean would leave it out, although the rule used reads every answer."""
+
+    @property
+    def words(self) -> str:
+        """The state in words for the screen; a ballot that does not count says why."""
+        if self.state is State.FAILED:
+            return "waits for --scale" if self.ballot.unscaled else self.ballot.status.words
+        return self.state.value.replace("_", " ") + (" (tie)" if self.tied else "")
+
+    @property
+    def aside(self) -> str:
+        """The text after the state of a ballot that a trimmed mean would leave out, else empty."""
+        return f" · {WOULD_TRIM}" if self.would_trim else ""
+
+    @property
+    def trimmed(self) -> bool:
+        return self.state in _TRIMMED
+
+
+_STATUS_WORDS = {
+    "ok": "answered",
+    "failed": "failed",
+    "abstained": "abstained",
+    "unknown": "not understood",
+    "not_asked": "not asked",
+}
+
+
+def ballot_counts(found: Iterable[Seat]) -> dict[str, int]:
+    """Count the jurors that answered, failed, abstained, were not understood, were not asked."""
+    counts = dict.fromkeys(_STATUS_WORDS, 0)
+    for status in (seat.ballot.status for seat in found):
+        counts["failed" if status.failed else status.value] += 1
+    return counts
+
+
+def silent_words(found: Iterable[Seat]) -> str:
+    """Return how many jurors gave no answer and why, in words; empty if all of them answered."""
+    counts = ballot_counts(found)
+    parts = [f"{n} {_STATUS_WORDS[kind]}" for kind, n in counts.items() if n and kind != "ok"]
+    return ", ".join(parts)
 
 
 class Values(Struct, frozen=True):

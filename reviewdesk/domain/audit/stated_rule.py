@@ -10,23 +10,21 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.canonical import CanonicalVerdict, number, own_facts
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.label_rules import label_vote
-from reviewdesk.domain.jury.label_words import LabelRules, label_decision
 from reviewdesk.domain.jury.panels import votes_of
-from reviewdesk.domain.jury.quorum import quorum_met
-from reviewdesk.domain.jury.records import LabelVote
+from reviewdesk.domain.jury.rules import SIDES, LabelVote, Votes, quorum_met, trim_count
+from reviewdesk.domain.jury.rules import STRATEGIES as STRATEGY_METHODS
 from reviewdesk.domain.jury.stopping import can_turn
-from reviewdesk.domain.jury.strategies import SIDES, Votes
-from reviewdesk.domain.jury.strategies import STRATEGIES as STRATEGY_METHODS
-from reviewdesk.domain.jury.trim import trim_count
 from reviewdesk.domain.jury.verdicts import Verdicts
-from reviewdesk.domain.run.columns import DECISIONS, NOTHING, STRATEGIES, Ints
+from reviewdesk.domain.run.columns import Ints
+from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.values import LabelRules, label_decision
 from reviewdesk.domain.verdict import (
     SLACK,
     Ballot,
+    CanonicalVerdict,
     Decision,
     Regime,
     Rounding,
@@ -35,6 +33,8 @@ from reviewdesk.domain.verdict import (
     Verdict,
     folded,
     labelled,
+    number,
+    own_facts,
 )
 
 _Side = tuple[float, ...]

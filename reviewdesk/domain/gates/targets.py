@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.gates.expect import Origin, Span, TargetValue, ece_note, is_number
 from reviewdesk.domain.jury import family
-from reviewdesk.domain.jury.records import STOPPED_EARLY, AgreementPair, Spread
+from reviewdesk.domain.jury.rules import STOPPED_EARLY, AgreementPair, Spread
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import Cells, Corrected, CorrectionStatus, whole
 from reviewdesk.domain.stats.figures import Fit, Ranged

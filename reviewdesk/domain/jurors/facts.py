@@ -9,14 +9,13 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, Z, rogan_gladen
 from reviewdesk.domain.stats.figures import Estimate, Part, Ranged, Target
 from reviewdesk.domain.stats.rates import kappa_weights, wilson
 from reviewdesk.domain.stats.stratified import Rates, Voted, midp_interval
-from reviewdesk.domain.verdict import Decision, Strategy, stated_trim
+from reviewdesk.domain.verdict import CanonicalVerdict, Decision, Strategy, stated_trim
 
 ENOUGH = 20
 """The fewest labelled votes for which a juror's kappa, and a weight from it, is given."""

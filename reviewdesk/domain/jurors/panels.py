@@ -13,7 +13,8 @@ from reviewdesk.domain.jurors.facts import Difference, design
 from reviewdesk.domain.jurors.strata import Labels, clusters, compare, voted
 from reviewdesk.domain.query.completion import condition
 from reviewdesk.domain.records import Design, Truth
-from reviewdesk.domain.run.columns import NOTHING, Small
+from reviewdesk.domain.run.columns import Small
+from reviewdesk.domain.run.packing import NOTHING
 from reviewdesk.domain.stats.calibration_page import DrillDown
 from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.stats.rates import sign_test

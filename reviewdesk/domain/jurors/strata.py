@@ -12,7 +12,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.jurors.facts import (
     Alike,
     Apart,
@@ -33,22 +32,21 @@ from reviewdesk.domain.jury.sheet import sheet_of
 from reviewdesk.domain.labels.rows import TRUTH, TRUTHS
 from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, prefixes
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.run.columns import (
-    DECISIONS,
-    NOTHING,
-    STRATEGIES,
-    Bools,
-    Columns,
-    Ints,
-    Small,
-)
-from reviewdesk.domain.run.packing import Names
+from reviewdesk.domain.run.columns import Bools, Columns, Ints, Small
+from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES, Names
 from reviewdesk.domain.stats.clusters import Clusters
 from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.dense import cases, counted
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import Voted, stratified_rates
-from reviewdesk.domain.verdict import Decision, Generator, Policy, Strategy, verdict_from_body
+from reviewdesk.domain.verdict import (
+    CanonicalVerdict,
+    Decision,
+    Generator,
+    Policy,
+    Strategy,
+    verdict_from_body,
+)
 
 PANEL = "panel"
 _TRIMS = (NOTHING, STRATEGIES.index(Strategy.TRIMMED_MEAN))

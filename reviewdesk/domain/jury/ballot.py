@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from reviewdesk.domain import arguments
-from reviewdesk.domain.canonical import CanonicalBallot, without_nulls
-from reviewdesk.domain.verdict import Ballot, Policy, Status, read_ballot
+from reviewdesk.domain import values
+from reviewdesk.domain.verdict import (
+    Ballot,
+    CanonicalBallot,
+    Policy,
+    Status,
+    read_ballot,
+    without_nulls,
+)
 from reviewdesk.errors import UsageError
 
 
@@ -33,14 +39,14 @@ def ballot(
         raise UsageError(f"a juror is named {juror!r}", "Give a name that is not empty")
     if not isinstance(label, str | None):
         raise UsageError(f"{place}: label is {label!r}", "Give a word")
-    found = None if status is None else arguments.member(Status, status, f"{place}: status is")
+    found = None if status is None else values.member(Status, status, f"{place}: status is")
     if (error is not None or found not in {None, Status.OK}) and (score, passed) != (None, None):
         raise UsageError(f"{place}: it failed and has a score or a vote", "Leave one of them out")
     cast: CanonicalBallot = {
         "id": juror, "label": label, "model": model, "vendor": vendor, "reason": reason,
         "score": _unit(f"{place}: score", score),
         "confidence": _unit(f"{place}: confidence", confidence),
-        "weight": None if weight is None else arguments.weight(f"{place}: weight", weight),
+        "weight": None if weight is None else values.weight(f"{place}: weight", weight),
         "error": None if error is None else {"message": error},
     }  # fmt: skip
     if found is not None:
@@ -73,4 +79,4 @@ def as_juror(cast: Ballot) -> CanonicalBallot:
 
 
 def _unit(place: str, value: float | None) -> float | None:
-    return None if value is None else arguments.unit(place, value)
+    return None if value is None else values.unit(place, value)

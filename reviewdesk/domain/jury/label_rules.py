@@ -13,12 +13,17 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from reviewdesk.domain import arguments
-from reviewdesk.domain.jury.label_words import LABEL_RULES, Aggregate, LabelRules
-from reviewdesk.domain.jury.quorum import DEFAULT_SHARE, LEAST_COMMITTED, commits, exact_share
-from reviewdesk.domain.jury.records import LabelVote
+from reviewdesk.domain import values
+from reviewdesk.domain.jury.rules import (
+    DEFAULT_SHARE,
+    LEAST_COMMITTED,
+    LabelVote,
+    commits,
+    exact_share,
+)
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING
 from reviewdesk.domain.stats.dense import Bools, Floats, Ints, looked_up
+from reviewdesk.domain.values import LABEL_RULES, Aggregate, LabelRules
 from reviewdesk.domain.verdict import (
     FAILED_LABELS,
     SLACK,
@@ -377,7 +382,7 @@ def supermajority(
     jurors, or without such a label, the panel is inconclusive. Source: the jury trim rule, for
     categorical judgments.
     """
-    arguments.supermajority("supermajority share", share)
+    values.supermajority("supermajority share", share)
     words = Words()
     code = np.array([words.counted(label) for label in labels], np.int64).reshape(-1, 1)
     none = np.full(code.shape, np.nan)

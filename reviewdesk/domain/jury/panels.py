@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from reviewdesk.domain.enums import Regime
 from reviewdesk.domain.jury.label_rules import (
     DISAGREE,
     LabelBallots,
@@ -18,24 +17,14 @@ from reviewdesk.domain.jury.label_rules import (
     count_labels,
     firsts,
 )
-from reviewdesk.domain.jury.label_words import LABEL_RULES
-from reviewdesk.domain.jury.quorum import quorum_met_strictly
+from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
+from reviewdesk.domain.jury.rules import Reads, Votes, quorum_met_strictly, turning_votes
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import Sheet
-from reviewdesk.domain.jury.strategies import STRATEGIES as METHODS
-from reviewdesk.domain.jury.strategies import Reads, Votes, turning_votes
-from reviewdesk.domain.run.columns import (
-    DECISIONS,
-    NOTHING,
-    STRATEGIES,
-    Bools,
-    Columns,
-    Floats,
-    Ints,
-    Small,
-    lean,
-)
+from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, Small, lean
+from reviewdesk.domain.run.packing import DECISIONS, NOTHING, STRATEGIES
 from reviewdesk.domain.stats.dense import cases, counted, every, looked_up, parts
+from reviewdesk.domain.values import LABEL_RULES, Regime
 from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
 
 FAIL, PASS, INCONCLUSIVE, ERROR = map(

@@ -12,15 +12,10 @@ import numpy.typing as npt
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 from msgspec.structs import replace
 
-from reviewdesk.domain.canonical import CanonicalVerdict, own_facts
-from reviewdesk.domain.enums import Status
-from reviewdesk.domain.jury.band import BANDS
 from reviewdesk.domain.jury.family import shares_family
 from reviewdesk.domain.jury.label_rules import LabelBallots, Words
-from reviewdesk.domain.jury.label_words import LABEL_FACTS, LabelRules
-from reviewdesk.domain.jury.records import LINED
-from reviewdesk.domain.jury.scores import ROUNDINGS
-from reviewdesk.domain.jury.strategies import Rule, rule_for
+from reviewdesk.domain.jury.rules import LINED, Rule, rule_for
+from reviewdesk.domain.jury.scores import BANDS, ROUNDINGS
 from reviewdesk.domain.report_model import (
     AgreementModel,
     GeneratorModel,
@@ -37,15 +32,18 @@ from reviewdesk.domain.run.packing import (
     STATUS_CODES,
     STRATEGIES,
 )
+from reviewdesk.domain.values import LABEL_FACTS, LabelRules, Status
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     SLACK,
+    CanonicalVerdict,
     Generator,
     Policy,
     StatedTrim,
     Strategy,
     Verdict,
     declared_label,
+    own_facts,
     read_trim,
     status_of,
     verdict_from_body,

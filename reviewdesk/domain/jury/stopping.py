@@ -11,15 +11,22 @@ import numpy as np
 from msgspec.structs import replace
 
 from reviewdesk.domain.jury.label_rules import LabelCount
-from reviewdesk.domain.jury.label_words import LABEL_RULES
 from reviewdesk.domain.jury.panels import ERROR, FAIL, PASS, Answers, code
-from reviewdesk.domain.jury.quorum import least_answered
+from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
+from reviewdesk.domain.jury.rules import (
+    Method,
+    Reads,
+    Votes,
+    decisions_by_votes,
+    least_answered,
+    stand_in,
+)
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of
-from reviewdesk.domain.jury.strategies import STRATEGIES as METHODS
-from reviewdesk.domain.jury.strategies import Method, Reads, Votes, decisions_by_votes, stand_in
-from reviewdesk.domain.run.columns import NOTHING, STRATEGIES, Bools, Floats, Ints
+from reviewdesk.domain.run.columns import Bools, Floats, Ints
+from reviewdesk.domain.run.packing import NOTHING, STRATEGIES
 from reviewdesk.domain.stats.dense import cases, counted
+from reviewdesk.domain.values import LABEL_RULES
 from reviewdesk.domain.verdict import SLACK, Policy, Strategy, Verdict
 
 _NONE = 4

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.jury.agreement import pairs_agreement, scores_agreement
-from reviewdesk.domain.jury.band import LOW, bands
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.jury.label_rules import LabelCount, turning_labels
-from reviewdesk.domain.jury.label_words import LABEL_RULES
 from reviewdesk.domain.jury.panels import ERROR, FAIL, INCONCLUSIVE, PASS, Answers, Panels
+from reviewdesk.domain.jury.rules import COMPARED, Reads
+from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
+from reviewdesk.domain.jury.scores import LOW, bands, pairs_agreement, scores_agreement
 from reviewdesk.domain.jury.sheet import PolicyFacts, sheet_of
 from reviewdesk.domain.jury.stopping import left_open
-from reviewdesk.domain.jury.strategies import COMPARED, Reads
-from reviewdesk.domain.jury.strategies import STRATEGIES as METHODS
-from reviewdesk.domain.run.columns import NOTHING, STRATEGIES, Bools, Floats, Ints, Small
+from reviewdesk.domain.run.columns import Bools, Floats, Ints, Small
+from reviewdesk.domain.run.packing import NOTHING, STRATEGIES
 from reviewdesk.domain.stats.dense import cases, counted
+from reviewdesk.domain.values import LABEL_RULES
 from reviewdesk.domain.verdict import Strategy, Verdict
 
 JUST_UNDER = 1e-6

@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.canonical import canonical_json
+from reviewdesk.domain.verdict import canonical_json
 
 DESK = "@desk"
 """The chain of what the desk itself did: runs that were loaded, removed or derived again, and

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 
-from reviewdesk.domain.canonical import canonical_json
 from reviewdesk.domain.records import Run
+from reviewdesk.domain.verdict import canonical_json
 
 KIND = "improve"
 """The kind of the events of splits, tries and adoptions."""

@@ -10,9 +10,8 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from reviewdesk.domain.canonical import CanonicalCheck, CanonicalVerdict, own_facts
 from reviewdesk.domain.report_model import VerdictModel
-from reviewdesk.domain.verdict import Generator
+from reviewdesk.domain.verdict import CanonicalCheck, CanonicalVerdict, Generator, own_facts
 
 
 class Check(Struct, frozen=True):

@@ -9,9 +9,14 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from reviewdesk.domain.jury.family import Family, family
-from reviewdesk.domain.jury.quorum import LEAST_COMMITTED, exact_share, quorum_met
-from reviewdesk.domain.jury.strategies import stand_in
-from reviewdesk.domain.jury.trim import Breakdown, breakdown
+from reviewdesk.domain.jury.rules import (
+    LEAST_COMMITTED,
+    Breakdown,
+    breakdown,
+    exact_share,
+    quorum_met,
+    stand_in,
+)
 from reviewdesk.domain.panel.juror import SHORT_LIMIT, Juror, key_variable, thinks
 from reviewdesk.domain.panel.prompt import CASE_SLOTS, render, slots_in
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from reviewdesk.domain.canonical import canonical_json, own_facts
-from reviewdesk.domain.jury.label_words import LABEL_FACTS
-from reviewdesk.domain.jury.quorum import own_share
-from reviewdesk.domain.verdict import Verdict
+from reviewdesk.domain.jury.rules import own_share
+from reviewdesk.domain.values import LABEL_FACTS
+from reviewdesk.domain.verdict import Verdict, canonical_json, own_facts
 
 JUROR_KEYS = ("id", "model", "vendor", "temperature", "prompt_sha256", "weight")
 JUROR_META = ("reasoning", "extra", "samples", "order")

@@ -11,10 +11,9 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.canonical import CanonicalBallot, without_nulls
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.panel.prompt import contract_of, prompt_sha256
-from reviewdesk.domain.verdict import Status
+from reviewdesk.domain.verdict import CanonicalBallot, Status, without_nulls
 from reviewdesk.errors import UsageError
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from reviewdesk.domain.jury.label_words import LabelRules
+from reviewdesk.domain.values import LabelRules
 
 VERSION: Final = 2
 """The version of the contract, which is part of every prompt hash. Version 1 had no ``null``."""

@@ -10,15 +10,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.canonical import CanonicalBallot, own_facts
-from reviewdesk.domain.enums import Status
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.juror import Juror, seat_body
 from reviewdesk.domain.panel.prompt import VERSION
 from reviewdesk.domain.panel.spec import PanelSpec, rule_of
 from reviewdesk.domain.panel.turnout import LiveProgress, Turnouts
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.verdict import Ballot, Decision, Verdict
+from reviewdesk.domain.values import Status
+from reviewdesk.domain.verdict import Ballot, CanonicalBallot, Decision, Verdict, own_facts
 from reviewdesk.errors import UsageError
 
 _DECIDED = {Decision.PASS, Decision.FAIL}

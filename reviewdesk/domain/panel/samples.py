@@ -12,8 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeAlias, cast
 
-from reviewdesk.domain.canonical import CanonicalBallot, Free, number, without_nulls
-from reviewdesk.domain.verdict import Status, answer, folded
+from reviewdesk.domain.verdict import (
+    CanonicalBallot,
+    Free,
+    Status,
+    answer,
+    folded,
+    number,
+    without_nulls,
+)
 
 Choice: TypeAlias = bool | str | None
 """What one answer stands for: a vote, else a label in small letters, else ``None``: it abstains."""

@@ -11,21 +11,21 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from reviewdesk.domain import arguments
+from reviewdesk.domain import values
 from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, without_nulls
 from reviewdesk.domain.jury.ballot import as_juror
 from reviewdesk.domain.jury.family import family
-from reviewdesk.domain.jury.label_words import LABEL_RULES, Aggregate, LabelRules, checked_rules
-from reviewdesk.domain.jury.quorum import DEFAULT_SHARE
-from reviewdesk.domain.jury.strategies import STRATEGIES, Reads, strategy_named
+from reviewdesk.domain.jury.rules import DEFAULT_SHARE, STRATEGIES, Reads, strategy_named
 from reviewdesk.domain.panel.hash import panel_hash, text_hash
 from reviewdesk.domain.panel.juror import DEFAULT_TIMEOUT, OTHER_NAMES, Juror, seat_body
+from reviewdesk.domain.values import LABEL_RULES, Aggregate, LabelRules, checked_rules
 from reviewdesk.domain.verdict import (
     BY_REGIME,
     DEFAULT_TRIM_FRACTION,
     UNCLEAR,
     Ballot,
+    CanonicalBallot,
+    CanonicalVerdict,
     Generator,
     Policy,
     Regime,
@@ -36,6 +36,7 @@ from reviewdesk.domain.verdict import (
     labelled,
     read_ballot,
     verdict_from_body,
+    without_nulls,
 )
 from reviewdesk.errors import NoJurorsError, UsageError
 
@@ -93,13 +94,12 @@ class PanelRule:
             raise UsageError(f"aggregate is {self.aggregate!r}", "Give (ballots) -> (label, bool)")
         if self.failed_jurors not in {None, Strategy.MEDIAN}:
             raise UsageError(f"failed_jurors is {self.failed_jurors!r}", "Give median, or None")
-        arguments.unit("threshold", self.threshold)
-        arguments.trim_fraction("trim", self.trim)
-        arguments.quorum("quorum", self.quorum)
-        arguments.supermajority("supermajority", self.supermajority)
+        values.unit("threshold", self.threshold)
+        values.trim_fraction("trim", self.trim)
+        values.quorum("quorum", self.quorum)
+        values.supermajority("supermajority", self.supermajority)
         weights = {
-            name: arguments.weight(f"weights: {name}", value)
-            for name, value in self.weights.items()
+            name: values.weight(f"weights: {name}", value) for name, value in self.weights.items()
         }
         counting = checked_rules(self.counting)
         kept = {
@@ -108,15 +108,15 @@ class PanelRule:
             "failing": counting.failing,
             "strategy": None if self.strategy is None else strategy_named(self.strategy),
             "weights": weights,
-            "rounding": arguments.member(Rounding, self.rounding, "rounding is"),
+            "rounding": values.member(Rounding, self.rounding, "rounding is"),
             "regime": None
             if self.regime is None
-            else arguments.member(Regime, self.regime, "regime is"),
+            else values.member(Regime, self.regime, "regime is"),
             "routes": {tag: strategy_named(word) for tag, word in self.routes.items()},
             "priority": counting.priority,
             "min_answered": None
             if self.min_answered is None
-            else arguments.min_answered("min_answered", self.min_answered),
+            else values.min_answered("min_answered", self.min_answered),
         }
         for name, value in kept.items():
             object.__setattr__(self, name, value)

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.samples import flips
-from reviewdesk.domain.verdict import SLACK, Status
+from reviewdesk.domain.verdict import SLACK, CanonicalBallot, Status
 
 
 class Host(Struct, frozen=True):

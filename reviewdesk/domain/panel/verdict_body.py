@@ -6,26 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.canonical import (
-    CanonicalBallot,
-    CanonicalCheck,
-    CanonicalVerdict,
-    own_facts,
-    without_nulls,
-)
 from reviewdesk.domain.jury import stopping
-from reviewdesk.domain.jury.quorum import own_share
-from reviewdesk.domain.jury.strategies import STRATEGIES
+from reviewdesk.domain.jury.rules import STRATEGIES, own_share
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.verdict import (
+    CanonicalBallot,
+    CanonicalCheck,
+    CanonicalVerdict,
     Decision,
     Generator,
     Policy,
     Strategy,
     Verdict,
+    own_facts,
     verdict_from_body,
+    without_nulls,
 )
 
 RULE_VERSION = "reviewdesk/1"

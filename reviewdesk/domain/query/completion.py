@@ -7,9 +7,9 @@ from itertools import islice
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.assessment.flag_words import SHORT
+from reviewdesk.domain.assessment.result import SHORT
 from reviewdesk.domain.query import words
-from reviewdesk.domain.query.tokens import Piece, tokens
+from reviewdesk.domain.query.filter import Piece, tokens
 
 _MAX_OPTIONS = 100
 """The maximum number of options offered at once."""

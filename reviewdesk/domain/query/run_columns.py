@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from reviewdesk.domain.assessment.flag_words import Flag
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.rows import TRUTH, TRUTHS
 from reviewdesk.domain.query.filter import ORDERS, Filter, Nested, Part, Term, parse_order
 from reviewdesk.domain.query.words import CODES, NOT_TOLD, NUMBERS, PLACES, TYPES, UNANIMOUS, WRONG

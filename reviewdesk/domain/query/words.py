@@ -1,13 +1,13 @@
 """The vocabulary of filters and orders: every word of the language and what it means.
 
-How flags are spelled is said beside the flags, in ``domain/assessment/flag_words.py``.
+How flags are spelled is said beside the flags, in ``domain/assessment/result.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reviewdesk.domain.assessment.flag_words import SHORT, Flag
+from reviewdesk.domain.assessment.result import SHORT, Flag
 
 FLAGS = {
     Flag.ESCALATED: "escalated for review",

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from reviewdesk.domain.assessment.flag_words import Breach, Flag
+from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.records import Progress, Run
 from reviewdesk.domain.run.packing import Bar
 from reviewdesk.domain.verdict import Decision

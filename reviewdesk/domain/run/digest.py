@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from reviewdesk.domain.canonical import canonical_json
+from reviewdesk.domain.verdict import canonical_json
 
 RULES = 3
 """The version of the rules by which verdicts are decided and measured; 0 stands for those before

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from reviewdesk.domain.jury.quorum import own_share
+from reviewdesk.domain.jury.rules import own_share
 from reviewdesk.domain.verdict import Decision, Policy, Rounding, Status, Strategy
 
 DECISIONS = (Decision.FAIL, Decision.PASS, Decision.INCONCLUSIVE, Decision.ERROR)

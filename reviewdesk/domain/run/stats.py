@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
-from reviewdesk.domain.assessment.flag_words import Breach, Flag
+from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.run.details import DecisionCounts, RunAlphas, RunMeasures, Undefined
 from reviewdesk.domain.run.packing import Bar
 from reviewdesk.domain.run.tally import DERIVED_ESCALATION, Counts

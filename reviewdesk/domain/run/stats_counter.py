@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from reviewdesk.domain.assessment.flag_words import Breach, Flag
+from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, unpacked, vote_units
 from reviewdesk.domain.run.packing import COLUMNS, UNKNOWN, PackedRun
 from reviewdesk.domain.run.stats import BINS, NO_DECISION, JurorSums, ScoreSums, Stats

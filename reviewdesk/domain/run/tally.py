@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Struct
 
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.canonical import canonical_texts
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.sampling import FIRST_REST, stratum
 from reviewdesk.domain.report_model import VerdictModel
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import Decision, canonical_texts
 
 if TYPE_CHECKING:
     import numpy as np

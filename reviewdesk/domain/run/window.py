@@ -9,22 +9,37 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, to_builtins
 
-from reviewdesk.domain.assessment.flag_words import Breach, Flag
+from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.audit.mismatches import breaches
-from reviewdesk.domain.canonical import content_digest, drawn_name, item_digest, stored_body
-from reviewdesk.domain.enums import AgreementSource, Strategy
-from reviewdesk.domain.jury.band import BANDS
 from reviewdesk.domain.jury.injection import suspects
 from reviewdesk.domain.jury.panels import ERROR, INCONCLUSIVE
+from reviewdesk.domain.jury.scores import BANDS
 from reviewdesk.domain.jury.sheet import Policies, read_sheet
 from reviewdesk.domain.jury.verdicts import Verdicts
 from reviewdesk.domain.panel.samples import position_flip
 from reviewdesk.domain.report_model import Written
-from reviewdesk.domain.run.columns import NOTHING, Floats, Ints
-from reviewdesk.domain.run.packing import COLUMNS, DECISIONS, STRATEGIES, Bar, Names, failed_ballots
+from reviewdesk.domain.run.columns import Floats, Ints
+from reviewdesk.domain.run.packing import (
+    COLUMNS,
+    DECISIONS,
+    NOTHING,
+    STRATEGIES,
+    Bar,
+    Names,
+    failed_ballots,
+)
 from reviewdesk.domain.run.tally import DERIVED, DERIVED_ESCALATION, RunTally, SettledVerdicts
 from reviewdesk.domain.stats.dense import counted
-from reviewdesk.domain.verdict import Generator, Policy, verdict_reader
+from reviewdesk.domain.values import AgreementSource, Strategy
+from reviewdesk.domain.verdict import (
+    Generator,
+    Policy,
+    content_digest,
+    drawn_name,
+    item_digest,
+    stored_body,
+    verdict_reader,
+)
 
 SIZE = 1000
 """The most verdicts in a window."""

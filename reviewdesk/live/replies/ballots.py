@@ -11,12 +11,11 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from reviewdesk.domain.canonical import CanonicalBallot, without_nulls
-from reviewdesk.domain.jury.label_words import LabelRules, label_decision
 from reviewdesk.domain.panel.juror import JsonMode, Price, seat_body
 from reviewdesk.domain.panel.prompt import breach
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.verdict import Decision, Status, folded
+from reviewdesk.domain.values import LabelRules, label_decision
+from reviewdesk.domain.verdict import CanonicalBallot, Decision, Status, folded, without_nulls
 from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import Redactor
 from reviewdesk.live.records import Call, Exchange

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable
 from typing import Any, TypeAlias
 
-from reviewdesk.domain.jury.label_words import label_decision
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.values import label_decision
 from reviewdesk.domain.verdict import Decision, folded
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.options import ReadOptions

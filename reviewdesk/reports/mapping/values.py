@@ -8,7 +8,7 @@ import re
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
-from reviewdesk.domain.jury.label_words import label_decision
+from reviewdesk.domain.values import label_decision
 from reviewdesk.reports.canonical.rules import is_time
 
 _FRACTION = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*\Z", re.ASCII)

@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from reviewdesk.domain import arguments
-from reviewdesk.domain.canonical import without_nulls
-from reviewdesk.domain.jury.quorum import least_answered, own_share
+from reviewdesk.domain import values
+from reviewdesk.domain.jury.rules import least_answered, own_share
 from reviewdesk.domain.panel.juror import (
     ADDRESSED,
     OTHER_NAMES,
@@ -26,7 +25,7 @@ from reviewdesk.domain.panel.juror import (
 )
 from reviewdesk.domain.panel.prompt import slots_in
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
-from reviewdesk.domain.verdict import Regime, Rounding, Strategy
+from reviewdesk.domain.verdict import Regime, Rounding, Strategy, without_nulls
 from reviewdesk.errors import PanelError, UsageError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.panels.prices import price_of
@@ -378,18 +377,18 @@ class PanelModel(PanelPart):
     name: Annotated[str, _line(200)] | None = None
     rubric: Text | None = None
     threshold: Unit = None
-    quorum: Annotated[Any, _share(arguments.quorum), Wanted(_QUORUM)] = None
+    quorum: Annotated[Any, _share(values.quorum), Wanted(_QUORUM)] = None
     strategy: StrategyName | None = None
     trim: TrimEntry | None = Field(None, serialization_alias="cut")
     regime: RegimeName | None = None
     failed_jurors: StandIn | None = None
-    min_answered: Annotated[Any, _share(arguments.min_answered), Wanted(_MINIMUM)] = None
+    min_answered: Annotated[Any, _share(values.min_answered), Wanted(_MINIMUM)] = None
     strategy_for: Annotated[
         dict[str, StrategyName] | None,
         AfterValidator(_no_key_names),
         Field(serialization_alias="routes"),
     ] = None
-    supermajority: Annotated[Any, _share(arguments.supermajority), Wanted(_SUPERMAJORITY)] = None
+    supermajority: Annotated[Any, _share(values.supermajority), Wanted(_SUPERMAJORITY)] = None
     labels: Labels = None
     passing: Labels = None
     failing: Labels = None

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from reviewdesk.domain.enums import Strategy
 from reviewdesk.domain.jury.family import family
-from reviewdesk.domain.run.ids import counted_keys
+from reviewdesk.domain.run.columns import counted_keys
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.values import Strategy
 from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.mapping import values

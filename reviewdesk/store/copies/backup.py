@@ -15,9 +15,8 @@ from typing import Any, BinaryIO
 from reviewdesk.domain.labels.chain import event_hash
 from reviewdesk.errors import Cancelled, DeskError
 from reviewdesk.file_output import whole_path
-from reviewdesk.store.connect import APPLICATION_ID
+from reviewdesk.store.connect import APPLICATION_ID, value
 from reviewdesk.store.explain import explained
-from reviewdesk.store.rows import value
 
 UNREADABLE = (sqlite3.Error, MemoryError, UnicodeError)
 """What reading a damaged file raises: a damaged length may ask for more memory than there is, and

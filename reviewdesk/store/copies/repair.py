@@ -20,10 +20,10 @@ from typing import Any
 
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.store import connect, reruns
+from reviewdesk.store.connect import value
 from reviewdesk.store.copies.backup import UNREADABLE, Told, reading_copy, scan_events
 from reviewdesk.store.events import of_desk
 from reviewdesk.store.measures import places
-from reviewdesk.store.rows import value
 from reviewdesk.store.runs import ABOUT, content_hash, tag_verdicts
 from reviewdesk.store.verdicts import first_key
 

@@ -20,10 +20,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.errors import DeskError
-from reviewdesk.store.connect import writing
+from reviewdesk.store.connect import insert, record, value, writing
 from reviewdesk.store.explain import explained
 from reviewdesk.store.label_state import displace_verdicts
-from reviewdesk.store.rows import insert, record, value
 from reviewdesk.store.runs import by_hash
 
 

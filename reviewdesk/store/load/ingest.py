@@ -20,9 +20,8 @@ from msgspec import Struct
 
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.store import label_state, measures, runs
-from reviewdesk.store.connect import staging_transaction
+from reviewdesk.store.connect import insert, staging_transaction, value, waiting
 from reviewdesk.store.load.hidden_runs import MOST, Hold, LockPace
-from reviewdesk.store.rows import insert, value, waiting
 
 if TYPE_CHECKING:
     from reviewdesk.domain.labels.draw import Draw

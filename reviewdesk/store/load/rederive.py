@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.report_model import Written, verdict_model
 from reviewdesk.store import measures, runs, verdicts
+from reviewdesk.store.connect import value
 from reviewdesk.store.load import archives
 from reviewdesk.store.load.ingest import with_undecided
-from reviewdesk.store.rows import value
 
 if TYPE_CHECKING:
     from reviewdesk.domain.run.tally import Counts

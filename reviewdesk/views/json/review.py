@@ -1,22 +1,73 @@
-"""The JSON of what is reviewed: runs, archives, the queue, verdicts, label events, and people."""
+"""Turn a record into JSON: its fields by name, or the keys that are declared for it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from reviewdesk.domain.assessment.flag_words import Breach, Flag, kinds
-from reviewdesk.domain.assessment.history import remarks, trail
-from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.assessment.seats import Seat, ballot_counts
-from reviewdesk.domain.canonical import CanonicalBallot
+from reviewdesk.domain.assessment.result import (
+    Assessment,
+    Breach,
+    Flag,
+    Seat,
+    ballot_counts,
+    kinds,
+    names,
+)
+from reviewdesk.domain.audit.mismatches import remarks, trail
 from reviewdesk.domain.labels.team import Disagreement, TeamPage
 from reviewdesk.domain.panel.rerun import Rerun, changes, flipped
 from reviewdesk.domain.records import SUGGESTION, Event, Item, Loaded, QueueRow, Run
 from reviewdesk.domain.run.archived import Archived
 from reviewdesk.domain.run.details import DecisionCounts, RunLine
-from reviewdesk.domain.verdict import Decision, Verdict
-from reviewdesk.views.json.shape import plain, shape
+from reviewdesk.domain.verdict import CanonicalBallot, Decision, Verdict
+
+
+def shape(record: Any, keys: str = "*", /, **more: Any) -> dict[str, Any]:
+    """Return a record as JSON, with the keys in this order and then ``more``.
+
+    A key is the name of a field or property; ``key=one.two`` reads another one, through other
+    records and dicts, and is ``None`` where the path meets ``None`` or a dict without the key;
+    ``*`` is all fields.
+    """
+    made: dict[str, Any] = {}
+    for key, path in _paths(keys):
+        if key == "*":
+            made |= {name: plain(getattr(record, name)) for name in record.__struct_fields__}
+        else:
+            made[key] = _read(record, path)
+    return made | {key: plain(value) for key, value in more.items()}
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON: flags by name, records by field, and whatever they hold likewise."""
+    if isinstance(value, Flag):
+        return names(value)
+    if isinstance(value, _AS_IS):
+        return value
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(one) for one in value]
+    return shape(value)
+
+
+_AS_IS = (str, int, float, type(None))
+
+
+@cache
+def _paths(keys: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    parts = (word.partition("=") for word in keys.split())
+    return tuple((key, tuple((path or key).split("."))) for key, _, path in parts)
+
+
+def _read(record: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        if record is None:
+            return None
+        record = record.get(name) if isinstance(record, dict) else getattr(record, name)
+    return record if type(record) in _AS_IS else plain(record)
 
 
 def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:

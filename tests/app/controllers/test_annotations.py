@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.state import NoteForm, PromptForm, ReasonsLine
+from reviewdesk.app.controllers.state import PromptForm, ReasonsLine
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import edits, filters, kept
+from reviewdesk.desk.review import edits, filters
 from reviewdesk.desk.team.merge import merge
 from reviewdesk.domain.records import Item, Truth, View
 from reviewdesk.domain.tags import USUAL
@@ -188,7 +188,7 @@ def test_digits_keep_their_tags_through_a_merge(tmp_path: Path) -> None:
 
 
 def test_digits_that_an_earlier_version_kept_stay(review: Review) -> None:
-    kept.keep(review.desk, {"tag_digits": ["b", "a"]})
+    edits.keep(review.desk, {"tag_digits": ["b", "a"]})
     review.press("label.fail", "tags.labelled")
     assert line_of(review).offered == ("b", "a")
     ben = Desk.open(review.desk.path, reviewer="ben")
@@ -231,7 +231,7 @@ def test_the_item_just_labelled_is_the_reviewers_own_by_hand(review: Review) -> 
     bob.label(bob.queue(review.run, "", "file")[4], Truth.FAIL)
     bob.close()
     review.press("item.next", "note.labelled")
-    assert isinstance(review.dialog, NoteForm)
+    assert isinstance(review.dialog, PromptForm)
     assert review.dialog.name == "item/001"
     review.leave()
     other = second_run(review.desk)
@@ -261,34 +261,34 @@ def test_a_note_on_the_item_just_labelled_names_it_and_says_what_became_of_it(
 ) -> None:
     review.press("label.fail", "note.labelled")
     form = review.dialog
-    assert isinstance(form, NoteForm)
-    assert (form.name, form.state) == ("item/001", "")
+    assert isinstance(form, PromptForm)
+    assert (form.name, form.note) == ("item/001", "")
     assert form.changed("rude") == "draft kept, not saved as a note yet"
     review.leave("rude")
     assert review.notice == "item/001: draft kept, C continues it"
     review.press("note.labelled")
     form = review.dialog
-    assert isinstance(form, NoteForm)
-    assert (form.text, form.state) == ("rude", "draft kept, not saved as a note yet")
+    assert isinstance(form, PromptForm)
+    assert (form.value, form.note) == ("rude", "draft kept, not saved as a note yet")
     review.answer("rude")
     assert stored(review, "item/001").note == "rude"
     assert review.item.note is None
     assert review.notice == "item/001: note saved"
     assert review.state.saved == "saved ✓ note item/001"
     review.press("note.labelled")
-    assert isinstance(review.dialog, NoteForm)
-    assert review.dialog.state == "as saved"
+    assert isinstance(review.dialog, PromptForm)
+    assert review.dialog.note == "as saved"
 
 
 def test_a_draft_that_cannot_be_kept_says_so_in_the_dialog(review: Review) -> None:
     review.press("note")
     form = review.dialog
-    assert isinstance(form, NoteForm)
+    assert isinstance(form, PromptForm)
     review.desk.conn.execute("ALTER TABLE drafts RENAME TO gone")
     assert form.changed("x").startswith("draft not kept: ")
     review.desk.conn.execute("ALTER TABLE gone RENAME TO drafts")
     assert form.changed("xy") == "draft kept, not saved as a note yet"
-    assert kept.draft(review.desk, review.item.row.key) == "xy"
+    assert edits.draft(review.desk, review.item.row.key) == "xy"
 
 
 def test_tags_that_were_typed_and_left_are_not_lost_and_it_says_so(review: Review) -> None:

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from reviewdesk.app.controllers.state import QuestionForm
 from reviewdesk.domain.records import Truth, View
 from tests.app.appkit import SMALL, WIDE, open_run, report, staged, verdict
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, question_of, reviewing
 
 
 def opened(folder: Path, count: int = 12, **more: object) -> Review:
@@ -50,9 +49,7 @@ def test_an_item_deferred_twice_may_be_closed(tmp_path: Path) -> None:
     review.press("blocker", "defer")
     assert not review.dialogs
     review.press("blocker", "defer")
-    form = review.dialog
-    assert isinstance(form, QuestionForm)
-    assert form.question == f"{name} was deferred twice. Close it without an answer?"
+    assert question_of(review)[0] == f"{name} was deferred twice. Close it without an answer?"
     # With escape nothing happens, with n it is deferred once more.
     review.answer(None)
     assert (review.current, len(review.events("defer"))) == (name, 2)

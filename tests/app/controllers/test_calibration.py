@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.pages import PAGES, CalibrationController
-from reviewdesk.app.screens.pages import page_lines
+from reviewdesk.app.paint.document import document_lines
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.errors import DeskError
@@ -22,7 +22,7 @@ def page(review: Review) -> CalibrationController:
 
 
 def text(review: Review) -> str:
-    return "\n".join(line.plain for line in page_lines(PAGES[page(review).at], review.state, 79))
+    return "\n".join(line.plain for line in document_lines(page(review).document(), 79))
 
 
 def options(review: Review) -> list[str]:

@@ -6,13 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reviewdesk.app.controllers.state import (
-    FieldInput,
-    HelpForm,
-    OpenPalette,
-    PromptForm,
-    TakeSelection,
-)
+from reviewdesk.app.controllers.state import Do, FieldInput, HelpForm, PromptForm
 from reviewdesk.app.keys.actions import ACTIONS, CALIBRATION, RUNS
 from reviewdesk.domain.records import View
 from reviewdesk.errors import UsageError
@@ -55,7 +49,7 @@ def test_every_action_is_carried_out_from_every_screen(tmp_path: Path) -> None:
                 assert "KeyError" not in review.notice
                 if action.where in (CALIBRATION, RUNS):
                     assert review.state.where in action.where or name in {"leave", "run.open"}
-        assert any(isinstance(one, OpenPalette) for one in review.requests)
+        assert Do("palette") in review.requests
         assert review.desk.verify().ok
 
 
@@ -125,8 +119,9 @@ def test_copying_takes_the_selection_or_says_how_to_close(review: Review) -> Non
     ):
         review.press("copy")
         request = review.requests[-1]
-        assert isinstance(request, TakeSelection)
-        request.then(text)
+        assert isinstance(request, Do)
+        assert request.what == "selection"
+        request.given(text)
         review.after()
         assert review.notice == notice
     assert review.copied == "abc"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reviewdesk.app.controllers.state import TakeLines
+from reviewdesk.app.controllers.state import Do
 from reviewdesk.domain.records import View
 from tests.app.reviewkit import Review, dialog_lines, reviewing
 
@@ -13,8 +13,8 @@ def explained(review: Review, lines: list[str]) -> list[str]:
     """Press the key, answer with the lines in view, and close the dialog."""
     review.press("explain")
     request = review.requests[-1]
-    assert isinstance(request, TakeLines)
-    request.then(lines)
+    assert isinstance(request, Do)
+    request.given(lines)
     review.after()
     words = dialog_lines(review)
     review.answer(None)
@@ -41,6 +41,6 @@ def test_calibration_explains_its_page_from_the_top(review: Review) -> None:
     assert explained(review, ["gap +0.1", "Brier 0.2"]) == ["gap", "Brier"]
     review.press("explain")
     request = review.requests[-1]
-    assert isinstance(request, TakeLines)
-    request.then(["nothing to measure"])
+    assert isinstance(request, Do)
+    request.given(["nothing to measure"])
     assert review.notice.startswith("no figure is in view")

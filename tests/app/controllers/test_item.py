@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.state import NoteForm, PromptForm
+from reviewdesk.app.controllers.state import PromptForm
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import kept
+from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import View
 from reviewdesk.views.document import plain
 from tests.app.builders import open_run, report, verdict
@@ -24,8 +24,8 @@ def tags(review: Review) -> tuple[str, ...]:
     return review.item.tags
 
 
-def note_of(review: Review) -> NoteForm:
-    assert isinstance(review.dialog, NoteForm)
+def note_of(review: Review) -> PromptForm:
+    assert isinstance(review.dialog, PromptForm)
     return review.dialog
 
 
@@ -41,7 +41,7 @@ def test_a_note_draft_survives_the_end_of_the_app(tmp_path: Path, review: Review
     later = Review(Desk.open(tmp_path / "d.db", reviewer="ann"), review.run)
     assert later.item.row.key == key
     later.press("note")
-    assert note_of(later).text == "dr"
+    assert note_of(later).value == "dr"
     note_of(later).changed("dra")
     later.leave("dra")
     assert later.notice == f"{first}: draft kept, c continues it"
@@ -49,15 +49,15 @@ def test_a_note_draft_survives_the_end_of_the_app(tmp_path: Path, review: Review
     later.answer("dra")
     assert later.state.saved == "saved ✓ note"
     assert later.item.note == "dra"
-    assert kept.draft(later.desk, key) is None
+    assert edits.draft(later.desk, key) is None
     later.press("note")
-    assert note_of(later).text == "dra"
+    assert note_of(later).value == "dra"
     # A draft that is the note again is none.
     note_of(later).changed("dra")
     later.leave("dra")
     assert later.notice == ""
     later.press("item.next", "note")
-    assert note_of(later).text == ""
+    assert note_of(later).value == ""
     later.desk.close()
 
 
@@ -69,7 +69,7 @@ def test_a_draft_that_cannot_be_looked_at_is_one_line_and_not_lost(review: Revie
     assert "no such table" in review.notice
     review.desk.conn.execute("ALTER TABLE gone RENAME TO drafts")
     review.press("note")
-    assert note_of(review).text == "x"
+    assert note_of(review).value == "x"
 
 
 def test_tags_are_typed_completed_and_undone(review: Review) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.jobs import UNDO
-from reviewdesk.app.controllers.state import FieldInput, Page, QuestionForm
+from reviewdesk.app.controllers.state import FieldInput, Page
 from reviewdesk.app.keys.actions import GIVES_LABEL
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
@@ -16,7 +16,7 @@ from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError
 from tests.app.builders import SMALL, WIDE
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, question_of, reviewing
 from tests.domain.labels.test_strip import close, same
 from tests.helpers import label_row
 
@@ -160,7 +160,7 @@ def test_a_failing_desk_keeps_the_item_and_says_so(
         review.press("note")
         review.answer("x")
         review.press("note")
-        assert getattr(review.dialog, "text", None) == "x"
+        assert getattr(review.dialog, "value", None) == "x"
 
 
 def test_a_desk_that_was_deleted_saves_nothing_and_says_so(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_desk_that_was_deleted_saves_nothing_and_says_so(tmp_path: Path) -> No
         review.controller.below_dialog(False)
         review.controller.handle("note")
         review._take()
-        assert getattr(review.dialog, "text", None) == "kept"
+        assert getattr(review.dialog, "value", None) == "kept"
         assert not (tmp_path / "d.db").exists()
 
 
@@ -188,7 +188,7 @@ def test_a_desk_that_was_deleted_saves_nothing_and_says_so(tmp_path: Path) -> No
 
 def test_a_label_chosen_by_name_asks_and_no_is_the_default(review: Review) -> None:
     review.choose("label.fail")
-    assert review.dialog == QuestionForm(f"Label {review.current} fail?", "u takes it back.")
+    assert question_of(review) == (f"Label {review.current} fail?", "u takes it back.")
     review.answer(False)
     assert not any(review.labels)
     review.choose("label.fail")

@@ -16,7 +16,7 @@ from reviewdesk.desk.team.agreement import team_page
 from reviewdesk.domain.labels.repeats import is_double
 from reviewdesk.domain.records import Item, Run, Truth
 from reviewdesk.settings import Settings, Share
-from reviewdesk.store.team import author_labels
+from reviewdesk.store.reviewers import author_labels
 from tests.app.builders import open_run, report, verdict
 from tests.app.reviewkit import Review
 from tests.helpers import spawn

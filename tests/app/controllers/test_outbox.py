@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.jobs import SAVING
-from reviewdesk.app.controllers.state import NoteForm, Page, QuestionForm
-from reviewdesk.app.paint.rows import label_mark
+from reviewdesk.app.controllers.state import Page, PromptForm
+from reviewdesk.app.widgets.queue_list import label_mark
 from reviewdesk.desk.review.edits import Edit
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError
 from reviewdesk.store import connect
 from tests.app.builders import SMALL
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, question_of, reviewing
 
 
 @contextmanager
@@ -176,17 +176,17 @@ def test_a_draft_that_waits_is_not_lost(tmp_path: Path) -> None:
         with locked(review):
             review.press("note")
             form = review.dialog
-            assert isinstance(form, NoteForm)
+            assert isinstance(form, PromptForm)
             assert "once another process" in str(form.changed("half a tho"))
             form.changed("half a thought")
             assert review.state.saved == ""
             review.leave("half a thought")
             assert "continues it" in review.notice
             review.press("note")
-            assert getattr(review.dialog, "text", "") == "half a thought"
+            assert getattr(review.dialog, "value", "") == "half a thought"
             review.leave("half a thought")
         review.press("note")
-        assert getattr(review.dialog, "text", "") == "half a thought"
+        assert getattr(review.dialog, "value", "") == "half a thought"
 
 
 def test_an_error_that_is_no_lock_is_told_and_tried_again(
@@ -216,9 +216,7 @@ def test_closing_asks_while_something_is_being_saved(tmp_path: Path) -> None:
         with locked(review):
             first = review.current
             review.press("label.pass", "quit")
-            form = review.dialog
-            assert isinstance(form, QuestionForm)
-            assert "1 change is not saved" in form.question
+            assert "1 change is not saved" in question_of(review)[0]
             review.answer(False)
             assert review.state.saved == "saving 1"
             review.press("quit")

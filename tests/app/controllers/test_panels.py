@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.app.controllers.state import QuestionForm
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source
@@ -12,7 +11,7 @@ from reviewdesk.settings import Feedback, Settings
 from reviewdesk.views.document import Document, Section
 from tests.app.builders import report, verdict
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, dialog_lines, dialog_page, reviewing
+from tests.app.reviewkit import Review, dialog_lines, dialog_page, question_of, reviewing
 
 
 def other(desk: Desk, bodies: list[dict[str, Any]], name: str) -> Run:
@@ -84,7 +83,7 @@ def test_a_blind_session_compares_the_labelled_items_alone(tmp_path: Path) -> No
         assert len(dialog_lines(review)) == 2
         review.answer(0)
         # What differs tells the panels' answers: that is asked about, as any filter is.
-        assert isinstance(review.dialog, QuestionForm)
+        assert question_of(review)
 
 
 def test_unlabelled_items_change_nothing_that_a_blind_comparison_says(tmp_path: Path) -> None:

@@ -7,14 +7,14 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.app.controllers.queue import mode_notice
-from reviewdesk.app.controllers.state import Page, PromptForm, QuestionForm
+from reviewdesk.app.controllers.state import Page, PromptForm
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters, search
-from reviewdesk.domain.query.tokens import EXAMPLE, RULE
+from reviewdesk.domain.query.filter import EXAMPLE, RULE
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.errors import UsageError
 from tests.app.builders import open_run, refunds, report
-from tests.app.reviewkit import Review, dialog_page, reviewing
+from tests.app.reviewkit import Review, dialog_page, question_of, reviewing
 
 Opened = tuple[Desk, Run]
 
@@ -100,7 +100,7 @@ def test_a_hidden_filter_in_a_blind_session_asks_once_and_no_is_the_default(
 ) -> None:
     with reviewing(tmp_path, view=View(blind=True)) as review:
         review.typed("filter", "esc")
-        assert isinstance(review.dialog, QuestionForm)
+        assert question_of(review)
         review.answer(None)
         assert review.session.view.filter == ""
         assert review.notice == "kept as it was"

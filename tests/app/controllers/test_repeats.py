@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.app.controllers.state import NoteForm, PromptForm
-from reviewdesk.app.texts.layout import Place
+from reviewdesk.app.controllers.state import PromptForm
+from reviewdesk.app.paint.layout import Place
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.rows import full_rows
-from reviewdesk.desk.review import kept
+from reviewdesk.desk.review import edits
 from reviewdesk.desk.review.repeats import WorkLog
 from reviewdesk.domain.labels.repeats import OTHERS
 from reviewdesk.domain.records import Item, Run, Truth, View
@@ -213,9 +213,9 @@ def test_what_was_just_labelled_is_the_repeat(review: Review) -> None:
     review.desk.note(item.row.key, "first")
     review.press("label.pass", "label.fail", "note.labelled")
     form = review.dialog
-    assert isinstance(form, NoteForm)
+    assert isinstance(form, PromptForm)
     # The dialog is that of a new item; what it writes goes below the earlier note.
-    assert (form.name, form.text) == (item.verdict.id, "")
+    assert (form.name, form.value) == (item.verdict.id, "")
     review.answer("second")
     assert review.desk.item(item.row.key).note == "first\n\nsecond"
 
@@ -301,11 +301,11 @@ def test_leaving_blind_review_shows_the_item_in_its_place(review: Review) -> Non
     assert review.desk.item(item.row.key).row.label is Truth.FAIL
 
 
-def note(review: Review) -> NoteForm:
+def note(review: Review) -> PromptForm:
     """Open the note of the item on screen."""
     review.press("note")
     form = review.dialog
-    assert isinstance(form, NoteForm)
+    assert isinstance(form, PromptForm)
     return form
 
 
@@ -337,17 +337,17 @@ def test_what_was_typed_and_not_saved_does_not_come_back(review: Review) -> None
     assert prompt(review).value == ""
     review.leave()
     form = note(review)
-    assert (form.text, form.state) == ("", "")
+    assert (form.value, form.note) == ("", "")
     form.changed("half a second note")
     # After a crash each is where it was written.
     again = reopened(review)
     form = note(again)
-    assert form.text == "half a second note"
-    again.leave(form.text)
+    assert form.value == "half a second note"
+    again.leave(form.value)
     again.press("label.fail")
     later = reopened(again)
     later.command(f"go {item.verdict.id}")
-    assert note(later).text == "half a first note\n\nhalf a second note"
+    assert note(later).value == "half a first note\n\nhalf a second note"
     again.desk.close()
     later.desk.close()
 
@@ -357,7 +357,7 @@ def test_a_note_saved_on_a_repeat_leaves_the_earlier_draft(review: Review) -> No
     review.press("note")
     review.answer("second")
     assert review.item.note == "second"
-    assert kept.draft(review.desk, item.row.key) == "half a first note"
+    assert edits.draft(review.desk, item.row.key) == "half a first note"
 
 
 @pytest.mark.slow

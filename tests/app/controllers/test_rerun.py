@@ -11,10 +11,10 @@ import pytest
 
 from reviewdesk.app.controllers.jobs import Job, arrival_of
 from reviewdesk.cli.plain import document_text
-from reviewdesk.desk.live import rerun_history
-from reviewdesk.domain.canonical import CanonicalBallot
+from reviewdesk.desk.review import items
 from reviewdesk.domain.panel.rerun import Arrival, RerunScope
 from reviewdesk.domain.records import Truth
+from reviewdesk.domain.verdict import CanonicalBallot
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.views.document import Document
 from tests.app.panelkit import broken, form_of, opened, panel_file
@@ -31,7 +31,7 @@ def agree(review: Review, index: int | None = None) -> None:
     assert form.ready is not None
     form.drawn()
     review.clock.wait(1)
-    assert form.agree(0.0)
+    assert form.agree()
     review.answer_quietly(form.ready)
 
 
@@ -167,11 +167,11 @@ async def test_undo_takes_back_the_label_and_leaves_the_rerun(tmp_path: Path) ->
     await asked(review)
     review.press("undo")
     assert not any(review.labels)
-    [told] = rerun_history.of_item(review.desk, review.item)
+    [told] = items.of_item(review.desk, review.item)
     assert told.rerun.correct is None
     review.press("redo")
     assert review.labels.count(Truth.PASS) == 1
-    [again] = rerun_history.of_item(review.desk, review.item)
+    [again] = items.of_item(review.desk, review.item)
     assert again.plan == told.plan
     assert _written(review)[0] == bodies
     assert _written(review)[1][: len(labels)] == labels

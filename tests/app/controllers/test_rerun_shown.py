@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.state import Close, FieldInput, PromptForm, QuestionForm
+from reviewdesk.app.controllers.state import Do, FieldInput, PromptForm
 from reviewdesk.app.paint.frame import asking_lines
 from reviewdesk.desk.live.rerun import JURORS
 from reviewdesk.domain.panel.rerun import RerunScope
@@ -15,7 +15,7 @@ from reviewdesk.settings import Settings
 from tests.app.builders import verdict
 from tests.app.controllers.test_rerun import ask, failing
 from tests.app.panelkit import broken, form_of, opened, panel_file
-from tests.app.reviewkit import Review
+from tests.app.reviewkit import Review, question_of
 from tests.live.server import Server
 
 FOUR = [verdict(number) for number in (1, 3, 5, 7)]
@@ -27,7 +27,7 @@ def consent(review: Review) -> None:
     assert form.ready is not None
     form.drawn()
     review.clock.wait(1)
-    assert form.agree(0.0)
+    assert form.agree()
     review.answer_quietly(form.ready)
 
 
@@ -153,14 +153,12 @@ def test_closing_asks_while_a_rerun_is_under_way(tmp_path: Path) -> None:
     ready_for_all(review)
     consent(review)
     review.quietly("quit")
-    form = review.dialog
-    assert isinstance(form, QuestionForm)
-    assert form.question == "Close, although the re-run of 4 verdicts is under way?"
+    assert question_of(review)[0] == "Close, although the re-run of 4 verdicts is under way?"
     review.answer_quietly(False)
     review.quietly("quit")
     assert not review.closed
     review.answer_quietly(True)
-    assert [one for one in review.requests if isinstance(one, Close)]
+    assert Do("close") in review.requests
 
 
 async def test_what_a_stop_left_is_told_finished_or_given_up(tmp_path: Path) -> None:
@@ -219,10 +217,10 @@ async def test_giving_up_asks_and_then_it_is_offered_no_more(tmp_path: Path) -> 
     review.press("rerun")
     form = form_of(review)
     form.give_up(0)
-    assert review.dialog is form
+    assert form_of(review) is form
     form.give_up(len(form.wishes))
     review.after()
-    assert isinstance(review.dialog, QuestionForm)
+    assert question_of(review)
     review.answer(True)
     assert form.unfinished == ()
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers.pages import RunsController
-from reviewdesk.app.controllers.state import QuestionForm
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Run, Truth, View
@@ -15,7 +14,7 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.views.run import run
 from tests.app.builders import open_run, report, verdict
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, question_of, reviewing
 from tests.helpers import SAMPLES
 
 
@@ -126,7 +125,7 @@ def test_a_run_is_removed_after_a_question_but_never_the_one_under_review(review
     review.press("screen.runs", "run.remove")
     assert review.notice == "this run is under review: turn to another one first"
     review.press("up", "run.remove")
-    assert isinstance(review.dialog, QuestionForm)
+    assert question_of(review)
     review.answer(None)
     assert len(review.desk.runs()) == 2
     review.press("run.remove")

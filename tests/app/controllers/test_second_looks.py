@@ -8,7 +8,7 @@ from reviewdesk.app.controllers.state import Page
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings
 from tests.app.builders import open_run, report, verdict
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, question_of, reviewing
 
 
 def shown(review: Review) -> list[str]:
@@ -108,7 +108,7 @@ def test_second_looks_are_asked_about_when_blind_and_their_labels_are_not(tmp_pa
         review.press("label.fail")
         assert review.events()[-1].detail["blind"] is True
         review.command("filter wrong")
-        assert "hides" in review.dialog.question  # type: ignore[union-attr]
+        assert "hides" in question_of(review)[0]
         review.answer(True)
         review.press("label.pass")
         assert review.events()[-1].detail["blind"] is False

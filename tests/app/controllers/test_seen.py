@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.controllers.exposure import DrawnItem, SeenItems
-from reviewdesk.app.texts.layout import ItemLayout, PartLines, Place
+from reviewdesk.app.paint.layout import ItemLayout, PartLines, Place
 from reviewdesk.desk.labels import transfer
 from reviewdesk.domain.records import Truth, View
-from reviewdesk.views import events
+from reviewdesk.views import queue
 from reviewdesk.views.document import plain
 from reviewdesk.views.json import review as shapes
 from tests.app.builders import SMALL, WIDE, open_run, report, verdict
@@ -39,7 +39,7 @@ def test_the_end_of_a_short_response_is_enough(tmp_path: Path) -> None:
         assert review.labels.count(Truth.PASS) == 1
         [event] = review.events()
         assert event.detail["seen"] is True
-        assert ", seen" in plain(events.event(event))
+        assert ", seen" in plain(queue.event(event))
         item = review.desk.item(review.desk.find(review.run, "item/001"))
         assert shapes.verdict(item, [])["labels"][0]["seen"] is True
         [row] = transfer.list_labels(review.desk, review.run)

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.controllers import labels as selection
-from reviewdesk.app.controllers.state import QuestionForm
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import unsaved
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError
 from tests.app.builders import SMALL, open_run, report, verdict
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, question_of, reviewing
 
 
 def test_a_label_is_given_to_all_that_are_selected_and_taken_back_at_once(tmp_path: Path) -> None:
@@ -24,9 +23,7 @@ def test_a_label_is_given_to_all_that_are_selected_and_taken_back_at_once(tmp_pa
         assert review.hint("label.fail") == "fail 3"
         review.press("label.fail")
         assert review.labels == [None] * 6
-        asked = review.dialog
-        assert isinstance(asked, QuestionForm)
-        assert asked.question == "Label 3 verdicts fail?"
+        assert question_of(review)[0] == "Label 3 verdicts fail?"
         review.answer(True)
         fail = Truth.FAIL
         assert review.labels == [fail, fail, None, fail, None, None]
@@ -82,9 +79,7 @@ def test_another_queue_has_no_selection(review: Review) -> None:
 def test_what_was_not_read_is_said_and_recorded(tmp_path: Path) -> None:
     with reviewing(tmp_path, 3) as review:
         review.press("label.pass", "first", "select", "select.all", "label.fail")
-        asked = review.dialog
-        assert isinstance(asked, QuestionForm)
-        assert asked.reason == (
+        assert question_of(review)[1] == (
             "1 of them have a label already. 2 have not been read, which their labels say."
             " u takes all back at once."
         )

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.state import NoteForm, QuestionForm
+from reviewdesk.app.controllers.state import PromptForm
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review import kept, unsaved
+from reviewdesk.desk.review import edits, unsaved
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import Review, question_of, reviewing
 from tests.helpers import POSIX
 
 KINDS = ["label", "label", "note", "tags", "mark", "defer"]
@@ -64,8 +64,7 @@ def test_yes_saves_each_with_its_time_and_no_keeps_the_file(tmp_path: Path) -> N
     path = left(tmp_path)
     times = [one["at"] for one in json.loads(path.read_text())["edits"]]
     review = opened(tmp_path)
-    assert isinstance(review.dialog, QuestionForm)
-    assert "6 kept changes" in review.dialog.question
+    assert "6 kept changes" in question_of(review)[0]
     review.answer(False)
     review.desk.close()
     assert path.exists()
@@ -150,7 +149,7 @@ def undone(tmp_path: Path) -> Path:
         with closing(sqlite3.connect(review.desk.path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             review.press("undo", "note")
-            assert isinstance(review.dialog, NoteForm)
+            assert isinstance(review.dialog, PromptForm)
             review.dialog.changed("half a thought")
             # A signal ends the app in the middle of the note.
             found = review.controller.flush(0)
@@ -163,12 +162,11 @@ def undone(tmp_path: Path) -> Path:
 def test_an_undo_and_the_text_of_a_note_are_kept(tmp_path: Path) -> None:
     path = undone(tmp_path)
     review = opened(tmp_path)
-    assert isinstance(review.dialog, QuestionForm)
-    assert f"undo, unfinished note {NOTED}" in review.dialog.reason
+    assert f"undo, unfinished note {NOTED}" in question_of(review)[1]
     review.answer(True)
     assert kinds(review.desk) == ["label", "label", "undo"]
     assert review.labels[:3] == [Truth.PASS, None, None]
-    assert kept.draft(review.desk, review.desk.find(review.desk.run(), NOTED)) == "half a thought"
+    assert edits.draft(review.desk, review.desk.find(review.desk.run(), NOTED)) == "half a thought"
     assert not path.exists()
     assert review.desk.verify().ok
 
@@ -206,10 +204,10 @@ def test_a_kept_draft_does_not_replace_what_was_written_since(tmp_path: Path) ->
     path = undone(tmp_path)
     with closing(Desk.open(tmp_path / "d.db", reviewer="ann")) as desk:
         key = desk.find(desk.run(), NOTED)
-        kept.keep_draft(desk, key, "another")
+        edits.keep_draft(desk, key, "another")
         [file] = unsaved.waiting(desk)
         assert unsaved.save(desk, [file]) == 0
-        assert kept.draft(desk, key) == "another\n\nhalf a thought"
+        assert edits.draft(desk, key) == "another\n\nhalf a thought"
         assert not path.exists()
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from reviewdesk.app.paint.document import words_line
 from reviewdesk.app.paint.item import item_lines
-from reviewdesk.app.paint.rows import queue_line
+from reviewdesk.app.widgets.queue_list import queue_line
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Item, Truth
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.views.events import event as event_words
-from reviewdesk.views.events import given
+from reviewdesk.views.queue import event as event_words
+from reviewdesk.views.queue import given
 from tests.app.appkit import jury_lines
 from tests.app.builders import open_run, report, verdict
 

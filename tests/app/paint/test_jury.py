@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.paint.item import jury_lines
-from reviewdesk.app.texts.layout import ReadingOptions
+from reviewdesk.app.paint.layout import ReadingOptions
 from reviewdesk.domain.panel.rerun import RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.views.verdict import FIGURES, REASONS

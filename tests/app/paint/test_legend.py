@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 import reviewdesk
-from reviewdesk.app.paint.rows import (
+from reviewdesk.app.widgets.queue_list import (
     CAME_OUT,
     DECISIONS,
     FLAGS,
@@ -17,13 +17,13 @@ from reviewdesk.app.paint.rows import (
     label_mark,
     legend_lines,
 )
-from reviewdesk.domain.assessment.flag_words import SHORT, WORDS, Flag
+from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band, Decision
 
-PAINTERS = ("app/paint/rows", "app/paint/frame", "views/jury", "views/verdict")
-PLAIN = set("─−")
-"""What needs no legend: rules and the minus sign."""
+PAINTERS = ("app/widgets/queue_list", "app/paint/frame", "views/jury", "views/verdict")
+PLAIN = set("─−→")
+"""What needs no legend: rules, the minus sign, and what becomes of a decision."""
 
 
 def drawn(width: int = 100) -> str:

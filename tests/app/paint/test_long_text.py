@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
+from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.item import (
     above,
     beside,
@@ -21,8 +22,7 @@ from reviewdesk.app.paint.item import (
     pages,
     painted_item,
 )
-from reviewdesk.app.texts.layout import PAGE, ReadingOptions
-from reviewdesk.app.theme.inks import Ink
+from reviewdesk.app.paint.layout import PAGE, ReadingOptions
 from reviewdesk.domain.records import Event, Item, Truth
 from tests.app.appkit import open_run, report, verdict
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check

@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import section_lines
-from reviewdesk.app.paint.rows import queue_line
+from reviewdesk.app.widgets.queue_list import queue_line
 from reviewdesk.cli.plain import document_text
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.assessment.history import trail
+from reviewdesk.domain.assessment.result import Flag
+from reviewdesk.domain.audit.mismatches import trail
 from reviewdesk.domain.panel.hash import verdict_panel_hash
 from reviewdesk.domain.records import Item
-from reviewdesk.views.provenance import provenance
+from reviewdesk.views.jury import provenance
 from reviewdesk.views.verdict import verdict as verdict_view
 from tests.app.appkit import juror, jury_lines, open_run, report, verdict
 

@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from reviewdesk.app.paint.rows import queue_line
 from reviewdesk.app.paint.styled import clip_middle
-from reviewdesk.domain.assessment.flag_words import Flag
+from reviewdesk.app.widgets.queue_list import queue_line
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.domain.verdict import Band, Decision
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from reviewdesk.app.paint.document import diagram_lines as plot_lines
 from reviewdesk.app.paint.document import document_lines, section_lines, short
+from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.styled import Lines
-from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.stats.figures import Fit

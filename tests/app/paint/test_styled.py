@@ -24,8 +24,8 @@ from reviewdesk.app.paint.frame import (
     tiny_lines,
 )
 from reviewdesk.app.paint.item import item_lines
-from reviewdesk.app.paint.rows import flag_names, label_mark, queue_line
-from reviewdesk.domain.assessment.flag_words import Flag
+from reviewdesk.app.widgets.queue_list import flag_names, label_mark, queue_line
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import Blocker, Item, Pace, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.views.comparison import comparison

@@ -8,7 +8,7 @@ from textual.widgets import Input
 from reviewdesk.app.screens.fields import PromptField
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import filters
-from reviewdesk.domain.query.tokens import HELP
+from reviewdesk.domain.query.filter import HELP
 from reviewdesk.domain.records import Run
 from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
 from tests.app.builders import refunds

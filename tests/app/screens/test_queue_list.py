@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from textual.app import App, ComposeResult
 from textual.style import Style
 
-from reviewdesk.app.theme.inks import Ink, variable_defaults
+from reviewdesk.app.paint.inks import DEFAULTS, Ink
 from reviewdesk.app.widgets.lines import PaintFailed
 from reviewdesk.app.widgets.queue_list import PAGE, QueueList
-from reviewdesk.domain.assessment.flag_words import Flag
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import DeskError
 
@@ -30,7 +30,7 @@ class ListApp(App[None]):
         self.failures = 0
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variable_defaults(self.current_theme)
+        return DEFAULTS
 
     def fetch(self, keys: Sequence[int]) -> list[QueueRow]:
         if self.fail:

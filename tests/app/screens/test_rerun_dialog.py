@@ -121,18 +121,6 @@ def offered(stage: Stage) -> list[str]:
     return [str(one.prompt) for one in dialog(stage).query_one(OptionList).options]
 
 
-async def test_the_chosen_line_is_marked_without_colour(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    settings = Settings(panel=panel_file(tmp_path / "p.yaml", "http://127.0.0.1:9/v1"))
-    async with staged(desk, run, settings=settings) as stage:
-        await stage.press("R")
-        for keys, line in (((), 0), (("j", "j"), 2), (("up",), 1)):
-            await stage.press(*keys)
-            assert [one.startswith("▸ ") for one in offered(stage)] == [
-                place == line for place in range(4)
-            ]
-
-
 @pytest.mark.slow
 async def test_the_keys_of_the_first_page_do_what_they_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -195,4 +183,4 @@ async def test_the_dialog_begins_with_what_a_kill_cut_off(tmp_path: Path) -> Non
         async with staged(desk, run) as stage:
             assert "a re-run was cut off, 2 of 2 left; R finishes it" in stage.drawn()
             await stage.press("R")
-            assert "▸ finish: 2 of 2 verdicts left" in stage.drawn()
+            assert "finish: 2 of 2 verdicts left" in stage.drawn()

@@ -14,8 +14,8 @@ from reviewdesk.desk import Desk
 from reviewdesk.domain.panel.rerun import Arrival, OpenRerun, RerunHistory, RerunRequest, RerunScope
 from reviewdesk.domain.panel.turnout import LiveProgress, ModelPause
 from reviewdesk.domain.records import Item, Run, Truth, View
+from reviewdesk.views import verdict as views
 from reviewdesk.views.document import Document
-from reviewdesk.views.live import rerun
 from tests.app.appkit import SMALL, WIDE, jury_lines, open_run, report, staged, verdict
 from tests.app.rerunkit import NAMES, panel_file
 from tests.helpers import controls
@@ -43,7 +43,7 @@ def item_of(desk: Desk, run: Run) -> Item:
 
 
 def drawn_lines(item: Item, found: RerunHistory, width: int) -> list[Content]:
-    sections = (*rerun.reruns(item, found), *rerun.running(found.running))
+    sections = (*views.reruns(item, found), *views.running(found.running))
     return document_lines(Document(sections), width)
 
 
@@ -122,7 +122,7 @@ async def test_an_error_stands_under_its_juror_and_reasons_are_cut_until_asked_f
     item = item_of(desk, run)
     found = RerunReader().read(desk, item, None)
     for whole, second in ((True, 2), (False, 0)):
-        sections = rerun.reruns(item, found, whole=whole)
+        sections = views.reruns(item, found, whole=whole)
         lines = [line.plain.strip() for line in document_lines(Document(sections), 79)]
         (failed,) = (at for at, line in enumerate(lines) if "parse_fail" in line)
         assert "JSON" in lines[failed + 1]

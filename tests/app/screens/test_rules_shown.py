@@ -2,7 +2,7 @@ from msgspec.structs import fields
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Decisions
-from reviewdesk.domain.jury.strategies import STRATEGIES
+from reviewdesk.domain.jury.rules import STRATEGIES
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.views.jury import rules
 from tests.domain.bodies import panel, read

@@ -9,6 +9,7 @@ import pytest
 from textual.worker import WorkerCancelled
 
 from reviewdesk.app.screens.pages import CalibrationScreen
+from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source
@@ -32,7 +33,7 @@ def another(desk: Desk, name: str = "again", count: int = 3) -> Run:
 def judged(stage: Stage) -> str:
     screen = stage.app.top
     assert isinstance(screen, CalibrationScreen)
-    return screen.pane(0).text
+    return screen.query_one("#figures", Pane).text
 
 
 @SIZES

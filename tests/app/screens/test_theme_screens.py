@@ -8,11 +8,11 @@ from textual.color import Color
 from textual.geometry import Region
 from textual.widget import Widget
 
-from reviewdesk.app.controllers.state import QuestionForm
-from reviewdesk.app.screens.dialogs import Question
-from reviewdesk.app.theme.inks import contrast
+from reviewdesk.app.controllers.state import question_form
+from reviewdesk.app.screens.dialogs import PageDialog
 from reviewdesk.app.widgets.lines import Pane
 from tests.app.appkit import WIDE, Stage, open_run, report, staged, verdict
+from tests.app.theme.test_inks import contrast
 
 LEAST = {"desk": 4.5, "desk-light": 4.5, "high-contrast": 7.0}
 ROUNDING = 0.01
@@ -53,7 +53,7 @@ async def palette(stage: Stage) -> None:
 
 async def question(stage: Stage) -> None:
     stage.app.push_screen(
-        Question(QuestionForm("Show what is hidden?", "A label is then not blind."))
+        PageDialog(question_form("Show what is hidden?", "A label is then not blind."))
     )
     await stage.settle()
 

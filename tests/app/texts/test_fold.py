@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from reviewdesk.app.texts.layout import _any_cuts, clusters, cuts, fitting, fitting_end, joined
+from reviewdesk.app.paint.layout import _any_cuts, clusters, cuts, fitting, fitting_end, joined
 
 ATOMS = ["a", "b", " ", "  ", ".", "(", "日", "本", "。", "「", "한", "글", "e\u0301", "क\u094dष"]
 ATOMS += ["👍", "🇩🇪"]

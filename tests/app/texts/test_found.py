@@ -3,9 +3,9 @@
 import pytest
 from textual.content import Content
 
+from reviewdesk.app.paint.inks import Ink
 from reviewdesk.app.paint.item import found_line, highlight
 from reviewdesk.app.paint.styled import heading, line
-from reviewdesk.app.theme.inks import Ink
 
 
 def marked(text: str, *words: str) -> list[str]:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.app.texts.inked import (
+from reviewdesk.app.paint.inks import Ink
+from reviewdesk.app.paint.styled import (
     InkedText,
     diff_inked,
     is_diff,
@@ -18,7 +19,6 @@ from reviewdesk.app.texts.inked import (
     rows,
     text_inked,
 )
-from reviewdesk.app.theme.inks import Ink
 
 ATOMS = [
     *'"\'`{}[],:#*_-+<>&;=()\\\n ', "abc", "12", "def ", "```", "```python\n", "~~~\n", "/*", "*/",

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.app.texts.layout import PAGE, joined, page_count, part
+from reviewdesk.app.paint.layout import PAGE, joined, page_count, part
 
 CHUNKS = ["word ", "x" * 500, "\n", "\r\n", "日本語", "e\u0301" * 40, "🇩🇪" * 30, " ", "y" * 3000]
 LONG = st.lists(st.tuples(st.sampled_from(CHUNKS), st.integers(1, 60)), max_size=12).map(

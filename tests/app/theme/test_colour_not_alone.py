@@ -13,10 +13,9 @@ from reviewdesk.app.controllers.state import Session
 from reviewdesk.app.paint.document import section_lines, strip_plot
 from reviewdesk.app.paint.frame import Header, header_line, title_line
 from reviewdesk.app.paint.item import item_lines
-from reviewdesk.app.paint.rows import queue_line
+from reviewdesk.app.widgets.queue_list import queue_line
 from reviewdesk.desk import Desk
-from reviewdesk.domain.assessment.flag_words import Breach, Flag, FlagNote, Mismatch
-from reviewdesk.domain.assessment.seats import Seat, State
+from reviewdesk.domain.assessment.result import Breach, Flag, FlagNote, Mismatch, Seat, State
 from reviewdesk.domain.records import Event, Item, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision, Status
 from reviewdesk.reports.bytes.source import Source

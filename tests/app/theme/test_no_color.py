@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
-from reviewdesk.app.theme.inks import Colourless
+from reviewdesk.app.paint.inks import Colourless
 from tests.app.appkit import open_run, report, staged, verdict
 from tests.app.screens.test_theme_screens import SCENES
 from tests.cli.test_terminal import PATIENCE, SAMPLE, read_until

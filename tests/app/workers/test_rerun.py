@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live import rerun_history
+from reviewdesk.desk.review import items
 from reviewdesk.domain.records import Run, View
 from reviewdesk.settings import Settings
 from tests.app.appkit import Stage, open_run, report, staged, verdict
@@ -45,8 +45,8 @@ async def until(stage: Stage, text: str) -> None:
             await stage.pilot.pause()
 
 
-def stored(desk: Desk, run: Run, name: str = "item/001") -> tuple[rerun_history.RerunRecord, ...]:
-    return rerun_history.of_item(desk, desk.item(desk.find(run, name)))
+def stored(desk: Desk, run: Run, name: str = "item/001") -> tuple[items.RerunRecord, ...]:
+    return items.of_item(desk, desk.item(desk.find(run, name)))
 
 
 async def start(stage: Stage) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from textual.app import App
 
+from reviewdesk.app.app import WorkerRunner
 from reviewdesk.app.controllers.jobs import Job, Report
-from reviewdesk.app.runner import WorkerRunner
 from reviewdesk.desk import Desk
 from tests.helpers import open_desk
 

@@ -11,7 +11,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.desk.review.history import PaceReader
+from reviewdesk.desk.review.items import PaceReader
 from reviewdesk.domain.records import Design, Run, Truth
 from tests.domain.labels.test_strip import close, same
 from tests.helpers import label_row, load, numbered, open_desk, report, spawn, verdict

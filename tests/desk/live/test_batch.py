@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.live.batch import BatchListener, judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Flag
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.panel.case import case_of
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, LiveProgress
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.errors import Cancelled, DeskError, PanelError, TransportError, UsageError
 from reviewdesk.live.records import Response
-from reviewdesk.views.json.panel import batch
+from reviewdesk.views.json.figures import batch
 from tests.helpers import START, load, open_desk
 from tests.judgekit import (
     CUT,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from reviewdesk.desk.live import journal
 from reviewdesk.desk.live.batch import BatchListener, judge_cases
-from reviewdesk.desk.live.rerun_history import is_held, unfinished
+from reviewdesk.desk.review.items import is_held, unfinished
 from reviewdesk.errors import CeilingError, DeskError, JournalError
 from reviewdesk.live.records import Response
 from reviewdesk.store import reruns

@@ -25,7 +25,7 @@ from reviewdesk import (
 )
 from reviewdesk.desk.live.batch import BatchListener, judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Flag
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.juror import VENDORS, Vendor, key_variable
 from reviewdesk.domain.panel.spec import PanelRule as Rule
@@ -34,7 +34,7 @@ from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_bo
 from reviewdesk.errors import CeilingError
 from reviewdesk.live.records import Call, Exchange, Request, Response
 from reviewdesk.stats import PanelSpec, Strategy, aggregate
-from reviewdesk.views.json.panel import batch
+from reviewdesk.views.json.figures import batch
 from reviewdesk.views.words import answers
 from tests.helpers import SAMPLES
 from tests.judgekit import (

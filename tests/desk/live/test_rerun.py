@@ -12,18 +12,17 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.live.rerun import JURORS, own_panel, payloads
-from reviewdesk.desk.live.rerun_history import of_item
-from reviewdesk.domain.canonical import CanonicalBallot
+from reviewdesk.desk.review import items
+from reviewdesk.desk.review.items import of_item
 from reviewdesk.domain.panel.juror import VENDORS, Juror
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, flipped, missing
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.records import Run, Truth
-from reviewdesk.domain.verdict import Decision, Status, Strategy
+from reviewdesk.domain.verdict import CanonicalBallot, Decision, Status, Strategy
 from reviewdesk.errors import UsageError
 from reviewdesk.live.wires.vendors import endpoint
-from reviewdesk.views.live.rerun import asked
+from reviewdesk.views.verdict import asked
 from tests.desk.live.test_rerun_export import ask_again
 from tests.helpers import load, open_desk, report, verdict
 from tests.live.builders import KEY
@@ -80,9 +79,9 @@ async def test_a_whole_panel_answers_beside_the_first_verdict(desk: Desk, server
     assert [cast.score for cast in again.verdict.ballots] == [0.1, 0.1, 0.1]
     assert again.kept_its_panel is True
     assert not again.stopped
-    assert rerun_history.of_item(desk, item) == (made,)
+    assert items.of_item(desk, item) == (made,)
     # Each of the three passed at first (0.9, 0.8, 0.7 against 0.6).
-    assert [(r.juror, r.flipped, r.asked) for r in rerun_history.flips_of_run(desk, item.run)] == [
+    assert [(r.juror, r.flipped, r.asked) for r in items.flips_of_run(desk, item.run)] == [
         ("j1", 1, 1), ("j2", 1, 1), ("j3", 1, 1),
     ]  # fmt: skip
 
@@ -225,7 +224,7 @@ async def test_cancelled_from_outside_it_keeps_what_came(desk: Desk, server: Ser
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    [made] = rerun_history.of_item(desk, desk.item(key))
+    [made] = items.of_item(desk, desk.item(key))
     assert made.rerun.stopped
     assert [cast.status for cast in made.rerun.verdict.ballots] == ["error", "ok", "error"]
     assert made.rerun.kept_its_panel is True
@@ -253,11 +252,11 @@ async def test_labels_and_the_first_verdict_stay_byte_for_byte(desk: Desk, serve
     desk.undo()
     desk.undo()
     assert desk.item(key).row.label is None
-    [told] = rerun_history.of_item(desk, desk.item(key))
+    [told] = items.of_item(desk, desk.item(key))
     assert told.rerun.correct is None
     assert told.body == made.body
     desk.redo()
-    [told] = rerun_history.of_item(desk, desk.item(key))
+    [told] = items.of_item(desk, desk.item(key))
     assert told.rerun.correct is True
     assert desk.verify().ok
 

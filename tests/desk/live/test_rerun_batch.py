@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.live.rerun import (
     JURORS,
     ReadyRerun,
@@ -20,8 +19,8 @@ from reviewdesk.desk.live.rerun import (
     panel_for,
     survey_rest,
 )
-from reviewdesk.desk.live.rerun_history import UnfinishedRerun, unfinished
-from reviewdesk.desk.review.history import session_history
+from reviewdesk.desk.review import items
+from reviewdesk.desk.review.items import UnfinishedRerun, session_history, unfinished
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
@@ -103,10 +102,10 @@ async def test_every_verdict_gets_a_new_one_under_one_consent(
     # 160 tokens of a tenth of a cent for each of 36 calls.
     assert last.spent_usd == pytest.approx(5.76)
     assert list(desk.queue(found, "rerun:flipped", "file")) == keys
-    [told] = rerun_history.of_item(desk, desk.item(keys[0]))
+    [told] = items.of_item(desk, desk.item(keys[0]))
     assert (told.rerun.correct, told.rerun.kept_its_panel) == (True, True)
     assert desk.item(keys[0]).row.label is Truth.FAIL
-    rates = rerun_history.flips_of_run(desk, found)
+    rates = items.flips_of_run(desk, found)
     assert [(one.juror, one.flipped, one.asked) for one in rates] == [
         ("j1", 12, 12), ("j2", 12, 12), ("j3", 12, 12),
     ]  # fmt: skip

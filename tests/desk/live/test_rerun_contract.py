@@ -10,7 +10,7 @@ from reviewdesk.domain.panel.prompt import VERSION, prompt_sha256
 from reviewdesk.domain.panel.rerun import RerunRequest
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.views.json import review as shapes
-from reviewdesk.views.live.rerun import result
+from reviewdesk.views.verdict import result
 from tests import rerunkit
 from tests.helpers import load, report, verdict
 from tests.live.server import Server

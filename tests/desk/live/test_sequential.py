@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from reviewdesk.cli.plain import document_text, section_text
 from reviewdesk.desk.export.report import report as report_of
 from reviewdesk.desk.figures.jurors import jurors_page
-from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.live.batch import judge_cases
 from reviewdesk.desk.live.panel import Panel
+from reviewdesk.desk.review import items
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
@@ -26,7 +26,7 @@ from reviewdesk.reports.panels.panel_file import panel_text, read_panel
 from reviewdesk.store.load.rederive import differences
 from reviewdesk.views import jury
 from reviewdesk.views.document import Section
-from reviewdesk.views.json.panel import batch
+from reviewdesk.views.json.figures import batch
 from reviewdesk.views.jurors import jurors
 from tests.helpers import load, open_desk
 from tests.judgekit import (
@@ -331,7 +331,7 @@ async def test_a_rerun_asks_for_the_labels_again(judged: Room) -> None:
         await run(desk, whole, transport=saying(lambda *_: "REJECT"))
         one = ready(desk, key, panel, RerunRequest(RerunScope.JUROR, "j1"))
         await run(desk, one, transport=saying(lambda *_: "KEEP"))
-        rejected, kept = (one.rerun for one in rerun_history.of_item(desk, desk.item(key)))
+        rejected, kept = (one.rerun for one in items.of_item(desk, desk.item(key)))
         assert (rejected.verdict.text("label"), rejected.assessment.decision) == ("REJECT", "fail")
         assert (kept.verdict.text("label"), kept.assessment.decision) == ("KEEP", "pass")
         assert kept.assessment.labels == {"KEEP": 3}

@@ -9,7 +9,7 @@ import pytest
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.gates.expect import Origin
 from reviewdesk.domain.gates.targets import JuryReadings
-from reviewdesk.domain.jury.band import band
+from reviewdesk.domain.jury.scores import band
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Band
 from reviewdesk.errors import ReviewDeskError

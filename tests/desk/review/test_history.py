@@ -8,7 +8,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.desk.review.history import PaceReader, last_label, session_history
+from reviewdesk.desk.review.items import PaceReader, last_label, session_history
 from reviewdesk.domain.records import Event, Pace, Truth
 from tests.helpers import Clock, label_row, load, mark, numbered, open_desk, report, tag, verdict
 

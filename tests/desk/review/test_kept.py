@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reviewdesk.desk.review import kept
+from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.store import schema
 from tests.helpers import drop_label_state, load, numbered, open_desk, unload
@@ -10,22 +10,22 @@ from tests.helpers import drop_label_state, load, numbered, open_desk, unload
 
 def test_values_are_stored_replaced_and_forgotten_by_name(tmp_path: Path) -> None:
     desk = open_desk(tmp_path / "d.db")
-    kept.keep(desk, {"theme": "desk-light", "wrap": False, "names": ["a", "ü\x00"]})
-    kept.keep(desk, {"theme": "ansi-dark", "wrap": None})
-    assert kept.kept(desk) == {"theme": "ansi-dark", "names": ["a", "ü\x00"]}
-    kept.forget(desk, "names")
-    assert kept.kept(desk) == {"theme": "ansi-dark"}
-    kept.forget(desk)
-    assert kept.kept(desk) == {}
+    edits.keep(desk, {"theme": "desk-light", "wrap": False, "names": ["a", "ü\x00"]})
+    edits.keep(desk, {"theme": "ansi-dark", "wrap": None})
+    assert edits.kept(desk) == {"theme": "ansi-dark", "names": ["a", "ü\x00"]}
+    edits.forget(desk, "names")
+    assert edits.kept(desk) == {"theme": "ansi-dark"}
+    edits.forget(desk)
+    assert edits.kept(desk) == {}
     assert desk.verify().ok
 
 
 def test_each_reviewer_has_values_of_their_own(tmp_path: Path) -> None:
     ann, ben = open_desk(tmp_path / "d.db"), open_desk(tmp_path / "d.db", "ben")
-    kept.keep(ann, {"theme": "desk-light"})
-    kept.keep(ben, {"theme": "ansi-dark"})
-    kept.forget(ann)
-    assert (kept.kept(ann), kept.kept(ben)) == ({}, {"theme": "ansi-dark"})
+    edits.keep(ann, {"theme": "desk-light"})
+    edits.keep(ben, {"theme": "ansi-dark"})
+    edits.forget(ann)
+    assert (edits.kept(ann), edits.kept(ben)) == ({}, {"theme": "ansi-dark"})
 
 
 def test_forgetting_takes_order_and_filter_out_of_the_views_and_nothing_else(
@@ -36,9 +36,9 @@ def test_forgetting_takes_order_and_filter_out_of_the_views_and_nothing_else(
     view = View(filter="esc", order="-score", blind=True, item="v2")
     for one in (desk, ben):
         one.save_view(run, view)
-    kept.forget(desk, "order")
+    edits.forget(desk, "order")
     assert desk.view(run) == View(filter="esc", blind=True, item="v2")
-    kept.forget(desk)
+    edits.forget(desk)
     assert desk.view(run) == View(blind=True, item="v2")
     assert ben.view(run) == view
 
@@ -59,21 +59,21 @@ def test_a_desk_of_the_schema_before_opens_and_keeps(tmp_path: Path) -> None:
     desk.close()
     before = path.read_bytes()
     # A look does not migrate.
-    assert kept.peek(path, "ann") == ({}, {"run": View(order="score")})
+    assert edits.peek(path, "ann") == ({}, {"run": View(order="score")})
     assert path.read_bytes() == before
     desk = open_desk(path)
     assert desk.progress(run).labelled == 1
     assert desk.verify().ok
-    kept.keep(desk, {"theme": "ansi-dark"})
+    edits.keep(desk, {"theme": "ansi-dark"})
     desk.close()
-    assert kept.peek(path, "ann")[0] == {"theme": "ansi-dark"}
+    assert edits.peek(path, "ann")[0] == {"theme": "ansi-dark"}
 
 
 def test_a_look_at_no_desk_finds_nothing_and_makes_nothing(tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("not a desk")
     for path in (tmp_path / "none.db", other, tmp_path):
-        assert kept.peek(path, "ann") == ({}, {})
+        assert edits.peek(path, "ann") == ({}, {})
     assert list(tmp_path.iterdir()) == [other]
 
 
@@ -94,5 +94,5 @@ def test_a_damaged_view_counts_as_none(tmp_path: Path) -> None:
     ):
         desk.conn.execute("INSERT OR REPLACE INTO views VALUES (?, 'ann', ?)", (run.key, text))
         assert desk.view(run) is None
-        assert kept.peek(path, "ann") == ({}, {})
-        kept.forget(desk)
+        assert edits.peek(path, "ann") == ({}, {})
+        edits.forget(desk)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.runs import overview, run_details, tallies
-from reviewdesk.domain.assessment.flag_words import Flag
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.details import LabelCounts
 from reviewdesk.domain.verdict import Decision

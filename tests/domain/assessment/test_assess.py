@@ -5,10 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.assessment.history import Trail, trail
-from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.assessment.seats import State
+from reviewdesk.domain.assessment.result import Assessment, Flag, State
+from reviewdesk.domain.audit.mismatches import Trail, trail
 from reviewdesk.domain.verdict import Band, Decision, Status, Strategy
 from tests.domain.bodies import MODELS, bodies, body, juror, maybe, panel, read
 from tests.helpers import verdict_problem

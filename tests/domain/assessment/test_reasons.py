@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import SHORT, Flag, names
-from reviewdesk.domain.assessment.history import remarks
+from reviewdesk.domain.assessment.result import SHORT, Flag, names
+from reviewdesk.domain.audit.mismatches import remarks
 from reviewdesk.domain.run.tally import RunTally
 from reviewdesk.domain.run.window import WindowReader
 from reviewdesk.domain.verdict import Decision, Strategy

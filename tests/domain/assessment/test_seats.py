@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.assessment.seats import State
+from reviewdesk.domain.assessment.result import Flag, State
 from reviewdesk.domain.verdict import Strategy
 from tests.domain.bodies import bodies, panel, read
 
@@ -81,7 +80,7 @@ def test_every_ballot_has_one_state_by_the_rule_that_decided(value: dict[str, An
 
 
 def test_the_trail_keeps_the_trimmed_mean_of_any_rule() -> None:
-    from reviewdesk.domain.assessment.history import trail
+    from reviewdesk.domain.audit.mismatches import trail
 
     verdict = read(panel(*SCORES, threshold=0.7, quorum=0.6))
     # .78, .81 and .84 are left.

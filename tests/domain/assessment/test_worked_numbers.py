@@ -7,12 +7,9 @@ sources.
 import pytest
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.history import remarks
-from reviewdesk.domain.jury.agreement import closeness, unit_alpha
-from reviewdesk.domain.jury.band import band
-from reviewdesk.domain.jury.quorum import quorum_met
-from reviewdesk.domain.jury.scores import weighted_average
-from reviewdesk.domain.jury.trim import trim_count
+from reviewdesk.domain.audit.mismatches import remarks
+from reviewdesk.domain.jury.rules import quorum_met, trim_count
+from reviewdesk.domain.jury.scores import band, closeness, unit_alpha, weighted_average
 from reviewdesk.domain.verdict import Band, Decision, Rounding
 from tests.domain.bodies import body, juror, panel, read, values
 from tests.domain.contradictions import FAIL, PASS, RESOLUTIONS, Resolution, judged, trimmed

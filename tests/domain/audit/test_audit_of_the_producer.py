@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Breach
+from reviewdesk.domain.assessment.result import Breach
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from tests.domain.bodies import bodies, body, juror, panel, read
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Breach, kinds
-from reviewdesk.domain.canonical import canonical_json
+from reviewdesk.domain.assessment.result import Breach, kinds
+from reviewdesk.domain.verdict import canonical_json
 from tests.domain.bodies import bodies, body, item_hash, juror, panel, read
 
 CONTENT = {"input": "in", "output": "out", "reference": ["r1", "r2"], "rubric": "rü"}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.jury.panels import Panels
 from reviewdesk.domain.jury.verdicts import Verdicts, verdicts_of
-from reviewdesk.domain.run.columns import DECISIONS, NOTHING
+from reviewdesk.domain.run.packing import DECISIONS, NOTHING
 from reviewdesk.domain.verdict import Strategy, Verdict
 from tests.domain import reference
 from tests.domain.bodies import bodies, maybe, read

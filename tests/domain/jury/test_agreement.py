@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Breach, Flag
-from reviewdesk.domain.enums import AgreementSource
-from reviewdesk.domain.jury.agreement import (
+from reviewdesk.domain.assessment.result import Breach, Flag
+from reviewdesk.domain.jury.rules import AgreementPair
+from reviewdesk.domain.jury.scores import (
     ADR_NULL,
+    band,
     closeness,
     levels_null,
     r_wg,
@@ -19,8 +20,7 @@ from reviewdesk.domain.jury.agreement import (
     verdict_agreement,
     votes_agreement,
 )
-from reviewdesk.domain.jury.band import band
-from reviewdesk.domain.jury.records import AgreementPair
+from reviewdesk.domain.values import AgreementSource
 from reviewdesk.domain.verdict import Band
 from tests.domain.bodies import bodies, panel, read
 

@@ -6,8 +6,7 @@ import pytest
 
 from reviewdesk import Juror, Panel, UsageError, ballot
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.assessment.result import Assessment, Flag
 from reviewdesk.domain.jury.stopping import reachable
 from reviewdesk.domain.jury.verdicts import verdicts_of
 from reviewdesk.domain.run.packing import DECISIONS

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.assessment.result import Assessment
+from reviewdesk.domain.assessment.result import Assessment, Flag
 from reviewdesk.domain.jury.family import Family, bias_warning, family, relatives, same_family
 from reviewdesk.domain.verdict import Ballot, Generator
 from tests.domain.bodies import body, juror, read

@@ -6,13 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.assessment.seats import State
+from reviewdesk.domain.assessment.result import Assessment, State
 from reviewdesk.domain.audit.stated_rule import AuditedVerdict, label_mismatch
 from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.jury.label_rules import TIES, label_vote
-from reviewdesk.domain.jury.label_words import LabelRules, label_decision
 from reviewdesk.domain.jury.verdicts import verdicts_of
+from reviewdesk.domain.values import LabelRules, label_decision
 from reviewdesk.domain.verdict import Ballot, Decision, Status
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import body, juror, maybe, read

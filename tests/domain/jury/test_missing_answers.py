@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from reviewdesk import Case, Juror, Panel, ballot
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.jury.quorum import quorum_met
+from reviewdesk.domain.assessment.result import Assessment, Flag
+from reviewdesk.domain.jury.rules import quorum_met
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.verdict import Decision, Policy, Strategy
 from reviewdesk.errors import UsageError

@@ -7,12 +7,10 @@ from hypothesis import strategies as st
 
 from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.result import Decisions
-from reviewdesk.domain.assessment.seats import State, ballot_counts, silent_words
+from reviewdesk.domain.assessment.result import Decisions, State, ballot_counts, silent_words
 from reviewdesk.domain.jury.ballot import as_juror, ballot
-from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
+from reviewdesk.domain.jury.rules import STRATEGIES, Votes, quorum_met, quorum_met_strictly
 from reviewdesk.domain.jury.scores import weighted_average
-from reviewdesk.domain.jury.strategies import STRATEGIES, Votes
 from reviewdesk.domain.panel.rerun import missing
 from reviewdesk.domain.verdict import Decision, Policy, Status, Strategy
 from reviewdesk.errors import NoJurorsError, UsageError

@@ -6,9 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.jury.strategies import Rule, rule_for
+from reviewdesk.domain.assessment.result import Assessment, Flag
+from reviewdesk.domain.jury.rules import Rule, rule_for
 from reviewdesk.domain.verdict import Decision, Policy, Strategy
 from tests.domain.bodies import body, juror, panel, read
 

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Flag
-from reviewdesk.domain.jury.records import STOPPED_EARLY
+from reviewdesk.domain.assessment.result import Flag
+from reviewdesk.domain.jury.rules import STOPPED_EARLY, STRATEGIES
 from reviewdesk.domain.jury.stopping import can_turn
-from reviewdesk.domain.jury.strategies import STRATEGIES
 from reviewdesk.domain.verdict import (
     Decision,
     Generator,

@@ -3,8 +3,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
+from reviewdesk.domain.jury.rules import breakdown, trim_count
 from reviewdesk.domain.jury.scores import trim, trimmed_mean
-from reviewdesk.domain.jury.trim import breakdown, trim_count
 from reviewdesk.domain.verdict import Rounding
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import GRID, maybe

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.flag_words import Flag
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.panel.juror import Price
 from reviewdesk.domain.panel.prompt import prompt_sha256

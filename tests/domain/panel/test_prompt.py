@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from reviewdesk.domain.jury.label_words import LabelRules
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.juror import (
@@ -37,6 +36,7 @@ from reviewdesk.domain.panel.prompt import (
     shape,
 )
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
+from reviewdesk.domain.values import LabelRules
 from reviewdesk.errors import UsageError
 
 NONCE = "0a1b2c3d"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assessment.flag_words import SHORT, Flag
+from reviewdesk.domain.assessment.result import SHORT, Flag
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.completion import (
     Completion,

@@ -7,16 +7,18 @@ from hypothesis import strategies as st
 from reviewdesk.domain.query.completion import condition
 from reviewdesk.domain.query.filter import (
     DEEPEST,
+    EXAMPLE,
     MOST,
     Filter,
     FilterError,
     Nested,
     Part,
+    Piece,
     Term,
     expand_filter,
     parse_filter,
+    tokens,
 )
-from reviewdesk.domain.query.tokens import EXAMPLE, Piece, tokens
 
 WORDS = {
     text: next(parse_filter(text).terms())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assessment.flag_words import Flag
+from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.rows import TRUTHS
 from reviewdesk.domain.query import places
 from reviewdesk.domain.query.filter import Filter, Nested, Part, Term, parse_filter

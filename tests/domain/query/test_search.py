@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.query.tokens import SearchTerm, parse_search, spaced, words
+from reviewdesk.domain.query.filter import SearchTerm, parse_search, search_words, spaced
 from reviewdesk.errors import UsageError
 
 
@@ -40,7 +40,7 @@ def test_what_is_sought(text: str, found: list[SearchTerm]) -> None:
 def test_nothing_is_sought(text: str) -> None:
     with pytest.raises(UsageError, match="no word to search for"):
         parse_search(text)
-    assert words(text) == []
+    assert search_words(text) == []
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_nothing_is_sought(text: str) -> None:
     ],
 )
 def test_words_to_highlight(text: str, found: list[str]) -> None:
-    assert words(text) == found
+    assert search_words(text) == found
 
 
 @pytest.mark.parametrize(
@@ -85,5 +85,5 @@ def test_what_is_indexed_can_be_stored_and_keeps_no_nul(text: str) -> None:
 
 @given(st.text())
 def test_words_are_in_the_search(text: str) -> None:
-    for one in words(text):
+    for one in search_words(text):
         assert one in text

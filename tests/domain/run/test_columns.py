@@ -3,8 +3,7 @@
 import math
 from typing import Any
 
-from reviewdesk.domain.run.columns import DECISIONS, ROUNDINGS, STRATEGIES
-from reviewdesk.domain.run.packing import seat_names
+from reviewdesk.domain.run.packing import DECISIONS, ROUNDINGS, STRATEGIES, seat_names
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Strategy, verdict_from_body
 from tests.domain.bodies import columns
 

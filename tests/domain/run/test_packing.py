@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.result import Assessment
-from reviewdesk.domain.run.columns import DECISIONS, unpacked
-from reviewdesk.domain.run.packing import ROUNDINGS, STRATEGIES, PackedRun
+from reviewdesk.domain.run.columns import unpacked
+from reviewdesk.domain.run.packing import DECISIONS, ROUNDINGS, STRATEGIES, PackedRun
 from reviewdesk.domain.verdict import (
     Decision,
     Generator,

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.report_model import Written
-from reviewdesk.domain.run import ids as module
+from reviewdesk.domain.run import columns as module
 from reviewdesk.domain.run import window as windows_module
+from reviewdesk.domain.run.columns import IdSet
 from reviewdesk.domain.run.digest import RunDigest
-from reviewdesk.domain.run.ids import IdSet
 from reviewdesk.domain.run.tally import DERIVED_ESCALATION
 from reviewdesk.domain.run.window import WindowReader
 from reviewdesk.domain.verdict import verdict_reader

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jury.panels import Panels
+from reviewdesk.domain.jury.rules import STRATEGIES as METHODS
+from reviewdesk.domain.jury.rules import Votes
 from reviewdesk.domain.jury.scores import exact_sums
-from reviewdesk.domain.jury.strategies import STRATEGIES as METHODS
-from reviewdesk.domain.jury.strategies import Votes
-from reviewdesk.domain.run.columns import DECISIONS, Columns
-from reviewdesk.domain.run.packing import seat_names
+from reviewdesk.domain.run.columns import Columns
+from reviewdesk.domain.run.packing import DECISIONS, seat_names
 from reviewdesk.domain.stats.dense import ranked
 from reviewdesk.domain.verdict import Decision, Policy, Rounding, Strategy
 from reviewdesk.domain.whatif.policies import STRATEGIES, Group, Variant, combined, whole

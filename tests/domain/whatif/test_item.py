@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk.domain.jury.rules import trim_count
 from reviewdesk.domain.jury.scores import sigma, tukey, winsorised
-from reviewdesk.domain.jury.trim import trim_count
 from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.domain.whatif.policies import Variant, outliers, whole
 from reviewdesk.domain.whatif.table import attacks, outcomes

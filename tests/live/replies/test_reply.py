@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.jury.ballot import as_juror
-from reviewdesk.domain.jury.label_words import LabelRules
+from reviewdesk.domain.values import LabelRules
 from reviewdesk.domain.verdict import Policy, Status, read_ballot
 from reviewdesk.live.replies.ballots import (
     ANSWER_KEYS,

@@ -5,7 +5,7 @@ from collections import Counter
 from reviewdesk.cli.plain import section_text
 from reviewdesk.domain.panel.turnout import ConsentPlan, Host, Turnout, Turnouts
 from reviewdesk.views.document import Section
-from reviewdesk.views.live.panel import consent, turnout
+from reviewdesk.views.panel import consent, turnout
 from tests.helpers import controls
 
 NEAR = Host("127.0.0.1:9", 2, (), None, is_encrypted=False)

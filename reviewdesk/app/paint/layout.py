@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -9,6 +10,18 @@ from functools import lru_cache
 
 from msgspec import Struct
 from rich.cells import cell_len
+
+SINGLE = re.compile(
+    "[ -~\u00a1-\u00ac\u00ae-\u024f\u0370-\u0482\u048a-\u04ff\u2010-\u2027\u2030-\u205e"
+    "\u2190-\u22ff\u2500-\u25fc\u26a0\u2713\u2717]*"
+)
+"""Texts that every terminal draws in one column a character, none of which joins another."""
+
+
+def single(text: str) -> bool:
+    """Return True if every character takes one column by itself."""
+    return text.isascii() or SINGLE.fullmatch(text) is not None
+
 
 _ZWNJ = "\u200c"
 _ZWJ = "\u200d"
@@ -90,7 +103,7 @@ Cut = tuple[int, int]
 
 def fitting(text: str, width: int, start: int = 0) -> int:
     """Return how many characters from ``start`` fit into ``width`` cells, in whole graphemes."""
-    if text[start : start + width + 1].isascii():
+    if single(text[start : start + width + 1]):
         return min(width, len(text) - start)
     used = 0
     end = start
@@ -104,6 +117,8 @@ def fitting(text: str, width: int, start: int = 0) -> int:
 
 def fitting_end(text: str, width: int) -> int:
     """Return how many characters at the end of a short text fit into ``width`` cells."""
+    if single(text):
+        return min(width, len(text))
     used = 0
     kept = len(text)
     for start, _, size in reversed(list(clusters(text))):
@@ -119,8 +134,8 @@ def cuts(text: str, first: int, rest: int) -> list[Cut]:
 
     The spaces at a break are left out. A grapheme that is wider than the room stands alone.
     """
-    if text.isascii():
-        return [(0, len(text))] if len(text) <= first else _ascii_cuts(text, first, rest)
+    if single(text):
+        return [(0, len(text))] if len(text) <= first else _single_cuts(text, first, rest)
     if len(text) <= first and cell_len(text) <= first:
         return [(0, len(text))]
     return _any_cuts(text, first, rest)
@@ -132,7 +147,7 @@ def _skip_spaces(text: str, start: int) -> int:
     return start
 
 
-def _ascii_cuts(text: str, first: int, rest: int) -> list[Cut]:
+def _single_cuts(text: str, first: int, rest: int) -> list[Cut]:
     found: list[Cut] = []
     start = 0
     room = first

@@ -1,25 +1,268 @@
-"""The strategies: what each one reads, and the decision that a count of votes gives.
-
-A juror that failed, abstained or was not understood could have answered anything. Three strategies
-are chosen for safety (unanimous, lowest, supermajority) and decide beside such a juror only if no
-answer of it could change the decision; else they are inconclusive.
-
-Rules on votes are functions of a few whole numbers, which columns look up once for each count that
-occurs (``panels``); rules on scores are formulas over columns (``scores``).
-"""
+"""The rules that decide, and what they find of one verdict: trim, quorum and strategies."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from enum import StrEnum
+from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct
 
-from reviewdesk.domain import arguments
-from reviewdesk.domain.jury.quorum import least_answered, quorum_met, vote_decision
-from reviewdesk.domain.verdict import BY_REGIME, Ballot, Decision, Policy, Regime, Strategy
+from reviewdesk.domain import values
+from reviewdesk.domain.values import AgreementSource, Band
+from reviewdesk.domain.verdict import (
+    BY_REGIME,
+    DEFAULT_TRIM_FRACTION,
+    FAILED_LABELS,
+    SLACK,
+    UNCLEAR,
+    Ballot,
+    Decision,
+    Policy,
+    Regime,
+    Rounding,
+    Strategy,
+    folded,
+)
+from reviewdesk.errors import UsageError
+
+STOPPED_EARLY = "stopped early"
+"""The reason why a panel that did not ask every juror has no agreement, band and escalation."""
+
+R_WG = "r_wg"
+ALPHA = "krippendorff_alpha"
+LINED = frozenset({R_WG, ALPHA, "unknown"})
+"""The metrics that the band limits apply to; an unnamed metric is assumed to be one of them.
+
+A share of juror pairs, a share of the consensus and a variance lie on other scales.
+"""
+
+
+class AgreementPair(Struct, frozen=True):
+    """An agreement and its band, of one source; ``metric`` is ``None`` for a band stated alone."""
+
+    value: float | None
+    band: Band | None
+    source: AgreementSource
+    metric: str | None
+
+    @property
+    def reported(self) -> bool:
+        return self.source is AgreementSource.REPORTED
+
+
+class Spread(Struct, frozen=True):
+    """An agreement, raw and clamped at 0, with its band; ``reason`` says why they are ``None``."""
+
+    raw: float | None
+    clamped: float | None
+    band: Band | None
+    n: int
+    reason: str | None = None
+
+
+class LabelVote(Struct, frozen=True):
+    """The result of a label vote. Shares and confidence are ``None`` without ballots to count."""
+
+    rule: str
+    """The name of the strategy or of the callable."""
+    label: str
+    disagreement: bool | None
+    """Whether the labels differ; ``None`` if no juror gave a label."""
+    agreement_pct: float | None
+    """The share of the usable ballots whose label is the consensus, 0..1."""
+    seated_share: float | None
+    """The share of all seats whose label is the consensus, 0..1."""
+    avg_confidence: float | None
+    """The mean of the confidences that the usable ballots give."""
+    usable: int
+    seated: int
+    tie: str | None = None
+    """How a tie was broken; ``None`` if there was none."""
+    tied: tuple[str, ...] = ()
+    """The labels that were tied."""
+    notes: tuple[str, ...] = ()
+    reason: str | None = None
+    """Why a supermajority is inconclusive, or why ``disagreement`` is ``None``."""
+    decision: Decision | None = None
+    """What the label decides; ``None`` if it is neither pass nor fail.
+
+    A supermajority that was missed is inconclusive. So is the fallback label of a panel that
+    declares its labels, unless jurors gave it as an answer that passes or fails.
+    """
+
+
+class Trim(Struct, frozen=True):
+    """The result of the trim rule: the seats left out at each end.
+
+    ``tied`` holds those that scored as much as a kept seat, so that seat order alone cut them.
+    """
+
+    fraction: float
+    rounding: Rounding
+    per_side: int
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    tied: frozenset[int]
+
+
+def trim_count(
+    n: int,
+    fraction: float = DEFAULT_TRIM_FRACTION,
+    rounding: Rounding | str = Rounding.DOWN,
+) -> int:
+    """Return how many of ``n`` scores are dropped at each end.
+
+    ``x = fraction * n`` in exact arithmetic; ``down`` floors but drops one where the floor is 0 and
+    x > 1/2, ``nearest`` rounds half to even, ``up`` takes the ceiling; at most ``(n - 1) // 2``,
+    and none of one or two. Raise UsageError unless 0 <= fraction < 0.5 and the rounding is known.
+    Source: the jury trim rule, with its rounding named.
+    """
+    # Convert before the cached call: a str equals the Rounding it names, and has the same hash.
+    return _trim_count(n, fraction, rounding_named(rounding))
+
+
+def rounding_named(word: Rounding | str) -> Rounding:
+    """Return the rounding of that name; raise UsageError, listing all names, if there is none."""
+    return word if isinstance(word, Rounding) else values.member(Rounding, word, "no rounding")
+
+
+@lru_cache(maxsize=4096)
+def _trim_count(n: int, fraction: float, rounding: Rounding) -> int:
+    values.trim_fraction("fraction", fraction)
+    if n < 3:
+        return 0
+    exact = Fraction(repr(float(fraction))) * n
+    if rounding is Rounding.DOWN:
+        count = math.floor(exact) or int(exact > Fraction(1, 2))
+    elif rounding is Rounding.NEAREST:
+        count = round(exact)
+    else:
+        count = math.ceil(exact)
+    return min(count, (n - 1) // 2)
+
+
+class Breakdown(Struct, frozen=True):
+    """How many bought jurors a trimmed panel tolerates, and the price of enough to break it."""
+
+    jurors: int
+    tolerates: int
+    bribe: float | None
+    """The price of ``breaks_at`` jurors; ``None`` if no price is given."""
+
+    @property
+    def breaks_at(self) -> int:
+        """The smallest number of jurors that can move the value anywhere."""
+        return self.tolerates + 1
+
+    def __str__(self) -> str:
+        """Return both numbers; one percentage would hide which of two conventions it follows."""
+        return f"tolerates {self.tolerates} of {self.jurors}, breaks at {self.breaks_at}"
+
+
+def breakdown(
+    n: int,
+    fraction: float = DEFAULT_TRIM_FRACTION,
+    rounding: Rounding | str = Rounding.DOWN,
+    price: float | None = None,
+) -> Breakdown:
+    """Return the breakdown point of the trim rule: of ``n`` scores it tolerates g, breaks at g + 1.
+
+    ``g`` is ``trim_count(n, fraction, rounding)`` and the bribe costs ``(g + 1) * price``, where
+    ``price`` is that of one juror. Raise UsageError for a panel of nobody, or a price that is
+    negative or not finite.
+    """
+    if n < 1:
+        raise UsageError(f"breakdown of {n} jurors", "A panel has at least one juror")
+    if price is not None and not (math.isfinite(price) and price >= 0):
+        raise UsageError(f"price {price} is no amount", "Give the price of one juror, 0 or more")
+    tolerated = trim_count(n, fraction, rounding)
+    return Breakdown(n, tolerated, None if price is None else (tolerated + 1) * price)
+
+
+LEAST_COMMITTED = 3
+DEFAULT_SHARE = "2/3"
+_UNCOMMITTED = {*FAILED_LABELS, folded(UNCLEAR), ""}
+
+
+def commits(label: str | None) -> bool:
+    """Return True if a juror that gives this label commits itself."""
+    return folded(label) not in _UNCOMMITTED
+
+
+@lru_cache(maxsize=4096)
+def vote_decision(passes: int, answered: int, share: float | str | None = None) -> Decision:
+    """Return the decision of a supermajority of votes; abstentions and empty seats do not commit.
+
+    It is pass or fail if that side has at least ``share`` (2/3 by default, compared exactly) of the
+    ``answered`` votes and three or more were cast, else inconclusive.
+    """
+    least = exact_share(share) * answered
+    if answered < LEAST_COMMITTED:
+        return Decision.INCONCLUSIVE
+    if passes >= least:
+        return Decision.PASS
+    return Decision.FAIL if answered - passes >= least else Decision.INCONCLUSIVE
+
+
+def exact_share(share: float | str | None) -> Fraction:
+    """Return the share that is needed as an exact fraction, 2/3 for ``None``."""
+    return values.supermajority("supermajority", DEFAULT_SHARE if share is None else share)
+
+
+def own_share(share: float | str | None) -> str | None:
+    """Return the share as reports and panel hashes store it: in lowest terms, ``None`` if 2/3."""
+    exact = exact_share(share)
+    return None if exact == exact_share(None) else str(exact)
+
+
+@lru_cache(maxsize=4096)
+def quorum_met(passes: int, n: int, quorum: float | str) -> bool:
+    """Return True if ``passes`` of ``n`` reach the quorum, with the share rounded half up.
+
+    The share is rounded to as many decimals as the quorum is written with, at least two: two of
+    three meet 0.67. ``"k/n"`` is an exact fraction, and 1.0 needs every juror. Raise UsageError for
+    a quorum outside 0..1, or for more passes than jurors.
+    """
+    _check(passes, n, quorum)
+    if isinstance(quorum, str):
+        return Fraction(passes, n) >= Fraction(quorum)
+    written = Decimal(repr(float(quorum))).normalize()
+    if written == 1:
+        return passes == n
+    decimals = max(2, -int(written.as_tuple().exponent))
+    scale = 10**decimals
+    rounded = Fraction(math.floor(Fraction(passes, n) * scale + Fraction(1, 2)), scale)
+    return rounded >= Fraction(written)
+
+
+@lru_cache(maxsize=4096)
+def quorum_met_strictly(passes: int, n: int, quorum: float | str) -> bool:
+    """Return True if ``passes / n >= quorum`` with 1e-9 slack and no rounding, to compare."""
+    _check(passes, n, quorum)
+    if isinstance(quorum, str):
+        return Fraction(passes, n) >= Fraction(quorum)
+    return passes / n >= quorum - SLACK
+
+
+def least_answered(minimum: float | str | None, seated: int) -> int:
+    """Return how many of the seated jurors must answer: a count, or a share rounded up; 0 if None.
+
+    A count may exceed the panel, which then cannot decide.
+    """
+    if isinstance(minimum, str):
+        return math.ceil(Fraction(minimum) * seated)
+    return math.ceil(minimum or 0)
+
+
+def _check(passes: int, n: int, quorum: float | str) -> None:
+    values.quorum("quorum", quorum)
+    if not 0 <= passes <= n or n < 1:
+        raise UsageError(f"{passes} of {n} jurors passed", "Give 0 to n passes of n jurors, n > 0")
 
 
 class Votes(Struct, frozen=True):
@@ -262,7 +505,7 @@ COMPARED = (Strategy.QUORUM, Strategy.TRIMMED_MEAN, Strategy.MEDIAN, Strategy.ME
 
 def strategy_named(word: str) -> Strategy:
     """Return the strategy of that name; raise UsageError, listing all names, if there is none."""
-    return arguments.member(Strategy, word, "no strategy")
+    return values.member(Strategy, word, "no strategy")
 
 
 class Rule(Struct, frozen=True):

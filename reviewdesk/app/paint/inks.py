@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
-from textual.color import BLACK, WHITE, Color
+from textual.color import Color
 from textual.filter import LineFilter
 from textual.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
@@ -160,40 +160,6 @@ FAINT = frozenset({Ink.MUTED, Ink.RULE})
 ITALIC = frozenset({Ink.EMPHASIS})
 
 
-_STEPS = 10
-
-
-def contrast(one: Color, other: Color) -> float:
-    """Return the contrast ratio of two colours by WCAG 2, from 1 to 21."""
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(colour: Color) -> float:
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
-        for part in colour.normalized
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def legible(ink: Color, grounds: Sequence[Color], least: float) -> Color:
-    """Blend the ink with white or black until its contrast on every ground is at least ``least``.
-
-    A colour from the terminal's palette stays, because its appearance is unknown.
-    """
-    if not grounds or ink.ansi is not None:
-        return ink
-    far = max((WHITE, BLACK), key=lambda end: min(contrast(end, ground) for ground in grounds))
-    tries = (ink.blend(far, step / _STEPS) for step in range(_STEPS))
-    return next((c for c in tries if all(contrast(c, g) >= least for g in grounds)), far)
-
-
-_GROUNDS = ("background", "surface", "panel", "desk-bar", "desk-cursor")
-TEXT_CONTRAST = 4.5
-RULE_CONTRAST = 1.5
-"""The least contrast of an ink on every surface of its theme: for text, and for drawn rules."""
-
 OWN = (DESK, DESK_LIGHT, HIGH_CONTRAST, ANSI_DARK, ANSI_LIGHT, COLOURLESS)
 """The themes to register. Two of them replace Textual's themes of the same name."""
 
@@ -229,36 +195,19 @@ def fallback(color_system: str | None) -> str:
     return HIGH_CONTRAST.name if color_system == "standard" else DESK.name
 
 
-def variable_defaults(theme: Theme) -> dict[str, str]:
-    """Return values of our variables for a theme that does not set them."""
-    if theme.ansi:
-        ours = ANSI_DARK if theme.dark else ANSI_LIGHT
-    else:
-        ours = DESK if theme.dark else DESK_LIGHT
-    found = {"desk-cursor-style": "none"}
-    found |= {
-        name: value
-        for source in (DESK, ours)
-        for name, value in source.variables.items()
-        if name.startswith("desk-")
-    }
-    if not theme.ansi:
-        colours = theme.to_color_system().generate()
-        found |= {"desk-bar": colours["surface"], "desk-cursor": colours["panel"]}
-    return found
+DEFAULTS = {
+    "desk-cursor-style": "none",
+    **{name: value for name, value in DESK.variables.items() if name.startswith("desk-")},
+}
+"""Values of our variables until one of our themes is in use."""
 
 
 def ink_styles(variables: Mapping[str, str], *, ansi: bool) -> dict[str, Style]:
-    """Return, by ink, a style that reads on every surface of the theme.
-
-    A 16-colour theme has no faint colours, so it dims faint inks.
-    """
-    grounds = [] if ansi else [Color.parse(variables[name]) for name in _GROUNDS]
+    """Return a style by ink. A 16-colour theme has no faint colours, so it dims faint inks."""
     styles = {Ink.TEXT.value: Style.null(), STOP: Style.null()}
     for ink, variable in VARIABLES.items():
-        least = RULE_CONTRAST if ink is Ink.RULE else TEXT_CONTRAST
         styles[ink.value] = Style(
-            foreground=legible(Color.parse(variables[variable]), grounds, least),
+            foreground=Color.parse(variables[variable]),
             bold=True if ink in BOLD else None,
             italic=True if ink in ITALIC else None,
             dim=True if ansi and ink in FAINT else None,

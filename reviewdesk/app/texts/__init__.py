@@ -1,1 +1,0 @@
-"""Long texts for reading: their kinds, pages, inks, folds and search hits."""

@@ -1,1 +1,0 @@
-"""Colours and the inks that painters name."""

@@ -1,1 +1,0 @@
-"""What is said of panels that are asked, and of verdicts that are asked again."""
