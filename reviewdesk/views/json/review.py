@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from msgspec.structs import fields
+
 from reviewdesk.domain.assessment.result import (
     Assessment,
     Breach,
@@ -34,7 +36,7 @@ def shape(record: Any, keys: str = "*", /, **more: Any) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for key, path in _paths(keys):
         if key == "*":
-            made |= {name: plain(getattr(record, name)) for name in record.__struct_fields__}
+            made |= {one.name: plain(getattr(record, one.name)) for one in fields(record)}
         else:
             made[key] = _read(record, path)
     return made | {key: plain(value) for key, value in more.items()}
