@@ -9,6 +9,7 @@ import dataclasses
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,13 +61,14 @@ _MARK = "# The wrong items of the tuning half follow. All from here on is left o
 # What a panel decides by ballots that are there
 
 
-def asked_case(body: CanonicalVerdict, panel: PanelSpec, parent: PanelSpec) -> Case:
+def asked_case(body: CanonicalVerdict, panel: PanelSpec, rubric: str | None) -> Case:
     """Return the case of a verdict as a panel is asked about it.
 
-    A candidate's own rubric replaces that of the cases. Otherwise each case keeps its rubric.
+    Where all cases of the run have one ``rubric``, that of the panel replaces it. Cases with
+    rubrics of their own keep them.
     """
     case = case_of(body)
-    if panel.rubric is not None and panel.rubric != parent.rubric:
+    if panel.rubric is not None and rubric is not None:
         return replace(case, rubric=panel.rubric)
     return case.under(panel.rubric)
 
@@ -75,21 +77,22 @@ def decision(case: Case, panel: PanelSpec, ballots: Sequence[CanonicalBallot]) -
     """Return True for a pass, False for a fail, and ``None`` if the panel decides neither."""
     from reviewdesk.domain.panel.verdict_body import verdict_body
 
-    return {"pass": True, "fail": False}.get(
-        verdict_body(case, panel, ballots).get("decision") or ""
-    )
+    made = verdict_body(case, panel, ballots).get("decision")
+    return {"pass": True, "fail": False}.get(made or "")
 
 
 def stored_ballots(panel: PanelSpec, body: CanonicalVerdict) -> list[CanonicalBallot] | None:
     """Return the panel's ballots of a verdict, weighted as the panel does.
 
-    ``None`` if one of its jurors, or of their models, is not on the panel of the verdict.
+    ``None`` if one of its jurors is not on the panel of the verdict, or with another model or
+    prompt there.
     """
     held = {one["id"]: one for one in body["jurors"]}
     made = []
     for juror in panel.jurors:
         ballot = held.get(juror.name)
-        if ballot is None or ballot.get("model", juror.model) != juror.model:
+        own = {"model": juror.model, "prompt_sha256": juror.prompt_sha256}
+        if ballot is None or any(ballot.get(key, own[key]) != own[key] for key in own):
             return None
         weight = {} if juror.weight is None else {"weight": juror.weight}
         made.append({**{key: ballot[key] for key in ballot if key != "weight"}, **weight})
@@ -97,19 +100,18 @@ def stored_ballots(panel: PanelSpec, body: CanonicalVerdict) -> list[CanonicalBa
 
 
 def asks(parent: PanelSpec, candidate: PanelSpec, rubric: str | None) -> bool:
-    """Return True if jurors must be asked to know what a candidate decides.
+    """Return True if jurors must be asked to know what a candidate of a panel decides.
 
-    If only the rule, the weights or the number of jurors differ, ballots that are there tell.
+    Ballots of the run tell, if they were given under the panel's rubric, and only the rule, the
+    weights or the number of jurors differ.
     """
     seats = [dataclasses.replace(one, weight=None, order=None) for one in parent.jurors]
-    same = all(
-        dataclasses.replace(one, weight=None, order=None) in seats for one in candidate.jurors
-    )
-    rubrics = {None, parent.rubric, rubric}
+    asked = [dataclasses.replace(one, weight=None, order=None) for one in candidate.jurors]
+    rubrics = {one.rubric or rubric for one in (parent, candidate)}
     rules = parent.rule, candidate.rule
     return (
-        not same
-        or candidate.rubric not in rubrics
+        any(one not in seats for one in asked)
+        or len(rubrics | {rubric or parent.rubric}) > 1
         or rules[0].swap != rules[1].swap
         or rules[0].labels != rules[1].labels
     )
@@ -161,9 +163,8 @@ def written(parent: Path, name: str, text: str, rubric: str | None) -> WrittenCa
                 out.write(text.encode())
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise UsageError(
-                f"{path}: {reason}", "Put the panel into a folder of yours."
-            ) from error
+            hint = "Put the panel into a folder of yours."
+            raise UsageError(f"{path}: {reason}", hint) from error
     return WrittenCandidate(path, parent, lines, asks(before, spec, rubric))
 
 
@@ -250,12 +251,8 @@ def _weights(desk: Desk, labels: SplitLabels, names: Sequence[str]) -> dict[str,
     truths = [one.should_pass for one in labels.tuning]
     kappas = []
     for name in names:
-        votes = [
-            next(
-                (cast.get("pass") for cast in stored[one.key]["jurors"] if cast["id"] == name), None
-            )
-            for one in labels.tuning
-        ]
+        casts = [{vote["id"]: vote for vote in stored[one.key]["jurors"]} for one in labels.tuning]
+        votes = [cast[name].get("pass") if name in cast else None for cast in casts]
         kappas.append((cohen_kappa(truths, votes), float(sum(v is not None for v in votes))))
     weights, _ = suggested_weights(kappas)
     found = {name: round(weight or 0.0, 3) for name, weight in zip(names, weights, strict=True)}
@@ -334,38 +331,36 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> tuple[OfferedChange
     """
     spec = read_panel(parent)
     plain = read_plain(parent)
-    stored = bodies(desk, labels.tuning[:_MOST_JUDGED])
-    ballots = {key: stored_ballots(spec, body) for key, body in stored.items()}
-    judged = [one for one in labels.tuning if ballots.get(one.key) is not None]
-    found: list[OfferedChange] = []
-    if judged:
-        for change in ("", *_changes(plain)):
-            panel = spec
-            if change:
-                try:
-                    text = plain_text(changed(desk, labels, plain, change))
-                except UsageError:
-                    continue
-                panel = panel_from(Source.from_bytes(parent.name, text.encode()), parent.parent)
-            right = sum(
-                _stored_decision(stored[one.key], panel, spec) is one.should_pass for one in judged
-            )
-            found.append(OfferedChange(change, right, len(judged)))
-    own = found[0] if found else OfferedChange("")
-    least = own.right or 0
-    better = [
-        one
-        for one in found[1:]
-        if (one.right or 0) > least or (one.right == least and one.change.startswith("without="))
-    ]
-    better.sort(key=lambda one: -(one.right or 0))
     asked = [OfferedChange(EXAMPLES)] if labels.rubric or spec.rubric else []
-    return (own, *better[:_MOST_OFFERED], *asked)
+    stored = bodies(desk, labels.tuning[:_MOST_JUDGED])
+    judged = [one for one in labels.tuning if one.key in stored]
+    if asks(spec, spec, labels.rubric) or any(
+        stored_ballots(spec, body) is None for body in stored.values()
+    ):
+        return (OfferedChange(""), *asked)
 
+    def right(panel: PanelSpec) -> int:
+        return sum(
+            decision(
+                asked_case(stored[one.key], panel, labels.rubric),
+                panel,
+                stored_ballots(panel, stored[one.key]) or (),
+            )
+            is one.should_pass
+            for one in judged
+        )
 
-def _stored_decision(body: CanonicalVerdict, panel: PanelSpec, parent: PanelSpec) -> bool | None:
-    ballots = stored_ballots(panel, body)
-    return None if ballots is None else decision(asked_case(body, panel, parent), panel, ballots)
+    own = OfferedChange("", right(spec), len(judged))
+    better: list[tuple[int, str]] = []
+    for change in _changes(plain):
+        with suppress(UsageError):
+            text = plain_text(changed(desk, labels, plain, change)).encode()
+            count = right(panel_from(Source.from_bytes(parent.name, text), parent.parent))
+            if count + change.startswith("without=") > (own.right or 0):
+                better.append((count, change))
+    better.sort(key=lambda one: -one[0])
+    offered = [OfferedChange(change, count, len(judged)) for count, change in better]
+    return (own, *offered[:_MOST_OFFERED], *asked)
 
 
 def _changes(plain: Mapping[str, Any]) -> Iterator[str]:
@@ -388,9 +383,7 @@ def draft(desk: Desk, labels: SplitLabels, parent: Path) -> str:
     """Return a panel to edit, with the wrong items of the tuning half as comments at its end."""
     plain = read_plain(parent)
     if not plain.get("rubric") and labels.rubric:
-        plain = {"name": plain.get("name"), "rubric": labels.rubric, **plain}
-        plain = {key: value for key, value in plain.items() if value is not None}
-        plain["rubric"] = labels.rubric
+        plain = {**plain, "rubric": labels.rubric}
     lines = ["# Edit the rubric, a prompt, a model or the rule, then save."]
     if labels.rubric is None and not plain.get("rubric"):
         lines.append("# The cases have rubrics of their own; edit the jurors' prompts.")
@@ -420,7 +413,8 @@ def kept_draft(
     plain = text.partition(_MARK)[0].strip() + "\n"
     before = read_panel(parent)
     spec = panel_from(Source.from_bytes(str(parent), plain.encode()), parent.parent)
-    rubric = spec.rubric if spec.rubric != (before.rubric or labels.rubric) else before.rubric
-    if dataclasses.replace(spec, rubric=rubric) == before:
+    if dataclasses.replace(spec, rubric=spec.rubric or labels.rubric) == dataclasses.replace(
+        before, rubric=before.rubric or labels.rubric
+    ):
         raise UsageError("nothing was changed, so no candidate is written")
     return written(parent, name, plain, labels.rubric)

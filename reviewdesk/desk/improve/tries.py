@@ -107,7 +107,7 @@ class PreparedTry(Struct, frozen=True):
         for place, row in enumerate(self.rows):
             for is_candidate in (place % 2 == 1, place % 2 == 0):
                 panel = self.candidate if is_candidate else self.parent
-                case = asked_case(stored[row.key], panel, self.parent)
+                case = asked_case(stored[row.key], panel, self.labels.rubric)
                 side = "candidate" if is_candidate else "parent"
                 # A juror on both panels answers for each: its calls have keys of their own.
                 yield TryCase(replace(case, id=f"{case.id} / {side}"), panel, row, is_candidate)

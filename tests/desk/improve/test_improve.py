@@ -151,8 +151,13 @@ async def test_a_fix_that_helps_is_better_and_nothing_of_the_holdout_is_sent(
         tries.prepare(desk, run, shots)
     more = load(desk, report_of(ITEMS, 24))
     label_all(desk, more)
-    # The labels of another run of the rubric are halved by themselves.
+    # The labels of another run of the rubric are halved by themselves. Its ballots were given under
+    # the rubric of its cases, so that any change of the adopted panel has to be asked.
     assert len(make_split(desk, more).holdout) == 12
+    rule = candidates.made(desk, split_labels(desk, more), panel, "threshold=0.7")
+    ready = tries.prepare(desk, more, rule.path, environment=KEYS)
+    assert rule.asks
+    assert {case.case.rubric for case in ready.cases(desk)} == {FIX}
 
 
 def _examples(desk: Desk, labels: SplitLabels) -> Any:
