@@ -47,7 +47,9 @@ def test_from_labels_to_an_adopted_panel(desk: Cli) -> None:
     assert desk("desk", "verify").code == 0
 
 
-def test_a_draft_is_written_edited_and_taken_without_a_terminal(desk: Cli) -> None:
+def test_a_draft_is_written_edited_and_taken_without_a_terminal(
+    desk: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk("improve", "split", "--open")
     assert "no terminal for an editor" in desk("improve", "edit", "--panel", "p.yaml").err
     assert desk("improve", "edit", "--panel", "p.yaml", "-o", "draft.yaml").code == 0
@@ -60,6 +62,9 @@ def test_a_draft_is_written_edited_and_taken_without_a_terminal(desk: Cli) -> No
     done = desk("improve", "edit", "draft.yaml", "--panel", "p.yaml")
     assert "p+edit.yaml: to try it asks both panels anew" in done.out
     assert "people say" not in Path("p+edit.yaml").read_text(encoding="utf-8")
+    assert "a try asks every juror of both panels" in desk("improve", "try", "p+edit.yaml").err
+    for vendor in ("ANTHROPIC", "OPENAI", "GEMINI"):
+        monkeypatch.setenv(f"{vendor}_API_KEY", "key-of-nobody")
     refused = desk("improve", "try", "p+edit.yaml")
     assert (refused.code, "no terminal to ask on" in refused.err) == (2, True)
 

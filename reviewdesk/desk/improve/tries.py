@@ -216,7 +216,11 @@ def _plan(desk: Desk, ready: PreparedTry, environment: Mapping[str, str]) -> Con
     if ready.limits.max_cost is not None and calls.worst_usd is None:
         hint = "Give each juror price: {input, output} in US dollars per million tokens."
         raise UsageError("a ceiling needs prices, and a juror has none", hint)
-    return calls.plan()
+    plan = calls.plan()
+    if plan.missing_keys:
+        names = ", ".join(plan.missing_keys)
+        raise UsageError(f"no key in {names}", "Set it: a try asks every juror of both panels.")
+    return plan
 
 
 async def carry_out(
