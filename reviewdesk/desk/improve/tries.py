@@ -82,31 +82,39 @@ class TryCase(Struct, frozen=True):
         return panel_calls(self.case, self.panel)
 
 
+class PanelPair(Struct, frozen=True):
+    """A parent and its candidate, with the hash of each panel, and one of all that both say."""
+
+    parent: PanelSpec
+    candidate: PanelSpec
+    hashes: tuple[str, str]
+    exact: str
+
+
 class PreparedTry(Struct, frozen=True):
     """A try that waits for consent; nothing has been sent or written."""
 
-    run: Run
     labels: SplitLabels
-    parent: PanelSpec
-    candidate: PanelSpec
+    pair: PanelPair
     begun: TryBegun
     rows: tuple[LabelledCase, ...]
     k: int
-    gain: float | None
+    """How many tries on this holdout came before it."""
+    gain: float | None = None
     """The smallest gain that this holdout could show; ``None`` if it can show none."""
-    plan: ConsentPlan | None
+    plan: ConsentPlan | None = None
     """What would be sent; ``None`` if stored ballots tell."""
-    resumes: bool
-    before: TryVerdict | None
+    resumes: bool = True
+    before: TryVerdict | None = None
     """What an earlier try of the same candidate on this holdout told."""
-    limits: RunLimits
+    limits: RunLimits = RunLimits()
 
     def cases(self, desk: Desk) -> Iterator[TryCase]:
         """Yield what is asked: each item by both panels, which take turns in going first."""
         stored = bodies(desk, self.rows)
         for place, row in enumerate(self.rows):
             for is_candidate in (place % 2 == 1, place % 2 == 0):
-                panel = self.candidate if is_candidate else self.parent
+                panel = self.pair.candidate if is_candidate else self.pair.parent
                 case = asked_case(stored[row.key], panel, self.labels.rubric)
                 side = "candidate" if is_candidate else "parent"
                 # A juror on both panels answers for each: its calls have keys of their own.
@@ -135,57 +143,43 @@ def prepare(
         UsageError: there is no holdout, both panels are one, or a ceiling is given without prices.
         PanelError: a panel file cannot be used.
     """
-    limits = limits or RunLimits()
     labels = split_labels(desk, run)
     _refuse_without_holdout(labels)
     pair = _pair(labels, candidate, parent or parent_of(candidate))
-    split = labels.split
     same = _tries_of(labels, pair)
     cut = next((one for one in same if one.verdict is None), None)
-    rows = labels.asked
-    if cut is not None:
-        wanted = set(cut.begun.items)
-        rows = tuple(one for one in labels.holdout if one.item in wanted and one.counts)
+    rows = labels.asked if cut is None else _rows(labels, cut.begun)
     if not rows:
         raise UsageError(
             f"{run.name}: no label of the holdout counts for the draw",
             "Label items in the order of the queue, then: improve split.",
         )
-    stored = bodies(desk, rows)
     live = asks(pair.parent, pair.candidate, labels.rubric) or any(
-        stored_ballots(pair.parent, body) is None for body in stored.values()
+        stored_ballots(pair.parent, body) is None for body in bodies(desk, rows).values()
     )
-    k = len(split.tries) if cut is None else cut.k
-    begun = TryBegun(
-        split.rubric, secrets.token_hex(8), *pair.hashes, candidate.name,
-        tuple(one.item for one in rows), live, pair.exact)  # fmt: skip
+    items = tuple(one.item for one in rows)
+    begun = cut.begun if cut is not None else TryBegun(
+        labels.split.rubric, secrets.token_hex(8), *pair.hashes, candidate.name, items, live,
+        pair.exact,
+    )  # fmt: skip
+    k = len(labels.split.tries) if cut is None else cut.k
     ready = PreparedTry(
-        run=run,
-        labels=labels,
-        parent=pair.parent,
-        candidate=pair.candidate,
-        begun=begun if cut is None else cut.begun,
-        rows=rows,
-        k=k,
+        labels, pair, begun, rows, k,
         gain=smallest_gain(cells(labels.sizes, [(one.stratum, False, False) for one in rows]), k),
-        plan=None,
         resumes=cut is not None,
         before=next((one.verdict for one in reversed(same) if one.verdict), None),
-        limits=limits,
-    )
-    return replace(ready, plan=_plan(desk, ready, environment)) if live else ready
+        limits=limits or RunLimits(),
+    )  # fmt: skip
+    return replace(ready, plan=_plan(desk, ready, environment)) if begun.asks else ready
 
 
-class _Pair(Struct, frozen=True):
-    """A parent and its candidate, with the hash of each panel, and one of all that both say."""
-
-    parent: PanelSpec
-    candidate: PanelSpec
-    hashes: tuple[str, str]
-    exact: str
+def _rows(labels: SplitLabels, begun: TryBegun) -> tuple[LabelledCase, ...]:
+    """Return the cases of a try that was begun."""
+    wanted = set(begun.items)
+    return tuple(one for one in labels.holdout if one.item in wanted and one.counts)
 
 
-def _pair(labels: SplitLabels, candidate: Path, parent: Path) -> _Pair:
+def _pair(labels: SplitLabels, candidate: Path, parent: Path) -> PanelPair:
     old = read_panel(parent)
     new = read_panel(candidate)
     said = [committed_panel(dataclasses.replace(one, name="")) for one in (old, new)]
@@ -193,7 +187,7 @@ def _pair(labels: SplitLabels, candidate: Path, parent: Path) -> _Pair:
         raise UsageError(f"{candidate}: decides as its parent does", "Change something first.")
     hashes = old.hash(old.rubric or labels.rubric), new.hash(new.rubric or labels.rubric)
     plain = json.loads(json.dumps(said))  # words instead of enumerations
-    return _Pair(old, new, hashes, hashlib.sha256(canonical_json(plain)).hexdigest())
+    return PanelPair(old, new, hashes, hashlib.sha256(canonical_json(plain)).hexdigest())
 
 
 def _refuse_without_holdout(labels: SplitLabels) -> None:
@@ -203,7 +197,7 @@ def _refuse_without_holdout(labels: SplitLabels) -> None:
         raise UsageError(f"{labels.run.name}: the holdout {spent}", hint)
 
 
-def _tries_of(labels: SplitLabels, pair: _Pair) -> list[TriedCandidate]:
+def _tries_of(labels: SplitLabels, pair: PanelPair) -> list[TriedCandidate]:
     return [one for one in labels.split.tries if one.begun.exact == pair.exact]
 
 
@@ -282,12 +276,12 @@ def _begin(desk: Desk, ready: PreparedTry, how: str) -> None:
         "payload_sha256": plan.payload_sha256,
         "max_cost_usd": ready.limits.max_cost,
         "how": how,
-        "jurors": [seat_body(one) for one in ready.candidate.jurors],
+        "jurors": [seat_body(one) for one in ready.pair.candidate.jurors],
     }  # fmt: skip
     with writing(desk.conn, desk.path):
         if store.began(desk.conn, ready.begun.name)[1]:
             raise DeskError("another process is at work on this try", "Wait for it, or stop it.")
-        record(desk, ready.run, ready.begun, **consent, **reruns.this_process())
+        record(desk, ready.labels.run, ready.begun, **consent, **reruns.this_process())
 
 
 async def _ask(
@@ -367,7 +361,7 @@ def _end(desk: Desk, ready: PreparedTry, found: tuple[TriedCell, ...]) -> TryVer
         if mine.verdict is not None:
             return mine.verdict
         verdict = try_verdict(found, mine.k)
-        record(desk, ready.run, TryEnded(ready.begun.rubric, name, verdict))
+        record(desk, ready.labels.run, TryEnded(ready.begun.rubric, name, verdict))
     return verdict
 
 
@@ -439,20 +433,17 @@ def _kept(place: Path, adopted: PanelAdopted) -> Path:
 def _figures(
     desk: Desk,
     labels: SplitLabels,
-    pair: _Pair,
+    pair: PanelPair,
     tried: TriedCandidate,
     environment: Mapping[str, str],
 ) -> TryFigures:
     """Work out what a try showed from its stored replies."""
-    wanted = set(tried.begun.items)
-    rows = tuple(one for one in labels.holdout if one.item in wanted and one.counts)
-    ready = PreparedTry(
-        labels.run, labels, pair.parent, pair.candidate, tried.begun, rows, tried.k,
-        None, None, True, None, RunLimits(),
-    )  # fmt: skip
-    with closing(DeskJournal(desk, tried.begun.name, len(rows))) as journal:
+    ready = PreparedTry(labels, pair, tried.begun, _rows(labels, tried.begun), tried.k)
+    with closing(DeskJournal(desk, tried.begun.name, 0)) as journal:
         journal.plan, _ = store.began(desk.conn, tried.begun.name)
-        found, _ = _judged(desk, ready, journal, environment)
+        found, turnouts = _judged(desk, ready, journal, environment)
+    if turnouts.ballots and turnouts.failed == turnouts.ballots:
+        raise UsageError("the replies of its try are on another desk", "Adopt it there.")
     return figures(found, tried.k)
 
 
