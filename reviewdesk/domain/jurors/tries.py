@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import comb
+from math import comb, sqrt
 from statistics import NormalDist
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reviewdesk.domain.jurors.facts import Apart, Difference, paired
+from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.labels.split import TryFigures, TryVerdict, level
+from reviewdesk.domain.stats.figures import Estimate
+from reviewdesk.domain.stats.rates import midp
 
-_SUCH_ITEMS = 1_000_000
-"""How many times the run stands for such items, so that no finite population narrows an end."""
 _STEPS = 40
 """The largest weight of an item in the sign test, whose weights are whole numbers."""
 
@@ -52,23 +52,36 @@ def cells(
     )  # fmt: skip
 
 
-def difference(found: Sequence[TriedCell], k: int) -> Difference:
-    """Return how much more often the candidate is right than its parent, on such items.
+def difference(found: Sequence[TriedCell], k: int) -> Estimate:
+    """Estimate how much more often the candidate is right than its parent, on such items.
 
-    The interval is the paired one of two panels, through the draw, at ``1 - 2·level(k)``.
+    ``D = Σ W(g - l)`` over the flagged verdicts and the rest, W their share of the run, g and l the
+    shares that are gained and lost, through the draw, with MOVER's interval at ``1 - 2·level(k)``:
+    the distances of g and l from the ends of their mid-p intervals, at Kish's effective number of
+    items, are combined by squares, with the correlation ``-r`` of two shares of one sample. How
+    often the panels differ is thus uncertain too. Source: Zou and Donner 2008; Donner and Zou 2012.
     """
-    apart = [
-        Apart(
-            one.stratum,
-            round(_SUCH_ITEMS * one.size * (one.gained + one.lost) / one.asked),
-            one.gained + one.lost,
-            one.gained,
-            one.asked / one.size,
-        )
-        for one in found
-    ]
-    items = _SUCH_ITEMS * sum(one.size for one in found)
-    return paired("the parent", items, apart, NormalDist().inv_cdf(1 - level(k)))
+    z = NormalDist().inv_cdf(1 - level(k))
+    size = sum(one.size for one in found)
+    middle = below = above = 0.0
+    for is_rest in (False, True):
+        side = [one for one in found if (one.stratum >= FIRST_REST) is is_rest]
+        if not side:
+            continue
+        mass = sum(one.size for one in side)
+        n = mass**2 / sum(one.size**2 / one.asked for one in side)
+        gain = sum(one.size * one.gained / one.asked for one in side) / mass
+        loss = sum(one.size * one.lost / one.asked for one in side) / mass
+        gains = midp(gain * n, n, z)
+        losses = midp(loss * n, n, z)
+        less = gain - gains[0], losses[1] - loss
+        more = gains[1] - gain, loss - losses[0]
+        r = sqrt(gain * loss / ((1 - gain) * (1 - loss))) if gain + loss < 1 else 1.0
+        weight = mass / size
+        middle += weight * (gain - loss)
+        below += weight**2 * (less[0] ** 2 + less[1] ** 2 + 2 * r * less[0] * less[1])
+        above += weight**2 * (more[0] ** 2 + more[1] ** 2 + 2 * r * more[0] * more[1])
+    return Estimate(middle, max(middle - sqrt(below), -1.0), min(middle + sqrt(above), 1.0))
 
 
 def sign_tail(found: Sequence[TriedCell]) -> float:
@@ -98,8 +111,9 @@ def sign_tail(found: Sequence[TriedCell]) -> float:
 def try_verdict(found: Sequence[TriedCell], k: int) -> TryVerdict:
     """Return the one word of a try: the paired interval and the sign test must agree on it.
 
-    The interval is about the difference through the draw; where few items differ, its ends are
-    approximate, and the exact test bounds how often a change that does nothing is called better.
+    The interval is about the difference through the draw, and holds a change that wins in one group
+    what it loses in another. Where few items differ its ends are approximate, and the exact test
+    bounds how often a change that does nothing is called better.
     """
     made = difference(found, k)
     if made.low > 0 and sign_tail(found) <= level(k):
