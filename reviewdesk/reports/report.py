@@ -181,9 +181,11 @@ class Report:
         made = checked_verdict(verdict)
         if isinstance(made, FieldProblem):
             return made
-        same = self._foreign and not guard(verdict)
-        text = json_of(stored_form(verdict))
-        return made if same else verdict_model(text), text
+        altered = not self._foreign or guard(verdict)
+        text = json_of(verdict)
+        if b":null" in text:
+            text = json_of(stored_form(verdict))
+        return verdict_model(text) if altered else made, text
 
     def _unique(self, made: Written | FieldProblem) -> Written | FieldProblem:
         """Return the problem of a verdict whose id was met before; else remember its id."""

@@ -290,22 +290,3 @@ def _message(stated: Any) -> str:
 
 def _text(value: Any) -> str | None:
     return None if blank(value) else values.text(value)
-
-
-def _count_of(value: Any) -> float | None:
-    amount = likely_number(value)
-    return amount if amount is not None and amount >= 0 and amount == int(amount) else None
-
-
-REST: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "reason": ("reason", values.text),
-    "raw": ("raw", values.text),
-    "latency_ms": ("latency_ms", lambda value: values.amount(likely_number(value))),
-    "latency_s": ("latency_ms", lambda value: values.amount(likely_number(value), 1000)),
-    "cost_usd": ("cost_usd", lambda value: values.amount(likely_number(value))),
-    "tokens_in": ("tokens_in", _count_of),
-    "tokens_out": ("tokens_out", _count_of),
-    "at": ("at", values.time),
-    "temperature": ("temperature", likely_number),
-}
-"""The field of a ballot for each cell that belongs to it alone, and how it is read."""

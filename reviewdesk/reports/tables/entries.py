@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, convert
 from msgspec.structs import fields
 
 from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import unread_keys
 from reviewdesk.reports.mapping.foreign import Remarks
+from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
     CellError,
     blank,
@@ -46,15 +46,33 @@ _CELLS = {
     "epoch": "repeat",
 }  # fmt: skip
 """The paths, with their roles, of the cells that make a ballot; few ballots differ in them."""
-_REST = (
-    "reason", "raw", "latency_ms", "latency_s", "cost_usd", "tokens_in", "tokens_out", "at",
-    "temperature",
-)  # fmt: skip
-"""The paths of the cells that are added to a ballot as they are."""
-_PATHS = ("judge", "score", "failed", "dimension", "by", *_CELLS, *_REST)
+
+
+def _amount(value: Any, factor: float = 1) -> float | int | None:
+    return values.amount(likely_number(value), factor)
+
+
+def _whole(value: Any) -> float | None:
+    amount = _amount(value)
+    return amount if amount is not None and amount == int(amount) else None
+
+
+_OWN: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "reason": ("reason", values.text),
+    "raw": ("raw", values.text),
+    "latency_s": ("latency_ms", lambda value: _amount(value, 1000)),
+    "latency_ms": ("latency_ms", _amount),
+    "cost_usd": ("cost_usd", _amount),
+    "tokens_in": ("tokens_in", _whole),
+    "tokens_out": ("tokens_out", _whole),
+    "at": ("at", values.time),
+    "temperature": ("temperature", likely_number),
+}
+"""The paths of the cells that belong to one ballot alone, its field, and how it is read."""
+_OF_VOTE = ("judge", "score", "failed", "dimension")
+_PATHS = (*_OF_VOTE, "by", *_CELLS, *_OWN)
 _MOST_KNOWN = 10_000
 """How many ballots of one place are remembered by their cells."""
-_BALLOT = "ballot"
 
 
 class Vote(Struct, eq=False):
@@ -85,7 +103,7 @@ class Vote(Struct, eq=False):
 
 
 Ballot: TypeAlias = tuple[Vote, Mapping[str, Any]]
-"""A vote, and the cells of this ballot alone by role, such as ``reason``."""
+"""A vote, and the fields of this ballot alone, such as ``reason``."""
 
 
 class Human(Struct, frozen=True):
@@ -97,8 +115,8 @@ class Human(Struct, frozen=True):
     note: Any = None
 
 
-class TableEntry(Struct, frozen=True):
-    """Facts on an item under one rubric, with ballots, checks and a human label from one row."""
+class TableItem(Struct, eq=False):
+    """An item under one rubric; rows that follow each other and say the same of it share it."""
 
     key: tuple[str, str]
     """The key of the verdict: rows with the same key form one verdict."""
@@ -108,33 +126,78 @@ class TableEntry(Struct, frozen=True):
     title: str = ""
     """The item's name on the desk, if ``item`` is an id that only groups the rows."""
     facts: Mapping[str, Any] = _NOTHING
-    ballots: Sequence[Ballot] = ()
-    human: Human | None = None
     problem: CellError | None = None
     """Why the row cannot be read."""
 
 
-class _Place(Struct, frozen=True):
+TableEntry: TypeAlias = tuple[TableItem, Sequence[Ballot], Human | None]
+"""An item, with the ballots, the checks and the label that one row has of it."""
+
+
+class RefusedTableError(ValueError):
+    """A map says that the table cannot be read: why, and what to do behind a semicolon."""
+
+
+class _Place:
     """A rule with its paths read, for one place of a row."""
 
-    rule: BallotRule
-    conditions: Sequence[tuple[Reader, frozenset[str], Sequence[Reader]]]
-    read: Mapping[str, Reader]
-    score: Reader
-    cells: Sequence[tuple[str, Reader]]
-    rest: Sequence[tuple[str, Reader]]
-    column: str
-    """The column of the score, for error messages."""
-    asked: Mapping[str, str]
-    """The columns of votes and labels, by their role."""
-    why: str
-    """The column of the reason, which a ballot without an answer does not have."""
-    inputs: Reader
-    """Reads all cells that the vote depends on."""
-    kind: str
-    """What the place holds: a ballot (or a check), a person's label, or nothing that is read."""
-    known: dict[Any, Vote] = field(default_factory=dict)
-    """The votes so far by these cells, where nothing else decides what they are."""
+    def __init__(
+        self, raw: Mapping[str, Any], star: str, columns: Sequence[str], *, plain: bool
+    ) -> None:
+        """Resolve the paths; ``star`` stands at the ``*`` of each.
+
+        If ``plain``, every row has a text in every column.
+        """
+        self.rule = rule = convert(raw, BallotRule)
+        within = () if rule.each else columns
+        named = {path: raw[path].replace("*", star) for path in _PATHS if raw.get(path)}
+        self.read = {path: reader(text, within) for path, text in named.items()}
+        self.paths = list(named.values())
+        self.conditions: list[tuple[Reader, frozenset[str], list[Reader]]] = []
+        for where, words in rule.where.items():
+            path = where.replace("*", star)
+            listed = [words] if isinstance(words, str) else words
+            others = [word[2:] if word.startswith("!=") else f"={word[1:]}" for word in listed
+                      if word.startswith("!")]  # fmt: skip
+            self.paths += [path, *others]
+            reads = [reader(one, within) for one in others]
+            self.conditions.append((reader(path, within), frozenset(map(folded, listed)), reads))
+        held: dict[str, str] = {}
+        for path, text in named.items():
+            ways = [text] if text in within else text.split("|")
+            held[path] = next((one for one in ways if one in within), ways[0])
+        self.asked = {path: held[path] for path in ("pass", "label") if path in held}
+        """The columns of votes and labels, by their role."""
+        self.column = held.get("score") or next(iter(self.asked.values()), "score")
+        """The column of the score, for error messages."""
+        self.why = held.get("reason", "")
+        """The column of the reason, which a ballot without an answer does not have."""
+        self.own = [(*_OWN[path], self.read[path]) for path in _OWN if path in self.read]
+        self.cells = [(role, self.read[path]) for path, role in _CELLS.items() if path in self.read]
+        wanted = [path for path in (*_OF_VOTE, *_CELLS) if path in named]
+        self.inputs = self._inputs([(named[one], self.read[one]) for one in wanted], within, plain)
+        """Reads all cells that the vote depends on, as a key of a dict."""
+        self.is_ballot = rule.as_ in {"ballot", "check"}
+        self.known: dict[Any, Vote] = {}
+        """The votes so far by these cells, where nothing else decides what they are."""
+
+    def _inputs(
+        self, wanted: Sequence[tuple[str, Reader]], columns: Sequence[str], plain: bool
+    ) -> Reader:
+        cells = [path for path, _ in wanted if not path.startswith("=")]
+        if plain and cells and all(path in columns and "." not in path for path in cells):
+            return itemgetter(*cells)
+        reads = [read for _, read in wanted]
+        if plain:
+            return lambda scope: tuple([read(scope) for read in reads])
+        asked = tuple(self.asked.values())
+
+        def typed(scope: Mapping[str, Any]) -> Any:
+            # 1, 1.0 and true are one key, and not one vote. An absent cell is no empty one.
+            found = [read(scope) for read in reads]
+            return *found, *map(type, found), *[column in scope for column in asked]
+
+        return typed
 
     def fits(self, cells: Mapping[str, Any]) -> bool:
         """Return True if the conditions of the rule hold for a row or an element."""
@@ -146,18 +209,19 @@ class _Place(Struct, frozen=True):
                 return False
         return True
 
-    def own(self, cells: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the filled cells that belong to one ballot alone."""
-        return {path: one for path, read in self.rest if not blank(one := read(cells))}
+    def own_fields(self, cells: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a ballot from the filled cells that belong to it alone."""
+        return {
+            key: found
+            for key, convert, read in self.own
+            if not blank(value := read(cells)) and (found := convert(value)) is not None
+        }
 
     def get(self, path: str, cells: Mapping[str, Any]) -> Any:
         """Return what a path of the rule holds; a blank cell is None."""
         read = self.read.get(path)
         value = read(cells) if read else None
         return None if blank(value) else value
-
-
-_NO_PLACE = _Place(BallotRule(), (), {}, dict, (), (), "", {}, "", dict, "none")
 
 
 def _alternatives(path: str | Mapping[str, Any]) -> list[str]:
@@ -167,63 +231,69 @@ def _alternatives(path: str | Mapping[str, Any]) -> list[str]:
     return [one for key in path for one in key.split("|")]
 
 
-class RefusedTableError(ValueError):
-    """A map says that the table cannot be read: why, and what to do behind a semicolon."""
-
-
 class MapReader:
-    """Reads the rows of one table by a map; ``used`` are the columns that the map reads."""
+    """Reads the rows of one table by a map; ``used`` are the columns that the map reads.
+
+    If ``brief``, the facts on the item are left out, for a look that needs none.
+    """
 
     def __init__(
         self,
         made: TableMap,
         layout: Layout,
+        options: ReadOptions,
         *,
-        criteria: frozenset[str] = frozenset(),
-        judges: frozenset[str] = frozenset(),
+        brief: bool = False,
     ) -> None:
-        """Resolve the paths. ``criteria`` and ``judges`` are names that a person said to be so."""
+        """Resolve the paths. The options may name columns of judges, and of criteria."""
         self._map = made
-        self._columns = columns = layout.columns
+        self._columns = layout.columns
         self._comma = layout.delimiter in (";", "\t")
         self._plain = bool(layout.delimiter)
-        """Whether every row has a text in every column."""
-        self._criteria = criteria
-        self._judges = judges
+        self._criteria = options.criteria_columns
+        self._judges = options.judge_columns
+        self._brief = brief
         self.used: set[str] = set()
         items = [made.item] if isinstance(made.item, str) else made.item
-        self._items = [
-            [
-                self._reader(one.strip())
-                for one in ([path] if path in columns else path.split(" + "))
-            ]
-            for path in items
-            if path
-        ]
-        self._title = [self._reader(one.strip()) for one in made.title.split(" + ") if one]
+        self._items = [self._joined_names(path) for path in items if path]
         self._facts = [
             (path, self._reader(text) if isinstance(text, str) else self._joined(text))
-            for path in _FACTS
+            for path in (("rubric", "human") if brief else _FACTS)
             if (text := getattr(made, path))
         ]
         self._of_human = [
             self._reader(path) if path else None for path in (made.human_by, made.human_at)
         ]
-        self._key_facts = [one for one in self._facts if one[0] in {"rubric", "human"}]
-        self._origin = {name: self._reader(path) for name, path in made.origin.items()}
-        self._has_title = bool(self._title or self._origin)
+        self._title = [] if brief else self._joined_names(made.title)
+        origin = {} if brief else made.origin
+        self._origin = {key: self._reader(path) for key, path in origin.items()}
+        self._of_row = [
+            *(read for parts in self._items for read in parts),
+            *(read for _, read in self._facts),
+            *filter(None, self._of_human),
+            *self._title,
+            *self._origin.values(),
+        ]
+        self._last: list[Any] | None = None
+        self._last_items: dict[str, TableItem] = {}
+        self._last_human: Human | None = None
         self._skips: list[_Place] = []
         self._groups: dict[str, list[_Place]] = {}
         self._known: dict[str, set[str]] = {}
-        self._long = ("", "")
+        self._read_rules()
+
+    def _read_rules(self) -> None:
         of_rule = {one.name: one.encode_name for one in fields(BallotRule)}
-        shared = {key: value for name, key in of_rule.items() if (value := getattr(made, name))}
-        rules = [shared | one for one in made.ballots] or [shared]
+        shared = {
+            key: value for name, key in of_rule.items() if (value := getattr(self._map, name))
+        }
+        rules = [shared | one for one in self._map.ballots] or [shared]
         for raw in rules:
             self._add(raw)
         inner = [raw for raw in rules if raw.get("each") or raw.get("columns")]
-        self._whole = bool(made.name) and any("*" in raw.get("judge", "*@") or raw.get("each")
-                                              for raw in inner)  # fmt: skip
+        self._whole = bool(self._map.name) and any(
+            "*" in raw.get("judge", "*@") or raw.get("each") for raw in inner
+        )
         """Whether a row of this tool holds a whole panel, so that rows of one id are not joined."""
         for raw in inner:
             known = self._known.setdefault(raw.get("each", ""), set())
@@ -233,6 +303,10 @@ class MapReader:
     def _reader(self, path: str) -> Reader:
         self._use(path)
         return reader(path, self._columns)
+
+    def _joined_names(self, path: str) -> list[Reader]:
+        parts = [path] if path in self._columns else path.split(" + ")
+        return [self._reader(one.strip()) for one in parts if one]
 
     def _joined(self, paths: Sequence[str]) -> Reader:
         """Return a function that joins texts and turns; beside turns a text is the user's."""
@@ -277,10 +351,16 @@ class MapReader:
         else:
             self._groups.setdefault(rule.each, []).append(place)
 
+    def _place(self, raw: Mapping[str, Any], star: str = "*") -> _Place:
+        place = _Place(raw, star, self._columns, plain=self._plain)
+        for path in () if place.rule.each else place.paths:
+            self._use(path)
+        return place
+
     def _stars(self, columns: Words, without: Words) -> list[str]:
-        left_out = {without} if isinstance(without, str) else set(without)
         if isinstance(columns, list):
             return columns
+        left_out = {without} if isinstance(without, str) else set(without)
         start, _, end = columns.partition("*")
         found = (
             name[len(start) : len(name) - len(end)]
@@ -289,175 +369,92 @@ class MapReader:
         )
         return [star for star in found if star not in left_out]
 
-    def _place(self, raw: Mapping[str, Any], star: str = "*") -> _Place:
-        """Return a rule for the row, an element, or the column that has ``star`` at the ``*``."""
-        rule = convert(raw, BallotRule)
-        within = () if rule.each else self._columns
-        named = {path: raw[path].replace("*", star) for path in _PATHS if raw.get(path)}
-        read = {path: reader(text, within) for path, text in named.items()}
-        conditions = []
-        paths = list(named.values())
-        for where, words in rule.where.items():
-            path = where.replace("*", star)
-            listed = [words] if isinstance(words, str) else words
-            others = [word[2:] if word.startswith("!=") else f"={word[1:]}" for word in listed
-                      if word.startswith("!")]  # fmt: skip
-            paths += [path, *others]
-            other_readers = [reader(one, within) for one in others]
-            conditions.append((reader(path, within), frozenset(map(folded, listed)), other_readers))
-        if not rule.each:
-            for path in paths:
-                self._use(path)
-        held: dict[str, str] = {}
-        for path, text in named.items():
-            ways = [text] if text in within else text.split("|")
-            held[path] = next((one for one in ways if one in within), ways[0])
-        asked: dict[str, str] = {path: held[path] for path in ("pass", "label") if path in held}
-        wanted = [path for path in ("judge", "score", "failed", "dimension", *_CELLS)
-                  if path in named]  # fmt: skip
-        return _Place(
-            rule,
-            conditions,
-            read,
-            read.get("score", lambda _cells: None),
-            [(role, read[path]) for path, role in _CELLS.items() if path in read],
-            [(path, read[path]) for path in _REST if path in read],
-            held.get("score") or next(iter(asked.values()), "score"),
-            asked,
-            held.get("reason", ""),
-            self._inputs([named[path] for path in wanted], [read[path] for path in wanted], asked),
-            _BALLOT if rule.as_ == "check" else sys.intern(rule.as_),
-        )
-
-    def _inputs(
-        self, paths: Sequence[str], readers: Sequence[Reader], asked: Mapping[str, str]
-    ) -> Reader:
-        """Return a function that reads what a vote depends on, as a key of a dict."""
-        if self._plain:
-            cells = [path for path in paths if not path.startswith("=")]
-            if cells and all(path in self._columns and "." not in path for path in cells):
-                return itemgetter(*cells)
-            return lambda scope: tuple([read(scope) for read in readers])
-        columns = tuple(asked.values())
-
-        def typed(scope: Mapping[str, Any]) -> Any:
-            # 1, 1.0 and true are one key, and not one vote. An absent cell is no empty one.
-            found = [read(scope) for read in readers]
-            return *found, *map(type, found), *[column in scope for column in columns]
-
-        return typed
-
-    def entries(
-        self, row: TableRow, remarks: Remarks, only_ballots: bool = False
-    ) -> list[TableEntry]:
-        """Return what a row says: an entry for each rubric; none if the row holds no ballots.
-
-        ``only_ballots`` leaves out the facts on the item, for a look that needs none.
-        """
+    def entries(self, row: TableRow, remarks: Remarks) -> list[TableEntry]:
+        """Return what a row says: an entry for each rubric; none if the row holds no ballots."""
         if row.problem:
-            return [TableEntry(("", row.place), problem=CellError("", row.problem))]
-        try:
-            return self._entries(row, remarks, only_ballots)
-        except CellError as error:
-            return [TableEntry(("", row.place), problem=error)]
-
-    def _entries(self, row: TableRow, remarks: Remarks, only_ballots: bool) -> list[TableEntry]:
-        cells = row.cells
+            return [(TableItem(("", row.place), problem=CellError("", row.problem)), (), None)]
         for place in self._skips:
-            if place.fits(cells):
+            if place.fits(row.cells):
                 remarks.count(place.rule.note)
                 return []
-        facts: dict[str, Any] = {}
-        for path, read in self._key_facts if only_ballots else self._facts:
-            if not blank(value := read(cells)):
-                facts[path] = value
-        rubric = (values.text(facts.pop("rubric")) or "").strip() if "rubric" in facts else ""
-        row_human = None
+        try:
+            inputs = [read(row.cells) for read in self._of_row]
+            if inputs != self._last:
+                self._last = inputs
+                self._last_items = {}
+            return self._entries(row, remarks)
+        except CellError as error:
+            self._last = None
+            return [(TableItem(("", row.place), problem=error), (), None)]
+
+    def _entries(self, row: TableRow, remarks: Remarks) -> list[TableEntry]:
+        if not self._last_items or self._whole:
+            first = self._new_item(row, remarks)
+            self._last_items = {first.dimension: first}
+        items = self._last_items
+        humans: dict[str, Human | None] = {}
+        votes = self._votes(row.cells, remarks, humans)
+        row_human = self._last_human if len(votes) < 2 else None
+        found: list[TableEntry] = []
+        for dimension, ballots in votes.items() if votes else [("", ())]:
+            if (item := items.get(dimension)) is None:
+                item = items[dimension] = _of_dimension(items[""], dimension)
+            found.append((item, ballots, humans.get(dimension) or row_human))
+        return found
+
+    def _new_item(self, row: TableRow, remarks: Remarks) -> TableItem:
+        """Return the item of a row, with the facts that the row states."""
+        cells = row.cells
+        facts = {path: value for path, read in self._facts if not blank(value := read(cells))}
+        self._last_human = None
         if "human" in facts:
             by, at = (read(cells) if read else None for read in self._of_human)
-            row_human = Human((facts.pop("human"),), by, at)
-        humans: dict[str, Human | None] = {}
-        labelled = row_human is not None
-        votes = self._votes(cells, remarks, humans, labelled=labelled, alone=only_ballots)
-        item = self._item(row, remarks)
-        group = item if len(item) <= _TITLE else self._short(item)
-        if self._whole:
-            group = f"{group}\0{row.number}"
-        title = ""
-        if self._has_title and not only_ballots:
-            title = self._title_and_origin(cells, facts)
-        alone = len(votes) < 2
-        return [
-            TableEntry(
-                (group, dimension or rubric),
-                item,
-                rubric,
-                dimension,
-                title,
-                facts,
-                ballots,
-                humans.get(dimension) or (row_human if alone else None),
-            )
-            for dimension, ballots in (votes or {"": []}).items()
-        ]
-
-    def _short(self, item: str) -> str:
-        """Return a hash for a long item, such as a prompt, so that grouping holds no texts."""
-        if item != self._long[0]:
-            self._long = (item, blake2b(item.encode(), digest_size=16).hexdigest())
-        return self._long[1]
-
-    def _title_and_origin(self, cells: Mapping[str, Any], facts: dict[str, Any]) -> str:
-        """Return the title of an item, and add its ids in the tool to the facts."""
+            self._last_human = Human((facts.pop("human"),), by, at)
+        rubric = (values.text(facts.pop("rubric")) or "").strip() if "rubric" in facts else ""
         if self._origin:
             facts["origin"] = {key: read(cells) for key, read in self._origin.items()}
-        return ": ".join(filter(None, (name(read(cells))[:_TITLE] for read in self._title)))
+        item = self._item(row, remarks)
+        # A hash stands for a long item, such as a prompt, so that grouping holds no texts.
+        group = item
+        if len(item) > _TITLE:
+            group = blake2b(item.encode(), digest_size=16).hexdigest()
+        if self._whole:
+            group = f"{group}\0{row.number}"
+        title = ": ".join(filter(None, (name(read(cells))[:_TITLE] for read in self._title)))
+        return TableItem((group, rubric), item, rubric, "", title, facts)
 
     def _item(self, row: TableRow, remarks: Remarks) -> str:
         for parts in self._items:
-            found = name(parts[0](row.cells))
-            if len(parts) > 1:
-                more = [name(read(row.cells)) for read in parts[1:]]
-                found = "/".join(filter(None, (found, *more)))
+            found = "/".join(filter(None, (name(read(row.cells)) for read in parts)))
             if found:
                 return found
+        self._last = None
         if not self._items:
             return str(row.number)
         remarks.count("a row without an id is named by its number")
         return f"row {row.number}"
 
     def _votes(
-        self,
-        cells: Mapping[str, Any],
-        remarks: Remarks,
-        humans: dict[str, Human | None],
-        *,
-        labelled: bool,
-        alone: bool,
+        self, cells: Mapping[str, Any], remarks: Remarks, humans: dict[str, Human | None]
     ) -> dict[str, list[Ballot]]:
-        """Return the ballots in a row by the question that they answer; ``humans`` gets labels.
-
-        ``alone`` leaves out the cells that belong to one ballot alone.
-        """
+        """Return the ballots in a row by the question that they answer; ``humans`` gets labels."""
         votes: dict[str, list[Ballot]] = {}
         for places in self._groups.values():
             first = places[0]
             each = first.rule.each
             for scope, column in self._inside(cells, each, remarks) if each else ((cells, ""),):
-                place = first
+                place: _Place | None = first
                 if first.conditions:
-                    place = next((one for one in places if one.fits(scope)), _NO_PLACE)
-                if place.kind is _BALLOT:
-                    vote = self._vote(place, scope, column, labelled)
-                    if vote is not None:
-                        own = place.own(scope) if place.rest and not alone else _NOTHING
-                        if vote.dimension in votes:
-                            votes[vote.dimension].append((vote, own))
-                        else:
-                            votes[vote.dimension] = [(vote, own)]
-                elif place.kind == "refused":
+                    place = next((one for one in places if one.fits(scope)), None)
+                if place is None:
+                    continue
+                if place.is_ballot:
+                    if (vote := self._vote(place, scope, column)) is not None:
+                        own = place.own_fields(scope) if place.own and not self._brief else _NOTHING
+                        votes.setdefault(vote.dimension, []).append((vote, own))
+                elif place.rule.as_ == "refused":
                     raise RefusedTableError(place.rule.note)
-                elif place.kind == "person":
+                elif place.rule.as_ == "person":
                     dimension = self._dimension(place, scope, name(place.get("judge", scope)))
                     humans[dimension] = humans.get(dimension) or _person(place, scope)
                     votes.setdefault(dimension, [])
@@ -485,9 +482,7 @@ class MapReader:
                 remarks.unmapped(values.beyond(inner, known), f"{each}.")
             yield {"@key": key, "@value": one, "^": cells, **inner}, f"{each}.{key}"
 
-    def _vote(
-        self, place: _Place, scope: Mapping[str, Any], column: str, labelled: bool
-    ) -> Vote | None:
+    def _vote(self, place: _Place, scope: Mapping[str, Any], column: str) -> Vote | None:
         """Return the vote in a row or an element, or None if there is none.
 
         A vote without an answer depends on the whole row, and a failed one on its reason.
@@ -497,8 +492,8 @@ class MapReader:
             if (known := place.known.get(key)) is not None:
                 return known
         except TypeError:  # a list or an object in a cell
-            return self._new_vote(place, scope, column, labelled=labelled)[0]
-        vote, depends = self._new_vote(place, scope, column, labelled=labelled)
+            return self._new_vote(place, scope, column)[0]
+        vote, depends = self._new_vote(place, scope, column)
         if vote is not None and not depends:
             if len(place.known) >= _MOST_KNOWN:
                 place.known.clear()
@@ -506,10 +501,10 @@ class MapReader:
         return vote
 
     def _new_vote(
-        self, place: _Place, scope: Mapping[str, Any], column: str, *, labelled: bool
+        self, place: _Place, scope: Mapping[str, Any], column: str
     ) -> tuple[Vote | None, bool]:
         """Return a vote, and whether it depends on more than its own cells."""
-        score = place.score(scope)
+        score = place.read["score"](scope) if "score" in place.read else None
         failed = place.get("failed", scope)
         held = {role: one for role, read in place.cells if not blank(one := read(scope))}
         silent = not failed and blank(score) and _ANSWERS.isdisjoint(held)
@@ -517,6 +512,7 @@ class MapReader:
         listed = bool(place.rule.columns)
         # A tool leaves the cell of a scorer empty that it did not ask; of a question, if it failed.
         unasked = bool(self._map.name) and "dimension" not in place.read
+        labelled = self._last_human is not None
         if silent and (unasked if listed else labelled and not judge):
             return None, True
         if not self._map.name:
@@ -568,6 +564,11 @@ class MapReader:
             return stated
         known = bool(self._map.name) and not self._map.panel and is_criterion(judge)
         return judge if known or judge in self._criteria else ""
+
+
+def _of_dimension(item: TableItem, dimension: str) -> TableItem:
+    key = (item.key[0], dimension or item.rubric)
+    return TableItem(key, item.item, item.rubric, dimension, item.title, item.facts)
 
 
 def _person(place: _Place, scope: Mapping[str, Any]) -> Human | None:

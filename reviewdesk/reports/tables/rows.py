@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from reviewdesk.reports.dialect import FirstLook
 from reviewdesk.reports.mapping.records import records
 from reviewdesk.reports.tables import binary
 from reviewdesk.reports.tables.cells import roles_of
-from reviewdesk.reports.wording import must_be, spell_path
+from reviewdesk.reports.wording import Path, must_be, spell_path
 
 _LISTS = ("data", "events", "rows", "results", "items", "records", "cases", "test_results")
 """Keys that hold the rows in a document, such as a service's response."""
@@ -40,15 +40,26 @@ _SYNTAX_ERRORS = {
 }
 
 
+_Found: TypeAlias = tuple[int | str | Path, Mapping[str, Any], str]
+
+
 class TableRow(Struct, frozen=True):
     """One row: its cells by column, and its place for error messages."""
 
-    place: str
+    found: int | str | Path
+    """The number of its line, its place in words, or its path in a document."""
     cells: Mapping[str, Any]
     problem: str = ""
     """Why this is not a row of the table; empty if it is one."""
     number: int = 0
     """The row's number, from 1."""
+
+    @property
+    def place(self) -> str:
+        """The place of the row for error messages."""
+        if isinstance(self.found, tuple):
+            return spell_path(self.found)
+        return f"line {self.found}" if isinstance(self.found, int) else self.found
 
     def at(self, column: str) -> str:
         """Return the place of a cell for error messages: a JSON path, or line and column."""
@@ -80,12 +91,10 @@ class Layout(Struct, frozen=True):
 
     def rows(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[TableRow]:
         """Yield every row in the order of the file. Raise InputFileError at a syntax error."""
-        for number, (place, cells, problem) in enumerate(self._rows(stream, fail, tally), 1):
-            yield TableRow(place, cells, problem, number)
+        for number, (found, cells, problem) in enumerate(self._rows(stream, fail, tally), 1):
+            yield TableRow(found, cells, problem, number)
 
-    def _rows(
-        self, stream: BinaryIO, fail: Fail, tally: ImportTally
-    ) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+    def _rows(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[_Found]:
         """Yield the place and the cells of every row, and why it is none of the table."""
         if self.is_binary:
             for place, cells in binary.rows(self.kind, stream, fail):
@@ -101,16 +110,16 @@ class Layout(Struct, frozen=True):
             steps = inner if listed or not first else [first, *inner]
             lists = (first,) if listed else ()
             for record in records(stream, self.outline, fail, tally, lists, "table"):
-                place = f"line {record.line}" if record.line else spell_path(record.path)
                 held = record.value
                 if isinstance(held, list) and not self.key:
                     held = {str(number): cell for number, cell in enumerate(held, 1)}
                 if steps or not isinstance(held, dict):
+                    place = f"line {record.line}" if record.line else spell_path(record.path)
                     yield from _rows_inside(held, steps, place, self.outline.keys)
                 else:
-                    yield place, held, ""
+                    yield record.line or record.path, held, ""
 
-    def _rows_by_name(self, window: Window) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+    def _rows_by_name(self, window: Window) -> Iterator[_Found]:
         rows: Iterator[tuple[str, Any]]
         if self.orient in {"index", "named"}:
             rows = ((name, window.value(spell_path((name,)))) for name in window.members())
@@ -126,7 +135,7 @@ class Layout(Struct, frozen=True):
 
 def _rows_inside(
     value: Any, steps: Sequence[str], place: str, around: Mapping[str, Any]
-) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+) -> Iterator[_Found]:
     """Yield the row that a value is, or those of the lists inside it, with what is around them."""
     if not isinstance(value, dict):
         yield place, {}, must_be("an object", value)
@@ -303,7 +312,7 @@ def _is_header(record: Sequence[str]) -> bool:
 
 def _csv_records(
     stream: BinaryIO, columns: tuple[str, ...], delimiter: str, fail: Fail
-) -> Iterator[tuple[str, dict[str, Any], str]]:
+) -> Iterator[_Found]:
     """Yield each record after the header: its place, its cells by column, and its problem."""
     lines = _Lines(stream, fail)
     reader = _reader(iter(lines), delimiter)
@@ -330,7 +339,7 @@ def _csv_records(
         problem = ""
         if len(fields) != width and (len(fields) < width or any(map(str.strip, fields[width:]))):
             problem = f"has {len(fields)} cells where the header has {width}"
-        yield f"line {start}", dict(zip(columns, fields, strict=False)), problem
+        yield start, dict(zip(columns, fields, strict=False)), problem
 
 
 class _Lines:

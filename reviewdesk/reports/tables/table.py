@@ -61,24 +61,21 @@ def open_table(
     """
     fail = failing(source)
     options = _with_words(options, made)
-    reading = MapReader(
-        made,
-        layout,
-        criteria=frozenset(options.criteria_columns),
-        judges=frozenset(options.judge_columns),
-    )
+    reading = MapReader(made, layout, options)
+    brief = MapReader(made, layout, options, brief=True)
     if twice := doubled(layout.columns, reading.used):
         raise fail("", f'has the column "{show_line(twice, 60)}" twice', "Keep one of them.")
     survey = TableSurvey(scale_by_judge=bool(made.name), panel=made.panel)
     remarks = Remarks()
     looked = ImportTally(lenient=True)
     known = frozenset((*layout.columns, "^"))
+    whole = whole or layout.outline is None
     with source.open_raw() if layout.is_binary else source.open() as stream:
         try:
             for row in layout.rows(stream, fail, looked):
                 if not whole and not _has_columns(row.cells, known):
                     raise _NewColumnError
-                if entries := reading.entries(row, remarks, only_ballots=True):
+                if entries := brief.entries(row, remarks):
                     survey.add(entries)
         except RefusedTableError as error:
             raise fail("", *str(error).split("; ", 1)) from error

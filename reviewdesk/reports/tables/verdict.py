@@ -21,7 +21,7 @@ from reviewdesk.reports.mapping.foreign import LEFT_OUT, Remarks, Scales, Verdic
 from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import ReportVerdict
-from reviewdesk.reports.tables.ballot import REST, BallotMaker, BallotNotes
+from reviewdesk.reports.tables.ballot import BallotMaker, BallotNotes
 from reviewdesk.reports.tables.cells import (
     CellError,
     DecidingWords,
@@ -32,7 +32,7 @@ from reviewdesk.reports.tables.cells import (
     names,
     part_of_whole,
 )
-from reviewdesk.reports.tables.entries import Human, MapReader, TableEntry, Vote
+from reviewdesk.reports.tables.entries import Human, MapReader, TableEntry, TableItem, Vote
 from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.tables.table_map import TableMap
 from reviewdesk.reports.wording import FieldProblem
@@ -69,12 +69,14 @@ class TableSurvey:
 
     def add(self, entries: Sequence[TableEntry]) -> None:
         """Count the entries of one row."""
-        keys = [entry.key for entry in entries]
-        for entry in entries:
-            if entry.key not in self._last:
-                self._keys.append(hash(entry.key))
-                self._items.append(hash(entry.key[0]))
-            for vote, _ in entry.ballots:
+        keys = []
+        for item, ballots, _ in entries:
+            key = item.key
+            keys.append(key)
+            if key not in self._last:
+                self._keys.append(hash(key))
+                self._items.append(hash(key[0]))
+            for vote, _ in ballots:
                 if not vote.surveyed:
                     self._add_vote(vote)
         self._last = keys
@@ -130,9 +132,10 @@ class Draft(Struct, eq=False):
 
     row: TableRow
     runs: int
-    group: str
-    item: str
-    dimension: str
+    item: TableItem
+    """The item as the first row has it."""
+    last: TableItem | None = None
+    """The item as the row has it that was read last."""
     rubric: str = ""
     title: str = ""
     stated: dict[str, Any] = {}
@@ -168,12 +171,11 @@ class VerdictMaker:
 
     def add(self, draft: Draft, row: TableRow, entry: TableEntry) -> None:
         """Add one row of an item to its draft. The first reason for no verdict is kept."""
-        draft.rubric = draft.rubric or entry.rubric
-        draft.title = draft.title or entry.title
+        item, ballots, human = entry
         try:
-            if entry.problem is not None:
-                raise entry.problem
-            for vote, own in entry.ballots:
+            if item.problem is not None:
+                raise item.problem
+            for vote, own in ballots:
                 if vote.check:
                     draft.checks.append(self._check(vote, own, row))
                 else:
@@ -182,18 +184,23 @@ class VerdictMaker:
             place = row.at(error.column) if error.column else row.place
             draft.problem = (place, error.problem)
             return
-        for role, value in entry.facts.items():
-            if role not in draft.stated or draft.stated[role] != value:
-                self._add_fact(draft, role, value)
-        if entry.human is not None:
-            self._add_human(draft, entry.human)
+        if item is not draft.last:
+            draft.last = item
+            draft.rubric = draft.rubric or item.rubric
+            draft.title = draft.title or item.title
+            for role, value in item.facts.items():
+                if role not in draft.stated or draft.stated[role] != value:
+                    self._add_fact(draft, role, value)
+        if human is not None:
+            self._add_human(draft, human)
 
     def body(self, draft: Draft) -> dict[str, Any]:
         """Return the canonical body of a draft that has all of its rows."""
         facts = draft.facts
-        name = draft.title or draft.item
-        question = draft.dimension or draft.rubric
-        if question and self._table.several(draft.group):
+        item = draft.item
+        name = draft.title or item.item
+        question = item.dimension or draft.rubric
+        if question and self._table.several(item.key[0]):
             name = f"{name} / {question}"
         jurors = self._jurors(draft.ballots)
         body: dict[str, Any] = {"id": self._names.verdict(name), "case": _case(draft)}
@@ -206,7 +213,7 @@ class VerdictMaker:
             if facts.get(role) is not None:
                 body[role] = facts[role]
         if question:
-            body["rubric"] = draft.rubric or draft.dimension
+            body["rubric"] = draft.rubric or item.dimension
         if "generator" in facts:
             body |= _generator(facts, jurors)
         self._add_claims(body, facts, jurors)
@@ -253,7 +260,7 @@ class VerdictMaker:
     def _add_ballot(self, draft: Draft, row: TableRow, vote: Vote, own: Mapping[str, Any]) -> None:
         if not self._repeats:
             if before := draft.places.get(vote.seat):
-                again = f"{_quoted(vote.judge)} rates {_quoted(draft.item)} a second time"
+                again = f"{_quoted(vote.judge)} rates {_quoted(draft.item.item)} a second time"
                 text = (
                     f"{again}, first at {before.place}; number such rows in a column named repeat,"
                     " or name the question in a column named dimension"
@@ -263,18 +270,13 @@ class VerdictMaker:
         draft.ballots.append((vote.judge, vote.order, self._ballot(vote, own, row)))
 
     def _ballot(self, vote: Vote, own: Mapping[str, Any], row: TableRow) -> dict[str, Any]:
-        """Return the canonical ballot of a vote, with the cells that belong to it alone."""
+        """Return the canonical ballot of a vote, with the fields that belong to it alone."""
         made = self._ballots.make(vote) if vote.made is None else vote.made
         for kind, what in vote.remarks:
             self._notes.remark(kind, what, row.at)
         if not own:
             return made
-        ballot = dict(made)
-        for cell, value in own.items():
-            key, read = REST[cell]
-            if key not in ballot and (found := read(value)) is not None:
-                ballot[key] = found
-        return ballot
+        return {**made, **own} if "raw" not in made else {**made, **own, "raw": made["raw"]}
 
     def _check(self, vote: Vote, own: Mapping[str, Any], row: TableRow) -> dict[str, Any]:
         """Return a program's check. Its score decides only if it is 0 or 1."""
@@ -405,12 +407,13 @@ _OF_BODY = ("alternative", "reference", "threshold", "strategy", "decision", "la
 
 
 def _case(draft: Draft) -> dict[str, Any]:
-    case = {"test": draft.facts.get("test") or draft.title or draft.item}
+    item = draft.item
+    case = {"test": draft.facts.get("test") or draft.title or item.item}
     for role, key in _OF_CASE.items():
         if draft.facts.get(role):
             case[key] = draft.facts[role]
-    if draft.dimension:
-        case["dimension"] = draft.dimension
+    if item.dimension:
+        case["dimension"] = item.dimension
     return case
 
 
@@ -484,7 +487,7 @@ def _drafts(
         entries = shape.reading.entries(row, remarks)
         if not entries:
             continue
-        keys = [entry.key for entry in entries]
+        keys = [item.key for item, _, _ in entries]
         if keys != last:
             for key in set(last).difference(keys):
                 drafts[key].runs -= 1
@@ -495,11 +498,11 @@ def _drafts(
                 yield waiting.popleft()
         secrets = named_secrets(row.cells) if shape.holds_secrets else set()
         for entry in entries:
-            draft = drafts.get(entry.key)
+            item = entry[0]
+            draft = drafts.get(item.key)
             if draft is None:
-                runs = survey.runs.get(hash(entry.key), 1)
-                draft = Draft(row, runs, entry.key[0], entry.item, entry.dimension)
-                drafts[entry.key] = draft
+                draft = Draft(row, survey.runs.get(hash(item.key), 1), item)
+                drafts[item.key] = draft
                 waiting.append(draft)
             draft.secrets |= secrets
             if draft.problem is None:
