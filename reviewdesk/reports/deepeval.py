@@ -16,13 +16,12 @@ from reviewdesk.reports.bytes.strict_json import ImportTally, failing
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
-from reviewdesk.reports.mapping.ballots import failure, measured, understood, unread_keys
 from reviewdesk.reports.mapping.conversation import conversation
-from reviewdesk.reports.mapping.foreign import Remarks, Scales, fitted, without_score
 from reviewdesk.reports.mapping.records import Record, records
 from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.tables.verdict import PanelReader, TableSurvey
 from reviewdesk.reports.wording import FieldProblem, must_be
 
 _CASES = ("testCases", "conversationalTestCases", "test_cases", "test_results", "testResults")
@@ -36,13 +35,18 @@ _CASE_KEYS = frozenset(
     | {"actual_output", "order", "index", "expected_output", "retrieval_context", "model"}
     | {"expected_outcome", "conversational", "multimodal", "flaky", "run_duration"}
 )
+_RULE: dict[str, Any] = {
+    "each": "metric", "judge": "juror", "dimension": "base", "score": "score", "pass": "success",
+    "reason": "reason", "error": "error", "model": "evaluation_model",
+    "cost_usd": "evaluation_cost", "tokens_in": "input_token_count|input_tokens",
+    "tokens_out": "output_token_count|output_tokens",
+    "known": ["name", "threshold", "flaky", "strict_mode", "verbose_logs"],
+}  # fmt: skip
+"""Where a metric holds its ballot; ``juror`` and ``base`` come from its name."""
 _METRIC_KEYS = frozenset(
-    {"name", "score", "threshold", "success", "reason", "error", "flaky", "evaluation_model"}
-    | {"evaluation_cost", "input_token_count", "input_tokens", "output_token_count"}
-    | {"output_tokens", "strict_mode", "verbose_logs"}
+    {one for path in _RULE.values() if isinstance(path, str) for one in path.split("|")}
+    | {*_RULE["known"]}
 )
-_ANSWERS = ("score", "success")
-_ABOUT = _METRIC_KEYS - {*_ANSWERS, "reason"}
 _RUN_KEYS = frozenset(
     {*_CASES, _WRAPPED, "test_run_id", "identifier"}
     | {"metricsScores", "traceMetricsScores", "official", "testPassed", "testFailed"}
@@ -156,42 +160,29 @@ def metric_name(name: str, model: str | None) -> tuple[str, str]:
     return bare, model
 
 
-Juries = dict[str, list[tuple[str, dict[str, Any]]]]
-"""The metrics of a test case by their base name, each with its juror's name."""
-
-
 def _metrics(case: dict[str, Any]) -> Any:
     found = values.first(case, ("metricsData", "metrics_data"))
     return [] if found is None else found
 
 
-def _names(metric: dict[str, Any]) -> tuple[str, str]:
-    """Return the base name and the juror of a metric."""
-    return metric_name(metric["name"], values.filled(metric.get("evaluation_model")))
-
-
-def _juries(case: dict[str, Any]) -> Juries:
-    found: Juries = {}
-    for metric in map(_plain, case.get("metrics_data") or ()):
-        base, juror = _names(metric)
-        found.setdefault(base, []).append((juror, metric))
-    return found
+def _panel(case: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the metrics of a test case, each with its base name and its juror."""
+    panel = list(map(_plain, _metrics(case)))
+    for metric in panel:
+        model = values.filled(metric.get("evaluation_model"))
+        metric["base"], metric["juror"] = metric_name(metric["name"], model)
+    return panel
 
 
 class _Mapper:
     """Maps the test cases of one file to verdicts."""
 
-    def __init__(self, options: ReadOptions, run: dict[str, Any], scales: Scales) -> None:
-        self.remarks = Remarks()
+    def __init__(self, panels: PanelReader, run: dict[str, Any]) -> None:
+        self._panels = panels
+        self.remarks = panels.notes
         self.remarks.unmapped(values.beyond(run, _RUN_KEYS))
         self._names = foreign.VerdictNames()
-        self._scale = options.scale
-        self._scales = scales
-        self._models = foreign.Models(options)
         self._cases_read = 0
-
-    def notes(self) -> list[str]:
-        return [*self._models.notes(), *self.remarks.notes(foreign.LEFT_OUT)]
 
     def items(self, record: Record) -> Iterator[ReportVerdict]:
         for case in _cases(record):
@@ -204,36 +195,37 @@ class _Mapper:
 
     def _verdicts(self, record: Record) -> Iterator[dict[str, Any]]:
         case = _plain(record.value)
-        juries = _juries(case)
-        if not juries:
+        panel = _panel(record.value)
+        if not panel:
             self.remarks.count("a test case without a metric is left out")
             return
         self.remarks.unmapped(values.beyond(case, _CASE_KEYS))
         about = _texts(case)
         name = values.label(case.get("name")) or f"test case {self._cases_read}"
         tags = [tag for tag in values.listed(case.get("tags")) if isinstance(tag, str)]
-        for base, metrics in juries.items():
+        juries = list(self._panels.juries(panel, record.path))
+        for base, jurors in juries:
             alone = len(juries) == 1
-            threshold = self._threshold([one for _, one in metrics], base)
-            ids = foreign.VerdictNames.jurors([juror for juror, _ in metrics])
-            jurors = [
-                self._juror(base, juror_id, juror, metric)
-                for juror_id, (juror, metric) in zip(ids, metrics, strict=True)
-            ]
+            metrics = panel if alone else [one for one in panel if one["base"] == base]
+            for metric, juror in zip(metrics, jurors, strict=True):
+                if metric.get("flaky") is True:
+                    juror["meta"] = {**juror.get("meta", {}), "flaky": True}
             yield values.without_nulls(
                 {
                     "id": self._names.verdict(name if alone else f"{name[:300]}/{base}"),
                     "case": {"test": name, "tags": tags} if tags else {"test": name},
                     **about,
                     "rubric": base,
-                    "threshold": threshold,
+                    "threshold": self._threshold(metrics, jurors),
                     "decision": _decision(metrics, jurors, case.get("success") if alone else None),
                     "jurors": jurors,
                     "provenance": {"pointer": record.pointer},
                 }
             )
 
-    def _threshold(self, metrics: list[dict[str, Any]], base: str) -> float | int | None:
+    def _threshold(
+        self, metrics: list[dict[str, Any]], jurors: list[dict[str, Any]]
+    ) -> float | int | None:
         """Return the threshold that all jurors share, on the scale of the verdict, or None."""
         stated = {values.number(metric.get("threshold")) for metric in metrics}
         if len(stated) > 1:
@@ -242,51 +234,15 @@ class _Mapper:
             )
             return None
         line = stated.pop()
-        fit = fitted(line, self._scale, lambda _: None, "", off=self._scales.off(base))
-        found = values.number(fit.get("score"))
+        raw = any("raw_score" in one and "score" not in one for one in jurors)
+        found = None if raw else self._panels.threshold(line)
         if line is not None and found is None:
             self.remarks.count("a threshold outside the scale of the scores is left out")
         return found
 
-    def _juror(self, base: str, juror_id: str, name: str, metric: dict[str, Any]) -> dict[str, Any]:
-        get = metric.get
-        if not _METRIC_KEYS.issuperset(metric):
-            self.remarks.unmapped(values.beyond(metric, _METRIC_KEYS), "metric.")
-        stated = get("score")
-        off = self._scales.off(base, stated)
-        body: dict[str, Any] = {
-            "id": juror_id,
-            "model": self._models.of(name, get("evaluation_model")),
-            "reason": values.text(get("reason")),
-            "cost_usd": values.amount(get("evaluation_cost")),
-            "tokens_in": values.count(values.first(metric, ("input_token_count", "input_tokens"))),
-            "tokens_out": values.count(
-                values.first(metric, ("output_token_count", "output_tokens"))
-            ),
-            "meta": {"flaky": True} if get("flaky") is True else None,
-        }
-        scores = fitted(stated, self._scale, self.remarks.count, "a score", off=off)
-        if error := get("error"):
-            # Deepeval writes ``success: false`` for a metric that failed with an error.
-            message = "" if error is True else values.text(error) or ""
-            return values.without_nulls(
-                body | without_score(scores, self.remarks.count) | failure(message)
-            )
-        success = get("success")
-        if success is not None and not isinstance(success, bool):
-            self.remarks.count("a success that is neither true nor false is left out")
-            success = None
-        found = values.without_nulls(body | scores | {"pass": success})
-        if stated is None:
-            found = measured(found, self.remarks.count)
-            if "pass" in found:
-                # A success beside no score is no answer that another key could hold.
-                return found
-        return understood(found, unread_keys(metric, _ANSWERS, _ABOUT))
-
 
 def _decision(
-    metrics: list[tuple[str, dict[str, Any]]], jurors: list[dict[str, Any]], stated: Any
+    metrics: list[dict[str, Any]], jurors: list[dict[str, Any]], stated: Any
 ) -> str | None:
     """Return the decision of a jury: the test case's own result, if it is ``stated``.
 
@@ -299,7 +255,7 @@ def _decision(
         return values.decision(stated)
     steady = [
         metric.get("success")
-        for _, metric in metrics
+        for metric in metrics
         if metric.get("flaky") is not True
         and (metric.get("score") is not None or metric.get("error"))
     ]
@@ -349,7 +305,8 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         "title": values.filled(keys.get("identifier")),
         "generator": {"model": model} if model else None,
     }
-    scales = Scales()
+    survey = TableSurvey(scale_by_judge=False, all_scored=True)
+    panels = PanelReader(_RULE, survey, options)
     run = keys if any(name in keys for name in _CASES) else {}
     fail = failing(source)
     looked = ImportTally(lenient=True)
@@ -358,18 +315,17 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         for record in records(stream, look.outline, fail, looked, _CASES):
             for case in _cases(record):
                 problem = _problem(case.value)
-                metrics = () if problem else _metrics(case.value)
-                some = some or problem is not None or bool(metrics)
-                for metric in metrics:
-                    if not _is_unit(metric.get("score")):
-                        base, _ = _names(_plain(metric))
-                        scales.off(base, metric["score"])
+                if problem is None and (panel := _panel(case.value)):
+                    panels.look(panel)
+                    some = True
+                some = some or problem is not None
     if not some:
         raise fail("", "holds no test case with a metric", "")
     known = named_secrets(keys)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
-        mapper = _Mapper(options, run, scales)
+        panels = PanelReader(_RULE, survey, options)
+        mapper = _Mapper(panels, run)
         for record in records(stream, look.outline, fail, tally, _CASES):
             secrets = known | named_secrets(record.value)
             if len(secrets) > MOST_SECRETS:
@@ -378,7 +334,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
             remover = SecretRemover(secrets)
             for item in mapper.items(record):
                 yield item._replace(value=remover.clean(item.value)) if secrets else item
-        tally.notes.extend(mapper.notes())
+        tally.notes.extend([*panels.import_notes(), *mapper.remarks.notes(foreign.LEFT_OUT)])
 
     return Report(
         source,
@@ -388,11 +344,6 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         skip_bad=options.skip_bad,
         looked=looked,
     )
-
-
-def _is_unit(score: Any) -> bool:
-    """Return True for anything but a number outside 0..1."""
-    return type(score) not in {int, float} or 0 <= score <= 1
 
 
 DIALECT = Dialect("deepeval", "a deepeval test run", _fits, _open, frozenset({"models", "scale"}))

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO
 
-from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import (
@@ -29,8 +28,7 @@ from reviewdesk.reports.bytes.window import decode_utf8, read_lines
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import measured, slow_or_error, understood, unread_keys
-from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, WHY_RAW, Remarks, Scales, VerdictNames
+from reviewdesk.reports.mapping.foreign import VerdictNames
 from reviewdesk.reports.mapping.secrets import (
     MOST_SECRETS,
     SecretRemover,
@@ -42,7 +40,8 @@ from reviewdesk.reports.mapping.values import first
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.refusals import of_json
 from reviewdesk.reports.report import Report, ReportVerdict
-from reviewdesk.reports.tables.table import unclear
+from reviewdesk.reports.tables.table import USES, unclear
+from reviewdesk.reports.tables.verdict import PanelReader, TableSurvey
 
 PANEL_KEYS = (
     *("jurors", "votes", "verdicts", "judges", "critics"),
@@ -181,132 +180,30 @@ def _escape_key(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-_JUROR_NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "model")
+_NOTHING: tuple[Any, ...] = ([], {})
 _PASSES = ("pass", "passed", "verdict")
-_REASONS = ("reason", "reasoning", "rationale")
-_STATUSES = frozenset(Status)
-_JUROR_TEXTS = ("model", "vendor", "role", "label")
-_AMOUNTS = ("latency_ms", "cost_usd")
-_COUNTS = ("tokens_in", "tokens_out")
-_JUROR_MAPPED = frozenset(
-    {*_JUROR_NAMES, *_PASSES, *_REASONS, *_JUROR_TEXTS, *_AMOUNTS, *_COUNTS}
-    | {"score", "raw_score", "confidence", "weight", "error", "status"}
-)
-_BALLOT_ANSWERS = ("score", "raw_score", "label", *_PASSES)
-_ABOUT = _JUROR_MAPPED - {*_BALLOT_ANSWERS, *_REASONS}
-"""The keys of a juror's record that do not hold its answer."""
+"""The keys of a juror's vote; null there withholds it."""
+_RULE = {
+    "each": "juror", "judge": "name|id|juror|judge|critic|critic_id|model|@key",
+    "score": "score", "raw_score": "raw_score", "pass": "|".join(_PASSES), "label": "label",
+    "reason": "reason|reasoning|rationale", "error": "error", "status": "status",
+    "model": "model", "vendor": "vendor", "role": "role", "confidence": "confidence",
+    "weight": "weight", "latency_ms": "latency_ms", "cost_usd": "cost_usd",
+    "tokens_in": "tokens_in", "tokens_out": "tokens_out",
+}  # fmt: skip
+"""Where a juror's record holds its ballot."""
 
 
-def ballots(panel: list[dict[str, Any]], remarks: Remarks, scales: Scales) -> list[dict[str, Any]]:
-    """Return the canonical jurors of a panel; equal names get a counter."""
-    names = [_name(juror, seat) for seat, juror in enumerate(panel, 1)]
-    return [
-        _ballot(juror, juror_id, remarks, off=scales.off(name, juror.get("score")))
-        for juror, name, juror_id in zip(panel, names, VerdictNames.jurors(names), strict=True)
-    ]
-
-
-def _name(juror: dict[str, Any], seat: int) -> str:
-    for key in _JUROR_NAMES:
-        if name := values.filled(juror.get(key)):
-            return name[:JUROR_LENGTH]
-    return f"juror {seat}"
-
-
-def _ballot(juror: dict[str, Any], name: str, remarks: Remarks, *, off: bool) -> dict[str, Any]:
-    if not _JUROR_MAPPED.issuperset(juror):
-        unmapped = (key for key in juror if key not in _JUROR_MAPPED and not is_setting(key))
-        remarks.unmapped(unmapped, "juror.")
-    body: dict[str, Any] = {"id": name}
-    body.update({key: juror[key] for key in _JUROR_TEXTS if isinstance(juror.get(key), str)})
-    _add_score(body, juror, remarks, off=off)
-    _add_pass(body, juror, remarks)
-    _add_rest(body, juror, remarks)
-    _add_failure(body, juror, remarks)
-    bare = not any(isinstance(juror.get(key), str) for key in _PASSES)
-    if bare and "score" in juror and juror["score"] is None:
-        body = measured(body, remarks.count)
-    return understood(
-        values.without_nulls(body, "pass"), unread_keys(juror, _BALLOT_ANSWERS, _ABOUT)
-    )
-
-
-def _add_score(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks, *, off: bool) -> None:
-    stated = juror.get("score")
-    body["score"] = None if off else values.unit(stated)
-    body["raw_score"] = values.number(juror.get("raw_score"))
-    if stated is None or body["score"] is not None:
-        return
-    if values.number(stated) is not None:
-        body["raw_score"] = stated
-        remarks.count(f"a juror's score {WHY_RAW} is kept as raw_score")
-    else:
-        remarks.count("a juror's score that is no number is kept under meta.raw only")
-
-
-def _add_pass(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
-    keys = [key for key in _PASSES if key in juror]
-    if not keys:
-        return
-    stated = values.first(juror, keys)
-    decision = values.decision(stated)
-    if decision in ("pass", "fail"):
-        body["pass"] = decision == "pass"
-    elif stated is None or decision:
-        body["pass"] = None
-    elif isinstance(stated, str):
-        body["pass"] = None
-        body.setdefault("label", stated)
-        remarks.count("a juror's verdict in unknown words is kept as its label, without a vote")
-    else:
-        remarks.count("a juror's verdict that is no word is kept under meta.raw only")
-
-
-def _add_rest(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
-    reason = values.first(juror, _REASONS)
-    body["reason"] = values.text(reason)
-    body["confidence"] = values.unit(juror.get("confidence"))
-    if juror.get("confidence") is not None and body["confidence"] is None:
-        remarks.count("a juror's confidence that is no number from 0 to 1 is left out")
-    weight = values.number(juror.get("weight"))
-    body["weight"] = weight if weight and weight > 0 else None
-    if juror.get("weight") is not None and body["weight"] is None:
-        remarks.count("a juror's weight that is not above 0 is left out")
-    for key in _AMOUNTS + _COUNTS:
-        amount = values.number(juror.get(key))
-        if amount is not None and amount >= 0 and (key in _AMOUNTS or isinstance(amount, int)):
-            body[key] = amount
-
-
-def _add_failure(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
-    status = juror.get("status")
-    body["status"] = status if isinstance(status, str) and status in _STATUSES else None
-    error = _error(juror.get("error"))
-    if error is None:
-        return
-    body["error"] = error
-    if body["status"] in (None, "ok"):
-        body["status"] = slow_or_error(f"{error.get('type', '')} {error['message']}")
-    if body.get("score") is not None:
-        body["raw_score"] = body["score"]
-        body["score"] = None
-        remarks.count("the score of a juror with an error is kept as raw_score and does not count")
-    if body.get("pass") is not None:
-        del body["pass"]
-        remarks.count("the pass of a juror with an error is left out")
-
-
-def _error(stated: Any) -> dict[str, str] | None:
-    if not stated:
-        return None
-    if not isinstance(stated, dict):
-        return {"message": stated if isinstance(stated, str) else "the juror failed"}
-    message = values.text(values.first(stated, ("message", "detail", "error"))) or values.text(
-        stated
-    )
-    kind = values.first(stated, ("type", "code", "kind"))
-    typed = {"type": str(kind)} if isinstance(kind, str | int) else {}
-    return {**typed, "message": message or "the juror failed"}
+def _panel(jury: FoundJury) -> dict[str, dict[str, Any]]:
+    """Return the records of a jury's jurors by their seats, without settings and empty values."""
+    return {
+        f"juror {seat}": {
+            key: value
+            for key, value in one.items()
+            if value not in _NOTHING and not is_setting(key)
+        }
+        for seat, one in enumerate(jury.panel, 1)
+    }
 
 
 _BANDS = ("high", "medium", "low")
@@ -330,10 +227,10 @@ _MAPPED = frozenset(
 class JuryMapper:
     """Maps the juries of one file; remembers the ids given and what could not be mapped."""
 
-    def __init__(self, scales: Scales) -> None:
-        """Start with no id taken; ``scales`` has seen all scores of the file."""
-        self._scales = scales
-        self.remarks = Remarks()
+    def __init__(self, panels: PanelReader) -> None:
+        """Start with no id taken; ``panels`` has seen all scores of the file."""
+        self._panels = panels
+        self.remarks = panels.notes
         self._names = VerdictNames()
 
     def verdict(self, jury: FoundJury, line: int) -> dict[str, Any]:
@@ -362,7 +259,7 @@ class JuryMapper:
             **self._policy(jury),
             **self._result_fields(facts),
             "checks": [_check(check, at) for at, check in enumerate(sibling_checks(jury), 1)],
-            "jurors": ballots(jury.panel, self.remarks, self._scales),
+            "jurors": self._jurors(jury),
             "provenance": {"pointer": pointer},
             "meta": {"raw": without_settings(jury.raw)},
         }
@@ -370,6 +267,14 @@ class JuryMapper:
         return values.without_nulls(
             {key: value for key, value in body.items() if value != []} | {"jurors": body["jurors"]}
         )
+
+    def _jurors(self, jury: FoundJury) -> list[dict[str, Any]]:
+        found = [one for _, jurors in self._panels.juries(_panel(jury)) for one in jurors]
+        for ballot, record in zip(found, jury.panel, strict=True):
+            keys = [key for key in _PASSES if key in record]
+            if keys and values.first(record, keys) is None:
+                ballot["pass"] = None
+        return found
 
     def _policy(self, jury: FoundJury) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -552,15 +457,15 @@ _NOTE = "shape not verified: read by structure, because the format is not publis
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     fail = failing(source)
     some = False
-    scales = Scales()
+    survey = TableSurvey(scale_by_judge=True)
+    panels = PanelReader(_RULE, survey, options)
     looked = ImportTally(lenient=True)
     header: dict[str, Any] = {"schema": FORMAT_NAME}
     producer = {"name": "mcptest", "format": "mcptest"}
     with source.open() as stream:
         for _, document in documents(stream, look.outline, fail, looked):
             for jury in find_juries(document):
-                for seat, juror in enumerate(jury.panel, 1):
-                    scales.off(_name(juror, seat), juror.get("score"))
+                panels.look(_panel(jury))
                 some = True
             if isinstance(document, dict):
                 _learn(header, producer, document)
@@ -569,7 +474,8 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     header["producer"] = producer
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
-        mapper = JuryMapper(scales)
+        panels = PanelReader(_RULE, survey, options)
+        mapper = JuryMapper(panels)
         for line, document in documents(stream, look.outline, fail, tally):
             secrets = named_secrets(document)
             if len(secrets) > MOST_SECRETS:
@@ -578,7 +484,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
             for jury in find_juries(document):
                 where = f"line {line}: {jury.pointer or '/'}" if line else jury.pointer or "/"
                 yield ReportVerdict(where, scrubber.clean(mapper.verdict(jury, line)))
-        tally.notes.extend(mapper.remarks.notes())
+        tally.notes.extend([*mapper.remarks.notes(), *panels.import_notes()])
 
     return Report(
         source, "mcptest", header, items, skip_bad=options.skip_bad, notes=(_NOTE,), looked=looked
@@ -597,4 +503,4 @@ def _learn(header: dict[str, Any], producer: dict[str, str], document: dict[str,
         header["title"] = title
 
 
-DIALECT = Dialect("mcptest", "read by its structure", lambda look: look.kind == "json", _open)
+DIALECT = Dialect("mcptest", "read by its structure", lambda look: look.kind == "json", _open, USES)

@@ -136,6 +136,11 @@ def _lenient_decoder(tally: ImportTally) -> json.JSONDecoder:
     )
 
 
+_LAX_DECODER = json.JSONDecoder()
+"""Finds the end of a value without a call into Python for each of its parts."""
+_LONG = 1 << 12
+"""From how many characters on that pays."""
+
 UNCLEAN = object()
 """What ``decode_clean`` returns for a text that only ``decode`` can read, or say what is wrong."""
 
@@ -179,6 +184,10 @@ def decode(text: str, start: int, tally: ImportTally) -> tuple[Any, int]:
         NonStandardJsonError: doubled keys, NaN, numbers that overflow, or too deep nesting.
     """
     try:
+        if len(text) - start > _LONG and (end := _end_of(text, start)):
+            value = decode_clean(text[start:end].encode())
+            if value is not UNCLEAN:
+                return value, end
         value, end = tally.decoder.raw_decode(text, start)
     except RecursionError as error:
         raise NonStandardJsonError(f"is nested more than {MAX_DEPTH} levels deep") from error
@@ -191,6 +200,16 @@ def decode(text: str, start: int, tally: ImportTally) -> tuple[Any, int]:
     if _ESCAPED_SURROGATE.search(text, start, end):
         value = _replace_surrogates(value, tally)
     return value, end
+
+
+def _end_of(text: str, start: int) -> int:
+    """Return where a value ends; 0 if it has a number of over 4,300 digits."""
+    try:
+        return _LAX_DECODER.raw_decode(text, start)[1]
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return 0
 
 
 def decode_whole(text: str, tally: ImportTally) -> Any:

@@ -126,8 +126,10 @@ def slow_or_error(message: str) -> str:
     return "timeout" if "timeout" in words or "timed out" in words else "error"
 
 
-def failure(message: str, status: str | None = None) -> dict[str, Any]:
+def failure(message: str, status: str | None = None, kind: str = "") -> dict[str, Any]:
     """Return ``error`` and ``status`` of a failed ballot; the message implies a missing status."""
-    head = message[:_HEAD_LENGTH]
+    head = f"{kind} {message[:_HEAD_LENGTH]}"
     found = next((name for name, words in _STATUS_BY_WORD if words.search(head)), "error")
-    return {"status": status or found, "error": {"message": message or "the juror failed"}}
+    error = {"type": kind} if kind else {}
+    error["message"] = message or "the juror failed"
+    return {"status": status or found, "error": error}

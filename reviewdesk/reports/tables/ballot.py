@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import failure, measured, understood
@@ -53,6 +54,7 @@ class BallotNotes(Remarks):
         self._raw: list[float] = []
         self._raw_count = self._unreadable = 0
         self.first_unreadable = ""
+        self._stated: dict[str, None] = {}
 
     def remark(self, kind: str, what: Any, place: Callable[[str], str]) -> None:
         """Count one of a vote's remarks; ``place`` names the place of a column in the row."""
@@ -61,6 +63,8 @@ class BallotNotes(Remarks):
             self._raw = [min([what, *self._raw]), max([what, *self._raw])]
         elif kind == "word":
             self.words.add(what)
+        elif kind == "model":
+            self._stated.setdefault(show_line(what, 40))
         elif kind == "unreadable":
             self._unreadable += 1
             self.first_unreadable = self.first_unreadable or f"{place(what[0])}: {what[1]}"
@@ -75,7 +79,10 @@ class BallotNotes(Remarks):
             lines.append(f"{_RAW} ({self._raw_count}x, {span})")
         if self._unreadable:
             lines.append(f"{_UNREADABLE} ({self._unreadable}x); {self.first_unreadable}")
-        return [*lines, *self.words.notes(), *unmet_models(models, judges)]
+        lines += [*self.words.notes(), *unmet_models(models, judges)]
+        if self._stated:
+            lines.append(f"--models: the file's own model stands for {', '.join(self._stated)}")
+        return lines
 
 
 class BallotMaker:
@@ -110,7 +117,7 @@ class BallotMaker:
         stated = _text(vote.cells.get("model"))
         given = self._models.get(vote.judge)
         if stated and given and stated != given:
-            self._count("--models: the table's own model of a judge stands")
+            self._remarks.append(("model", vote.judge))
         unread = list(vote.unread) if blank(vote.cells.get("pass")) else ["pass", *vote.unread]
         try:
             self._add_score(body, vote)
@@ -266,10 +273,10 @@ class BallotMaker:
         status = cells.get("status")
         if isinstance(status, str) and status.strip().lower() in _STATUSES:
             body.setdefault("status", status.strip().lower())
-        message = _message(cells.get("error"))
+        message, kind = _message(cells.get("error"))
         if message and "error" not in body:
             stated = body.get("status")
-            body |= failure(message, None if stated in (None, "ok", "error") else stated)
+            body |= failure(message, None if stated in (None, "ok", "error") else stated, kind)
         if body.get("status") in (None, "ok"):
             return
         if body.get("score") is not None:
@@ -279,13 +286,21 @@ class BallotMaker:
         body.pop("pass", None)
 
 
-def _message(stated: Any) -> str:
-    """Return why a ballot failed; empty for false, null and the like, which mean no failure."""
-    if blank(stated) or stated in (False, 0):
-        return ""
+def _message(stated: Any) -> tuple[str, str]:
+    """Return why a ballot failed, and the type of the error.
+
+    The reason is empty for false, null and the like, which mean no failure.
+    """
+    if blank(stated) or stated in (False, 0, [], {}):
+        return "", ""
     if isinstance(stated, str) and stated.strip().lower() in _NO_ERROR:
-        return ""
-    return "the juror failed" if stated is True else (_text(stated) or "the juror failed")
+        return "", ""
+    if not isinstance(stated, dict):
+        text = None if isinstance(stated, bool | int | float) else _text(stated)
+        return text or "the juror failed", ""
+    message = values.text(values.first(stated, ("message", "detail", "error")))
+    kind = values.first(stated, ("type", "code", "kind")) if message else None
+    return message or _text(stated) or "", str(kind) if isinstance(kind, str | int) else ""
 
 
 def _text(value: Any) -> str | None:

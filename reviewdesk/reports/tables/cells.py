@@ -334,4 +334,4 @@ def is_word(value: Any) -> bool:
 
 def blank(value: Any) -> bool:
     """Return True if a cell is null or only white space."""
-    return value is None or (isinstance(value, str) and not value.strip())
+    return not value.strip() if type(value) is str else value is None

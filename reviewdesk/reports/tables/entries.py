@@ -67,6 +67,8 @@ _OWN: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "tokens_out": ("tokens_out", _whole),
     "at": ("at", values.time),
     "temperature": ("temperature", likely_number),
+    "raw_score": ("raw_score", likely_number),
+    "role": ("role", values.filled),
 }
 """The paths of the cells that belong to one ballot alone, its field, and how it is read."""
 _OF_VOTE = ("judge", "score", "failed", "dimension")
@@ -214,7 +216,9 @@ class _Place:
         return {
             key: found
             for key, convert, read in self.own
-            if not blank(value := read(cells)) and (found := convert(value)) is not None
+            if (value := read(cells)) is not None
+            and not blank(value)
+            and (found := convert(value)) is not None
         }
 
     def get(self, path: str, cells: Mapping[str, Any]) -> Any:
@@ -299,6 +303,7 @@ class MapReader:
             known = self._known.setdefault(raw.get("each", ""), set())
             for path in (*_PATHS, "where"):
                 known.update(one.split(".")[0] for one in _alternatives(raw.get(path, "")))
+            known.update(raw.get("known", ()))
 
     def _reader(self, path: str) -> Reader:
         self._use(path)

@@ -67,6 +67,11 @@ class BallotRule(Struct, frozen=True, forbid_unknown_fields=True, rename=_key):
     latency_s: str = ""
     temperature: str = ""
     raw: str = ""
+    raw_score: str = ""
+    """A score as the judge gave it, beside one from 0 to 1."""
+    role: str = ""
+    known: list[str] = []
+    """Keys that are no answer and need no place."""
 
 
 class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key):
@@ -133,41 +138,45 @@ def reader(path: str, columns: Sequence[str] = ()) -> Reader:
     if " + " in path:
         parts = [reader(part, columns) for part in path.split(" + ")]
         return lambda cells: ": ".join(filter(None, (name(read(cells)) for read in parts)))
-    readers = [_one_reader(one, columns) for one in path.split("|") if one]
-    if len(readers) == 1:
-        return readers[0]
+    ways = [one for one in path.split("|") if one]
+    if len(ways) == 1:
+        return _one_reader(ways[0], columns)
+    readers = [(one, None if _is_key(one) else _one_reader(one, columns)) for one in ways]
 
     def first(cells: Mapping[str, Any]) -> Any:
-        for read in readers:
-            if not blank(value := read(cells)):
+        for key, read in readers:
+            value = cells.get(key) if read is None else read(cells)
+            if value is not None and not blank(value):
                 return value
         return None
 
     return first
 
 
+def _is_key(path: str) -> bool:
+    return not path.startswith("=") and "." not in path
+
+
 def _one_reader(path: str, columns: Sequence[str]) -> Reader:
-    if path in columns:
-        # A name with a point may also be that of a key inside an object.
-        return (
-            (lambda cells: at_path(cells, path)) if "." in path else (lambda cells: cells.get(path))
-        )
-    if path.startswith("="):
-        return lambda _cells: path[1:]
-    if path.endswith(".*"):
-        return lambda cells: _gathered(cells, path[:-2], columns)
-    return lambda cells: at_path(cells, path)
+    if path not in columns:
+        if path.startswith("="):
+            return lambda _cells: path[1:]
+        if path.endswith(".*"):
+            return lambda cells: _gathered(cells, path[:-2], columns)
+    # A name with a point may also be that of a key inside an object.
+    return (lambda cells: at_path(cells, path)) if "." in path else (lambda cells: cells.get(path))
 
 
 def at_path(held: Any, path: str) -> Any:
     """Return what is at a path in an object, a list or a JSON text; None if nothing is there."""
-    held = parsed(held)
-    if isinstance(held, list):
+    if type(held) is str:
+        held = parsed(held)
+    if type(held) is list:
         step, _, rest = path.partition(".")
         if not step.lstrip("-").isdecimal() or not -len(held) <= int(step) < len(held):
             return None
         return at_path(held[int(step)], rest) if rest else held[int(step)]
-    if not isinstance(held, Mapping):
+    if type(held) is not dict:
         return None
     if not blank(value := held.get(path)):
         return value

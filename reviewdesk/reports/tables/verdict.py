@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.run.columns import counted_keys
@@ -32,10 +32,10 @@ from reviewdesk.reports.tables.cells import (
     names,
     part_of_whole,
 )
-from reviewdesk.reports.tables.entries import Human, MapReader, TableEntry, TableItem, Vote
-from reviewdesk.reports.tables.rows import TableRow
+from reviewdesk.reports.tables.entries import Ballot, Human, MapReader, TableEntry, TableItem, Vote
+from reviewdesk.reports.tables.rows import Layout, TableRow
 from reviewdesk.reports.tables.table_map import TableMap
-from reviewdesk.reports.wording import FieldProblem
+from reviewdesk.reports.wording import FieldProblem, Path
 
 _MOST_NAMED = 5
 _MOST_JUDGES = 10_000
@@ -51,8 +51,10 @@ class TableSurvey:
     differ and share one would come out later, and be the same verdicts.
     """
 
-    def __init__(self, *, scale_by_judge: bool, panel: bool = False) -> None:
-        """Start with no rows."""
+    def __init__(
+        self, *, scale_by_judge: bool, panel: bool = False, all_scored: bool = False
+    ) -> None:
+        """Start with no rows. If ``all_scored``, every judge is taken to give scores."""
         self.apart = self.total = 0
         self.runs: dict[int, int] = {}
         """The number of runs of each key that comes back, by its hash."""
@@ -66,6 +68,7 @@ class TableSurvey:
         self.judges: set[str] = set()
         self._panel_judges: dict[str, None] = {}
         self._scored: set[str] = set()
+        self._all_scored = all_scored
 
     def add(self, entries: Sequence[TableEntry]) -> None:
         """Count the entries of one row."""
@@ -120,7 +123,7 @@ class TableSurvey:
 
     def is_scored(self, judge: str) -> bool:
         """Return True if the judge gives a score anywhere, so that its pass follows from scores."""
-        return judge in self._scored
+        return self._all_scored or judge in self._scored
 
     def scale_of(self, judge: str, dimension: str) -> str:
         """Return the name of a scale. Each question has its own; in a tool's table each judge."""
@@ -269,6 +272,14 @@ class VerdictMaker:
             draft.places[vote.seat] = row
         draft.ballots.append((vote.judge, vote.order, self._ballot(vote, own, row)))
 
+    def panel(self, ballots: Sequence[Ballot], row: TableRow) -> list[dict[str, Any]]:
+        """Return the jurors of one row, in its order."""
+        ids = VerdictNames.jurors([vote.judge for vote, _ in ballots])
+        return [
+            {"id": juror_id, **self._ballot(vote, own, row)}
+            for juror_id, (vote, own) in zip(ids, ballots, strict=True)
+        ]
+
     def _ballot(self, vote: Vote, own: Mapping[str, Any], row: TableRow) -> dict[str, Any]:
         """Return the canonical ballot of a vote, with the fields that belong to it alone."""
         made = self._ballots.make(vote) if vote.made is None else vote.made
@@ -316,7 +327,7 @@ class VerdictMaker:
 
     def _fact(self, role: str, value: Any) -> Any:
         if role == "threshold":
-            return self._threshold(value)
+            return self.threshold(value)
         if role == "decision":
             return self._decision(value)
         return _READERS[role](value) if role in _READERS else value
@@ -327,7 +338,8 @@ class VerdictMaker:
         vote = self._words.vote(value)
         return values.decision(value if vote is None else vote)
 
-    def _threshold(self, value: Any) -> float | int | None:
+    def threshold(self, value: Any) -> float | int | None:
+        """Return a threshold on the scale from 0 to 1, or None."""
         stated = likely_number(value)
         if stated is None or self._scale is None:
             return values.unit(stated)
@@ -436,6 +448,39 @@ def _generator(facts: dict[str, Any], jurors: list[dict[str, Any]]) -> dict[str,
 
 def _quoted(name: str) -> str:
     return f'"{show_line(name, 60)}"'
+
+
+class PanelReader:
+    """Reads panels by the rule of a map, for the reader of a file that is no table.
+
+    All panels are shown to ``look`` first, which learns of their scales.
+    """
+
+    def __init__(self, rule: Mapping[str, Any], survey: TableSurvey, options: ReadOptions) -> None:
+        """Resolve the paths of ``rule``, whose ``each`` is the name of the panel in notes."""
+        made = convert({"name": "tool", "panel": True, **rule}, TableMap)
+        self._each = made.each
+        self._survey = survey
+        self._options = options
+        self._reading = MapReader(made, Layout(()), options)
+        self.notes = BallotNotes()
+        self._maker = VerdictMaker(survey, options, self.notes, made)
+        self.threshold = self._maker.threshold
+
+    def look(self, panel: Any) -> None:
+        """Learn from a panel, before any is read."""
+        self._survey.add(self._reading.entries(TableRow((), {self._each: panel}), Remarks()))
+
+    def juries(self, panel: Any, place: Path = ()) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+        """Yield the questions that a panel answers, each with its jurors."""
+        row = TableRow(place, {self._each: panel})
+        for item, ballots, _ in self._reading.entries(row, self.notes):
+            yield item.dimension, self._maker.panel(ballots, row)
+
+    def import_notes(self) -> list[str]:
+        """Return the notes on what was read."""
+        models = self._options.models
+        return self.notes.ballot_notes(models, self._survey.judges)
 
 
 class TableShape(Struct, frozen=True):

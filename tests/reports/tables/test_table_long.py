@@ -210,7 +210,7 @@ def test_models_are_given_by_name_and_never_guessed() -> None:
     assert [juror.get("model") for juror in body["jurors"]] == ["m", "own"]
     assert report.notes == [
         "--models: no juror is called gone",
-        "--models: the table's own model of a judge stands (1x)",
+        "--models: the file's own model stands for k",
     ]
 
 
