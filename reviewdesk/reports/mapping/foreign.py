@@ -218,12 +218,3 @@ def fitted(
         count(f"{what} outside the given scale is kept as raw_score alone")
         return kept
     return {"score": (number - low) / (high - low), **kept}
-
-
-def without_score(scores: dict[str, Any], count: Callable[[str], None]) -> dict[str, Any]:
-    """Return the scores of a failed juror with ``score`` as ``raw_score``, so it does not count."""
-    if "score" not in scores:
-        return scores
-    count("the score of a juror with an error is kept as raw_score and does not count")
-    kept = {name: value for name, value in scores.items() if name != "score"}
-    return {"raw_score": scores["score"], **kept}

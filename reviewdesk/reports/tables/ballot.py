@@ -94,11 +94,15 @@ class BallotMaker:
         options: ReadOptions,
         off_scale: Callable[[str, str], bool],
         is_scored: Callable[[str], bool],
+        *,
+        keeps_outside: bool = False,
     ) -> None:
         """Keep the options and the label words.
 
-        ``is_scored`` tells whether a judge gives a score anywhere in the table.
+        ``is_scored`` tells whether a judge gives a score anywhere in the table. If
+        ``keeps_outside``, a score outside the given scale is kept raw beside the stated vote.
         """
+        self._keeps_outside = keeps_outside
         self._words = words
         self._scale = options.scale
         self._models = options.models
@@ -169,9 +173,13 @@ class BallotMaker:
         if stated is None:
             return
         if self._scale is not None:
-            body["score"] = self.share(stated, vote.column)
+            low, high = self._scale
+            if self._keeps_outside and not low <= stated <= high:
+                self._count("a score outside the given scale is kept as raw_score alone")
+            else:
+                body["score"] = self.share(stated, vote.column)
             body["raw_score"] = stated
-            body["scale"] = list(self._scale)
+            body["scale"] = [low, high]
         elif 0 <= stated <= 1 and not self._off_scale(vote.judge, vote.dimension):
             body["score"] = stated
         else:

@@ -156,7 +156,13 @@ class VerdictMaker:
     """Makes the verdicts of one table."""
 
     def __init__(
-        self, seen: TableSurvey, options: ReadOptions, notes: BallotNotes, made: TableMap
+        self,
+        seen: TableSurvey,
+        options: ReadOptions,
+        notes: BallotNotes,
+        made: TableMap,
+        *,
+        keeps_outside: bool = False,
     ) -> None:
         """Keep what decides how cells are read; ``seen`` holds the facts of the whole table."""
         self._table = seen
@@ -167,7 +173,9 @@ class VerdictMaker:
         self._quiet = set(made.words.get("quiet", ()))
         self._unsure = set(map(folded, made.words.get("unsure", ())))
         self._repeats = bool(made.name)
-        self._ballots = BallotMaker(self._words, options, seen.off_scale, seen.is_scored)
+        self._ballots = BallotMaker(
+            self._words, options, seen.off_scale, seen.is_scored, keeps_outside=keeps_outside
+        )
         self._names = VerdictNames()
         self._panels: dict[tuple[str, ...], list[str]] = {}
         """The ids of the jurors of each panel, by the names of its judges."""
@@ -464,7 +472,7 @@ class PanelReader:
         self._options = options
         self._reading = MapReader(made, Layout(()), options)
         self.notes = BallotNotes()
-        self._maker = VerdictMaker(survey, options, self.notes, made)
+        self._maker = VerdictMaker(survey, options, self.notes, made, keeps_outside=True)
         self.threshold = self._maker.threshold
 
     def look(self, panel: Any) -> None:
