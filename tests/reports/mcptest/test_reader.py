@@ -222,8 +222,10 @@ def test_values_outside_their_range_are_kept_and_counted() -> None:
         "a jury's confidence that is no band word is kept under meta.raw only (1x)",
         "a confidence that is no number from 0 to 1 is left out (1x)",
         "a weight that is not above 0 is left out (1x)",
-        "a score outside 0..1, or on one scale with such scores, is kept as raw_score and casts no"
-        " vote; say what it means with --scale LOW..HIGH (1x, from 8 to 8)",
+        (
+            "a score outside 0..1, or on one scale with such scores, is kept as raw_score and casts"
+            " no vote; say what it means with --scale LOW..HIGH (1x, from 8 to 8)"
+        ),
     ]
 
 
