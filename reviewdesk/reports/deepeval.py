@@ -14,13 +14,11 @@ from typing import Any, BinaryIO
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import ImportTally, failing
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
-from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.conversation import conversation
-from reviewdesk.reports.mapping.records import Record, records
 from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.report import Dialect, FirstLook, Record, Report, ReportVerdict, records
 from reviewdesk.reports.tables.verdict import PanelReader, TableSurvey
 from reviewdesk.reports.wording import FieldProblem, must_be
 

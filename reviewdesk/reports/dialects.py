@@ -14,11 +14,10 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import ImportTally, failing
 from reviewdesk.reports.canonical import reader as canonical
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
-from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.inspectai import log as inspect_log
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo import result as promptfoo
-from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.tables import table
 
 _TOOLS = (promptfoo.DIALECT, inspect_log.DIALECT, deepeval.DIALECT, *table.TOOLS)

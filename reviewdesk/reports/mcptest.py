@@ -26,7 +26,6 @@ from reviewdesk.reports.bytes.strict_json import (
 )
 from reviewdesk.reports.bytes.window import decode_utf8, read_lines
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
-from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import VerdictNames
 from reviewdesk.reports.mapping.secrets import (
@@ -39,7 +38,7 @@ from reviewdesk.reports.mapping.secrets import (
 from reviewdesk.reports.mapping.values import first
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.refusals import of_json
-from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.tables.table import USES, unclear
 from reviewdesk.reports.tables.verdict import PanelReader, TableSurvey
 

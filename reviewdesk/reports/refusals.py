@@ -11,7 +11,7 @@ from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import failing
-from reviewdesk.reports.dialect import FirstLook
+from reviewdesk.reports.report import FirstLook
 
 SCHEMA_HINT = 'Add the line "schema": "reviewdesk.report/1" to the outermost object.'
 _MOST_KEYS = 12

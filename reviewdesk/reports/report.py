@@ -1,4 +1,7 @@
-"""An opened report: the header is read at once, the verdicts are streamed."""
+"""An opened report, the records that it is read from, and the dialects that open one.
+
+The header is read at once, the verdicts are streamed.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,22 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
+from msgspec import Struct, field
 from msgspec.json import decode
 
 from reviewdesk.domain.report_model import Written, json_of, verdict_model
 from reviewdesk.domain.run.columns import IdSet
 from reviewdesk.domain.verdict import CanonicalVerdict, stored_body
 from reviewdesk.errors import ReportError, ReviewDeskError
+from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source, position_of
-from reviewdesk.reports.bytes.strict_json import ImportTally
+from reviewdesk.reports.bytes.strict_json import Fail, ImportTally
+from reviewdesk.reports.bytes.window import Window, read_lines
 from reviewdesk.reports.canonical.rules import checked_verdict, stored_form, verdict_rules
 from reviewdesk.reports.mapping.ballots import UnreadBallots
 from reviewdesk.reports.mapping.secrets import changed, guard, without_likely
-from reviewdesk.reports.wording import FieldProblem, found, spell_path
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.wording import FieldProblem, Path, found, spell_path
 
 _MOST_NAMED = 5
 _ANSWER_HINT = (
@@ -280,3 +287,101 @@ def _is_compact(text: bytes) -> bool:
 def _place(item: ReportVerdict, problem: FieldProblem) -> str:
     path = spell_path(problem.path, item.origin)
     return f"{item.where}: {path}" if item.where else path
+
+
+class Record(Struct, frozen=True):
+    """A value with its place in the file; ``line`` is 0 if the file is one document."""
+
+    value: Any
+    path: Path = ()
+    line: int = 0
+
+    def inner(self, value: Any, *steps: str | int) -> Record:
+        """Return the record of a value inside this one."""
+        return Record(value, (*self.path, *steps), self.line)
+
+    @property
+    def pointer(self) -> str:
+        """The place as provenance keeps it: ``/testCases/3``, or ``line 3#/``."""
+        path = "".join(f"/{step}" for step in self.path) or "/"
+        return f"line {self.line}#{path}" if self.line else path
+
+    def item(self, body: dict[str, Any]) -> ReportVerdict:
+        """Return a verdict made of this record, with the record's place."""
+        return ReportVerdict(self._where, body, spell_path(self.path))
+
+    def refused(self, problem: FieldProblem) -> ReportVerdict:
+        """Return an entry without a verdict, with the reason and the record's place."""
+        return ReportVerdict(self._where, None, spell_path(self.path), problem)
+
+    @property
+    def _where(self) -> str:
+        return f"line {self.line}" if self.line else ""
+
+
+def records(
+    stream: BinaryIO,
+    outline: Outline,
+    fail: Fail,
+    tally: ImportTally,
+    lists: tuple[str, ...] = (),
+    what: str = "report",
+) -> Iterator[Record]:
+    """Yield the lines of JSON Lines, the elements of a list, or one document.
+
+    For a document with a key in ``lists``, the elements of those lists are yielded instead, so that
+    the document is never held whole. ``what`` is what an error calls the document.
+    """
+    if outline.kind == "object" and outline.goes_on:
+        for line, value in read_lines(stream, fail, tally):
+            yield Record(value, (), line)
+        return
+    window = Window(stream, fail, tally)
+    if outline.kind == "array":
+        yield from elements(window, ())
+    elif any(key in outline.keys for key in lists):
+        for key in window.members():
+            if key in lists and window.peek() == "[":
+                yield from elements(window, (key,))
+            else:
+                window.value(spell_path((key,)))
+    else:
+        yield Record(window.value("$"))
+    if window.peek():
+        raise fail("", f"holds something behind the end of the {what}", "Remove it.")
+
+
+def elements(window: Window, path: Path) -> Iterator[Record]:
+    """Yield the elements of the list at the window, whose path is given."""
+    for index, value, _ in window.values(path):
+        yield Record(value, (*path, index))
+
+
+class FirstLook(Struct, frozen=True):
+    """What the start of a file reveals about its format.
+
+    ``outline`` is filled for JSON and JSON Lines only; ``text`` is the start of a text file, and
+    ``columns`` those of a binary table.
+    """
+
+    kind: str
+    """``json``, ``text``, ``zip``, or the kind of a binary table."""
+    text: str = ""
+    outline: Outline = field(default_factory=lambda: Outline("object"))
+    columns: tuple[str, ...] = ()
+
+
+class Dialect(Struct, frozen=True):
+    """A reader in the registry. ``uses`` names the reading options that it accepts."""
+
+    name: str
+    """The name for ``--format``, and for ``Report.format`` unless the reader sets a finer one."""
+    what: str
+    """The format in words, for errors: ``a promptfoo result``."""
+    fits: Callable[[FirstLook], bool]
+    open: Callable[[Source, FirstLook, ReadOptions], Report]
+    uses: frozenset[str] = frozenset()
+    reads_tables: bool = False
+    """Whether the reader, when forced, opens any CSV and reports missing columns itself."""
+    steps_in: bool = False
+    """Whether the reader steps into long values, so that one may exceed ``MAX_ITEM``."""

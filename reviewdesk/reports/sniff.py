@@ -14,7 +14,7 @@ from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally, fa
 from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.canonical import reader
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
-from reviewdesk.reports.dialect import Dialect, FirstLook
+from reviewdesk.reports.report import Dialect, FirstLook
 from reviewdesk.reports.wording import must_be
 
 _HEAD = 1 << 16

@@ -10,9 +10,8 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import UNCLEAN, Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window, line_value, text_lines
 from reviewdesk.reports.canonical.rules import clean_verdict, header_problem, stored_form
-from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.wording import must_be, spell_path
 
 

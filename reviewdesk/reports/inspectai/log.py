@@ -17,7 +17,6 @@ from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.bytes.zip_archive import ZipArchive
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
-from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.inspectai.scores import numeral, scores_of
 from reviewdesk.reports.inspectai.transcript import (
     ANY,
@@ -37,7 +36,7 @@ from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import Scales
 from reviewdesk.reports.mapping.values import filled, listed, record, without_nulls
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.report import Dialect, FirstLook, Report, ReportVerdict
 from reviewdesk.reports.wording import FieldProblem, spell_path
 
 _HEADER = "header.json"

@@ -15,14 +15,20 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import MAX_DEPTH, Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.canonical.writer import FORMAT_NAME
-from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.records import Record, elements, records
 from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.promptfoo.rows import RowError, record
+from reviewdesk.reports.promptfoo.jurors import RowError, record
 from reviewdesk.reports.promptfoo.verdicts import RowMapper, survey
-from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.report import (
+    Dialect,
+    FirstLook,
+    Record,
+    Report,
+    ReportVerdict,
+    elements,
+    records,
+)
 from reviewdesk.reports.wording import FieldProblem, must_be, spell_path
 
 _LONGEST_YAML = 8 << 20

@@ -18,21 +18,19 @@ from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.jurors import (
     ABOUT,
     ANSWERS,
-    Provider,
-    ballots,
-    graders,
-    shared_line,
-    shown_address,
-    weigh,
-)
-from reviewdesk.reports.promptfoo.rows import (
     ERROR,
     AssertionJury,
     GradedAssertion,
+    Provider,
     ResultRow,
     RowError,
+    ballots,
+    graders,
     record,
+    shared_line,
+    shown_address,
     take_apart,
+    weigh,
 )
 
 _NAME_LENGTH = 200

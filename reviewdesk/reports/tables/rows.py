@@ -21,8 +21,7 @@ from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally
 from reviewdesk.reports.bytes.window import Window, not_utf8
-from reviewdesk.reports.dialect import FirstLook
-from reviewdesk.reports.mapping.records import records
+from reviewdesk.reports.report import FirstLook, records
 from reviewdesk.reports.tables import binary
 from reviewdesk.reports.tables.cells import roles_of
 from reviewdesk.reports.wording import Path, must_be, spell_path

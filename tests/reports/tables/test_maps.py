@@ -9,7 +9,7 @@ import pytest
 
 from reviewdesk.errors import ReportError, UsageError
 from reviewdesk.reports import ReadOptions, Source, maps, propose, read
-from reviewdesk.reports.tables import map_file
+from reviewdesk.reports.tables.table import checked, packaged_map, toml_of
 from tests.reports.tablekit import lines, refusal, scores, table, verdicts
 
 FILES = Path(__file__).parent / "files"
@@ -128,9 +128,9 @@ def test_names_of_a_tools_scores_may_be_said_to_be_criteria_or_judges() -> None:
 
 @pytest.mark.parametrize("name", maps.packaged())
 def test_packaged_maps_are_as_a_persons_must_be(name: str) -> None:
-    made = map_file.checked(maps.packaged()[name])
-    assert made == map_file.packaged_map(name)
-    assert tomllib.loads(map_file.toml_of(made)) == maps.packaged()[name]
+    made = checked(maps.packaged()[name])
+    assert made == packaged_map(name)
+    assert tomllib.loads(toml_of(made)) == maps.packaged()[name]
 
 
 OWN = """
