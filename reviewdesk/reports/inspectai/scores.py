@@ -139,7 +139,7 @@ def scores_of(keys: dict[str, Any]) -> dict[str, dict[str, Any]]:
     found = {}
     for name, score in record(keys.get("scores")).items():
         if isinstance(score, dict):
-            if score.keys() - {"history"}:
+            if len(score) > ("history" in score):
                 found[name] = score
         elif isinstance(score, str | int | float):
             found[name] = {"value": score}

@@ -195,6 +195,7 @@ class SampleMapper:
         juries = self._juries(sample, edits, texts)
         name, case = self._case(keys)
         sample_texts = self._sample_texts(keys, texts)
+        run_id = filled(self._run.spec.get("run_id"))
         for jury in juries:
             several = len(juries) > 1 and jury.panel
             people = human(_edits(jury, juries, edits), self._grader, self.remarks, texts)
@@ -206,7 +207,7 @@ class SampleMapper:
                 "rubric": self._rubric(jury),
                 **jury.outcome,
                 "human": people["human"],
-                "provenance": {"pointer": pointer, "run_id": filled(self._run.spec.get("run_id"))},
+                "provenance": values.without_nulls({"pointer": pointer, "run_id": run_id}),
                 "meta": meta or None,
             }
             _name_jurors(body["jurors"])
