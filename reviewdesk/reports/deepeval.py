@@ -168,7 +168,7 @@ def _panel(case: dict[str, Any]) -> list[dict[str, Any]]:
     panel = list(map(_plain, _metrics(case)))
     for metric in panel:
         model = values.filled(metric.get("evaluation_model"))
-        metric["base"], metric["juror"] = metric_name(metric["name"], model)
+        metric["base"], metric["juror"] = metric_name(metric["name"].strip(), model)
     return panel
 
 

@@ -154,7 +154,7 @@ def test_dumps_say_the_same() -> None:
 
 
 def test_each_base_name_is_a_verdict_of_its_own() -> None:
-    metrics = (metric("Tone (a)"), metric("Truth [GEval]"), metric("Tone (b)"), metric("Tone (a)"))
+    metrics = (metric("Tone (a)"), metric(" Truth [GEval]"), metric("Tone (b)"), metric("Tone (a)"))
     _, bodies = opened(run(case(*metrics), case(metric(), name=None), case(metric())))
     assert [body["id"] for body in bodies] == ["one/Tone", "one/Truth", "test case 2", "one"]
     assert [one["id"] for one in bodies[0]["jurors"]] == ["a", "b", "a#2"]
