@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, BinaryIO, NoReturn, TypeAlias
 
@@ -280,10 +281,12 @@ def flat_names(cells: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
+@lru_cache(maxsize=2)
 def _csv_layout(text: str) -> Layout | None:
     """Return the layout that the header at the start of a text shows, or None.
 
-    The delimiter is the one that gives most known roles, then most columns.
+    It is remembered, because each tool whose tables are known asks for it. The delimiter is the
+    one that gives most known roles, then most columns.
     """
     found: list[tuple[int, int, Layout]] = []
     for delimiter in _DELIMITERS:
