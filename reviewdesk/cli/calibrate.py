@@ -149,9 +149,9 @@ def ask(
 ) -> None:
     """Ask how good the judge is, and when one may stop labelling.
 
-    QUESTION is a figure with a limit, such as "accuracy >= 0.9" or "pass rate <= 40%", or a figure
-    with --width. Ask before you label: the interval then holds however often you look. Without
-    QUESTION, the answer so far.
+    QUESTION is a figure with a limit, such as "accuracy >= 0.9", "pass rate <= 40%" or "accuracy of
+    panel less JUROR >= 0", or a figure with --width. Ask before you label: the interval then holds
+    however often you look. Without QUESTION, the answer so far.
     """
     from reviewdesk.desk.figures import question as questions
     from reviewdesk.domain.labels.question import parse_question

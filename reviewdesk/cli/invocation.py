@@ -37,19 +37,27 @@ def desk_path() -> Path | None:
     return Path(named) if named else None
 
 
-def with_double(desk: OpenFile, settings: Settings, given: Share | None) -> Settings:
-    """Return the settings with the share of items that two people label on a desk.
+def with_double(
+    desk: OpenFile, settings: Settings, given: Share | None, opinions: int | None
+) -> Settings:
+    """Return the settings with the share of items that several people label, and how many do.
 
-    The option goes before the setting, and that before what was said for the desk last.
+    The options go before the settings, and these before what was said for the desk last.
     """
     from msgspec.structs import replace
 
-    from reviewdesk.desk.team.claims import double_share
+    from reviewdesk.desk.team.claims import double_share, opinions_wanted
     from reviewdesk.settings import DEFAULT, Share
 
     if given is None and settings.source("double") != DEFAULT:
         given = settings.double
-    return replace(settings, double=Share(double_share(desk, given)))
+    if opinions is None and settings.source("opinions") != DEFAULT:
+        opinions = settings.opinions
+    return replace(
+        settings,
+        double=Share(double_share(desk, given)),
+        opinions=opinions_wanted(desk, opinions),
+    )
 
 
 def share_of(option: str, text: str | None) -> Share | None:

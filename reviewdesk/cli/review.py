@@ -203,12 +203,16 @@ def _load_asking(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
     help="Share of items to label twice; blind only.",
 )
 @click.option("--double", metavar="SHARE", help="Share of items that two people label, e.g. 20%.")
+@click.option(
+    "--opinions", type=click.IntRange(2, 9), metavar="N", help="How many people label these items."
+)
 @run_option
 @loading_options
 @options()
 def open_(
     *, files: tuple[str, ...], filter_: str | None, order: str | None, blind: bool | None,
-    repeat: str | None, double: str | None, run_name: str | None, **given: Any,
+    repeat: str | None, double: str | None, opinions: int | None, run_name: str | None,
+    **given: Any,
 ) -> None:  # fmt: skip
     """Load reports and review the first one on the screen.
 
@@ -223,7 +227,7 @@ def open_(
         for made in loaded:
             _say_loaded(made, labels=not on_screen and not given["import_labels"])
         run = desk.run(run_name) if run_name or not loaded else loaded[0].run
-        review_run(desk, run, filter_, order, blind=blind, repeat=twice, double=second)
+        review_run(desk, run, filter_, order, blind=blind, repeat=twice, double=(second, opinions))
 
 
 def is_on_screen() -> bool:
@@ -244,7 +248,7 @@ def review_run(
     *,
     blind: bool | None = None,
     repeat: Share | None = None,
-    double: Share | None = None,
+    double: tuple[Share | None, int | None] = (None, None),
 ) -> None:
     """Review a run where its reviewer left it, changed by the options; off a terminal, print it."""
     from msgspec.structs import replace
@@ -252,7 +256,7 @@ def review_run(
     from reviewdesk.cli.terminal import named_keys, opening_line
     from reviewdesk.domain.records import View
 
-    settings = invocation.with_double(desk, current_settings(), double)
+    settings = invocation.with_double(desk, current_settings(), *double)
     desk.opened(run)
     kept = desk.view(run)
     view = kept or View(blind=settings.blind)

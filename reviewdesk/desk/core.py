@@ -52,6 +52,7 @@ from reviewdesk.store.schema import is_current, migrate
 
 if TYPE_CHECKING:
     from reviewdesk.desk import loading
+    from reviewdesk.domain.labels.question import QuestionItems
     from reviewdesk.reports.bytes.source import Source
 
 
@@ -144,12 +145,15 @@ class Desk:
             self.conn.close()
             raise
         self.double: float | None = None
+        self.opinions = 2
         self._closed = False
         self._seen = self._state()
         self._idle: list[Desk] = []
         """Second connections that no worker uses at the moment."""
         self.apart = WithheldLabels(self)
         self.columns = queues.HeldColumns()
+        self.asked: dict[tuple[str, tuple[str, ...]], QuestionItems] = {}
+        """What the open question of a run asks of, if it is about jurors."""
         self._labels: tuple[tuple[int, int] | None, RunLabels] | None = None
         """The labels of a run, and when they were read; ``None`` if they are known to be old."""
         self.still = False
@@ -167,7 +171,9 @@ class Desk:
         still_there(self.conn, self.path)
         found = Desk(self.path, self.reviewer, self.clock, Access.SHARED)
         found.columns = self.columns
+        found.asked = self.asked
         found.double = self.double
+        found.opinions = self.opinions
         return found
 
     @contextlib.contextmanager
@@ -177,6 +183,7 @@ class Desk:
         reader = self._idle.pop() if self._idle else self.reader()
         reader.clock = self.clock
         reader.double = self.double
+        reader.opinions = self.opinions
         set_patience(reader.conn, BUSY_SECONDS)
         try:
             yield reader

@@ -206,7 +206,8 @@ def suite_texts(
     )
 
     about = _provenance(run, found.design) | {"confidence_source": found.source, "n": found.n}
-    given = (f"the judge of {run.name}", found.cells, found.observed, found.decided, about)
+    name = f"the judge of {run.name}"
+    given = (name, found.cells, found.observed, found.decided, about, found.question)
     texts = {SUITE_LABELS: as_jsonl(found.rows)}
     if found.frame:
         texts[SUITE_FRAME] = as_frame(found.frame)

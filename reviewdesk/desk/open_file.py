@@ -21,6 +21,7 @@ class OpenFile(Protocol):
     read_only: bool
     """Whether the file or its folder may not be written, so that nothing can be saved."""
     double: float | None
+    opinions: int
     """The share of items that two people label; ``None`` if the labels of others are not hidden."""
     still: bool
     """Whether nothing is read of what others write, as within the step of one key."""

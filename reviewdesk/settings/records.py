@@ -177,6 +177,15 @@ class Settings(Struct, frozen=True):
             'a share such as "20%", or a number from 0 to 1',
         ),
     ] = _NONE
+    opinions: Annotated[
+        int,
+        Setting(
+            "How many people label each of these items, for everybody on the desk.",
+            "a whole number from 2 to 9",
+            least=2,
+            most=9,
+        ),
+    ] = 2
     tags: Annotated[
         tuple[str, ...],
         Setting(

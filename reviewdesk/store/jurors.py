@@ -77,6 +77,12 @@ def strata(conn: sqlite3.Connection, run: int) -> list[int]:
     return [row["stratum"] for row in rows]
 
 
+def places(conn: sqlite3.Connection, run: int) -> list[tuple[int, int]]:
+    """Return the stratum and the rank of every verdict of a run, in file order."""
+    rows = conn.execute("SELECT stratum, rank FROM verdicts WHERE run = ? ORDER BY key", (run,))
+    return [(row["stratum"], row["rank"]) for row in rows]
+
+
 def stating_trims(conn: sqlite3.Connection, keys: list[int]) -> Iterator[tuple[int, str]]:
     """Yield key and body of those of the given verdicts that may state who was trimmed."""
     rows = conn.execute(

@@ -338,30 +338,40 @@ def others_work(conn: sqlite3.Connection, reviewer: str) -> bool:
     return row is not None
 
 
-_LONE = """SELECT c.item, EXISTS (SELECT 1 FROM label_events r WHERE r.item = c.item
-                                    AND r.kind = 'reveal' AND r.reviewer = ?) AS revealed
-           FROM current_events c CROSS JOIN label_events e ON e.key = c.key AND e.reviewer <> ?
-           WHERE c.slot = 'label' AND c.author <> ? AND NOT EXISTS (
-             SELECT 1 FROM current_events o
-             WHERE o.item = c.item AND o.slot IN ('label', 'adjudication')
-               AND (o.slot <> 'label' OR o.author <> c.author))"""
+class FewLabels(Struct, frozen=True):
+    """An item with few ``labels``, none of one reviewer, who may have ``revealed`` them."""
+
+    item: bytes
+    labels: int
+    revealed: bool
 
 
-def lone_labels(
-    conn: sqlite3.Connection, reviewer: str, items: Collection[bytes] | None = None
-) -> dict[bytes, bool]:
-    """Return the items, among those given or of all, that one other person alone labelled.
+_FEW = """SELECT c.item, count(*) AS labels,
+                 EXISTS (SELECT 1 FROM label_events r WHERE r.item = c.item
+                           AND r.kind = 'reveal' AND r.reviewer = ?) AS revealed
+          FROM current_events c
+          WHERE c.slot = 'label' AND NOT EXISTS (
+            SELECT 1 FROM current_events o CROSS JOIN label_events e ON e.key = o.key
+            WHERE o.item = c.item AND (o.slot = 'adjudication'
+                                       OR o.slot = 'label' AND ? IN (o.author, e.reviewer)))"""
 
-    The value tells whether the reviewer has revealed the item. A label that the reviewer imported
-    is not another's, and an adjudication ends what is withheld.
+
+def others_labels(
+    conn: sqlite3.Connection, reviewer: str, most: int, items: Collection[bytes] | None = None
+) -> Iterator[FewLabels]:
+    """Yield the items, among those given or of all, that at most so many others labelled.
+
+    A label that the reviewer gave or imported takes its item out, as does an adjudication.
     """
-    who = (reviewer,) * 3
+    who = (reviewer,) * 2
     rows: Iterable[sqlite3.Row] = ()
+    few = f"GROUP BY c.item HAVING count(*) <= {int(most)}"
     if items is not None:
-        rows = in_pages(conn, f"{_LONE} AND c.item IN (*)", sorted(items), *who)
+        rows = in_pages(conn, f"{_FEW} AND c.item IN (*) {few}", sorted(items), *who)
     elif others_work(conn, reviewer):
-        rows = conn.execute(_LONE, who)
-    return {row["item"]: bool(row["revealed"]) for row in rows}
+        rows = conn.execute(f"{_FEW} {few}", who)
+    for row in rows:
+        yield FewLabels(row["item"], row["labels"], bool(row["revealed"]))
 
 
 _ABOUT = "reviewer = ? AND kind IN ('run', 'rules') AND run = ?"

@@ -102,7 +102,8 @@ def calibration(
     found = _blind_figures(page) if blind else _run_figures(page, target)
     first = [conclusion(page, blind=blind)]
     if page.answer is not None:
-        first.append(Section("", (Paragraph(strip_line(page.answer, blind=blind), Tone.STRONG),)))
+        line = outside(strip_line(page.answer, blind=blind))
+        first.append(Section("", (Paragraph(line, Tone.STRONG),)))
     if page.telling(blind=blind):
         warnings = page.alone.warnings if blind else page.calibration.warnings
         about = Paragraph(f"{found.basis}.")

@@ -168,7 +168,9 @@ def _against_panel(page: JurorsPage) -> list[Section]:
     ends = words.interval(found.panel.low, found.panel.high, 2, "+")
     less = f"{number(found.panel.estimate, 2, '+')} {ends}"
     others = (
-        (best, " beats every other juror") if found.best_stands else "no juror beats all others"
+        (best, " beats every other juror on new items")
+        if found.best_stands
+        else "no juror beats all others on new items"
     )
     blocks = (
         table(heads, rows, "Every juror against the panel"),

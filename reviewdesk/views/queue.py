@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reviewdesk.domain.assessment.result import in_words
-from reviewdesk.domain.labels.question import FIGURES, Reply, RunAnswer
+from reviewdesk.domain.gates.expect import GateQuestion
+from reviewdesk.domain.labels.question import Reply, RunAnswer
 from reviewdesk.domain.panel.rerun import RerunResult
 from reviewdesk.domain.panel.turnout import LiveProgress, ModelPause
 from reviewdesk.domain.records import (
@@ -270,12 +271,18 @@ def strip_line(found: RunAnswer, *, blind: bool = False) -> str:
     return " · ".join(parts)
 
 
-def said(found: RunAnswer) -> str:
-    """Return the question, when it was asked, and the answer, as gates note it."""
-    asked = found.question
-    at = asked.at[:16].replace("T", " ")
-    known = f", after {plural(found.known, 'label')}" if found.known else ""
-    return f"asked {at}{known}: {asked.text}? {found.reply}, {interval(found)} at every look"
+def said(found: GateQuestion) -> str:
+    """Return the question of an entry, when it was asked, and the answer, as gates note it."""
+    at = f" {_minute(found.asked_at)}" if found.asked_at else ""
+    known = f", after {plural(found.labels_before, 'label')}" if found.labels_before else ""
+    note = f"asked{at}{known}: {show_line(found.text, 200)}?"
+    if found.low is None or found.high is None:
+        return note
+    return f"{note} {found.reply}, {found.low:.3f} to {found.high:.3f} at every look"
+
+
+def _minute(at: str) -> str:
+    return show_line(at[:16].replace("T", " "), 60)
 
 
 def interval(found: RunAnswer) -> str:
@@ -284,14 +291,13 @@ def interval(found: RunAnswer) -> str:
 
 
 def _conclusion(found: RunAnswer) -> str:
-    asked = found.question
     if found.safe:
         said = {Reply.YES: "Yes", Reply.NO: "No"}.get(found.reply, "It cannot be told")
         return f"{said}. You may stop; this interval stays valid."
     if found.more is None:
         return "Not yet: a group of items has no label."
     more = plural(found.more, "label")
-    end = f"decide it, if the {FIGURES[asked.figure]} stays as it is"
+    end = f"decide it, if the {found.question.subject} stays as it is"
     return f"Not yet. About {more} more would {end}."
 
 
@@ -301,21 +307,23 @@ def question(found: RunAnswer) -> Document:
     look = found.look
     level = f"{asked.level:.0%}"
     rows: list[tuple[str, Words]] = [
-        ("asked", f"{asked.at[:16].replace('T', ' ')}, {plural(asked.planned, 'label')} planned"),
+        ("asked", f"{_minute(asked.at)}, {plural(asked.planned, 'label')} planned"),
         ("interval", f"{interval(found)}, valid at every look ({level})"),
         ("this look alone", f"{look.now_low:.3f} to {look.now_high:.3f}"),
         ("labels counted", f"{look.labels:,} since the question"),
     ]
     if look.estimate is not None:
-        rows.insert(1, (FIGURES[asked.figure], f"{look.estimate:.3f}"))
+        rows.insert(1, (asked.subject, f"{look.estimate:.3f}"))
+    if len(asked.of) == 2:
+        rows.insert(0, ("asked of", f"{plural(found.size, 'item')} on which the two differ"))
     if found.known:
         rows.append(("asked after", f"{plural(found.known, 'label')}, which count as known"))
     if found.waiting:
         rows.append(("waiting", f"{plural(found.waiting, 'label')} given out of turn"))
     tone = Tone.STRONG if found.safe else Tone.TEXT
-    title = f"{asked.text}?" + (" (closed)" if asked.closed else "")
-    blocks = (Paragraph(_conclusion(found), tone), Facts.of(*rows, column=17))
-    return Document((Section(title, blocks),))
+    title = "question (closed)" if asked.closed else "question"
+    conclusion = Paragraph((outside(f"{asked.text}?"), f" {_conclusion(found)}"), tone)
+    return Document((Section(title, (conclusion, Facts.of(*rows, column=17))),))
 
 
 RERUNS = {"rerun_planned": "re-run agreed to", "rerun_ended": "re-run ended"}

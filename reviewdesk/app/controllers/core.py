@@ -133,6 +133,7 @@ class Core:
         self.keys = keys
         self.clock = clock
         desk.double = settings.double
+        desk.opinions = settings.opinions
         self.jobs = Jobs(runner)
         self.guard = self.new_guard()
         self.strip = LiveStrip()

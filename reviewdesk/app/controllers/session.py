@@ -220,17 +220,21 @@ class ReviewSession:
         return None if late else found
 
     def _asked(self, waiting: Mapping[int, bool | None]) -> int | None:
-        """Return the place of the next item that the open question has drawn, if there is one."""
+        """Return the place of the next item that the open question has drawn, if there is one.
+
+        Those it has drawn may come in any order, so the criteria of one response come together.
+        """
         session = self.session
         if not self.asked or session.view.filter or session.view.order != "draw":
             return None
         decided = self.desk.decided(session.run)
         if all(key in decided for key in self.asked):
             self.asked = tuple(asked_keys(self.desk, session.run))
-        for key in self.asked:
-            if key not in decided and key not in waiting:
-                return place_of(session.keys, key)
-        return None
+        left = [key for key in self.asked if key not in decided and key not in waiting]
+        here = session.item.row.key if session.item else None
+        near = {key for _, key in self._criteria.get(here, ())} if here is not None else set()
+        found = next((key for key in left if key in near), left[0] if left else None)
+        return None if found is None else place_of(session.keys, found)
 
     def _criterion(self, at: int, waiting: Mapping[int, bool | None]) -> int | None:
         """Return the place that comes after a criterion of a response, ``None`` if any may.

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from reviewdesk.desk.figures.calibration import labelled
+from reviewdesk.desk.figures.calibration import labelled, panels
 from reviewdesk.errors import UsageError
-from reviewdesk.store import events, figures, questions
+from reviewdesk.store import events, figures, jurors, measures, questions
 from reviewdesk.store.connect import reading, writing
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.labels.question import RunAnswer, RunQuestion
+    from reviewdesk.domain.labels.question import Given, QuestionItems, RunAnswer, RunQuestion
     from reviewdesk.domain.labels.rows import LabelledRow
     from reviewdesk.domain.records import Run
 
@@ -26,20 +26,25 @@ def question(desk: Desk, run: Run) -> RunQuestion | None:
     from reviewdesk.domain.labels.question import RunQuestion
 
     try:
-        return RunQuestion.from_detail(
+        asked = RunQuestion.from_detail(
             found.event.detail, at=found.event.at, event=found.counter, closed=found.closed
         )
+        items = _items(desk, run, asked)
     except ValueError:
         # A newer version, or somebody who writes events by hand, asked it on another desk.
         return None
+    return None if items is not None and not items.passes else asked
 
 
 def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
     """Record a question, which replaces the one before it, and answer it from what is known.
 
     Raises:
-        UsageError: the run is an archive, its verdicts were drawn one by one, or none is decided.
+        UsageError: the run is an archive, its verdicts were drawn one by one, none is decided, or
+            the question names a juror whom the run does not have, or two who never differ.
     """
+    from reviewdesk.domain.labels.question import with_raters
+
     totals = figures.run_figures(desk.conn, run.key)
     if run.by_verdict:
         raise UsageError(
@@ -48,9 +53,16 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
         )
     if run.whole != run.verdicts:
         raise UsageError(f"{run.name} is an archive, which keeps too few of its verdicts to ask")
-    if not totals.passed + totals.failed:
+    if asked.of:
+        asked = with_raters(asked, measures.names(desk.conn, run.key))
+    items = _items(desk, run, asked)
+    if items is not None and not items.passes:
+        alike = "decided alike on all items, so the difference is 0"
+        what = alike if items.items else "decided nothing, so there is nothing to ask about"
+        raise UsageError(f"{run.name}: {' and '.join(asked.of)} {what}")
+    if not totals.passed + totals.failed and items is None:
         raise UsageError(f"{run.name}: the panel decided nothing, so there is nothing to ask about")
-    guesses = questions.guesses(desk.conn, run.key, asked.figure)
+    guesses = items.guesses if items else questions.guesses(desk.conn, run.key, asked.figure)
     standing = {row.item for row in figures.labelled(desk.conn, run.key)}
     ever = {one.item for one in questions.labels_given(desk.conn, run.key)}
     gone = tuple(sorted(item.hex() for item in ever - standing))
@@ -58,6 +70,26 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
     found = answer(desk, run)
     assert found is not None  # noqa: S101 - it was recorded just now
     return found
+
+
+def _items(desk: Desk, run: Run, asked: RunQuestion) -> QuestionItems | None:
+    """Return what a question about jurors asks of, read once; ``None`` if it is of the panel.
+
+    Raises:
+        ValueError: the run is an archive.
+    """
+    if not asked.of:
+        return None
+    from reviewdesk.domain.jurors.strata import question_items
+
+    if run.whole != run.verdicts:
+        raise ValueError("an archive has too few of its ballots")
+    of = run.hash, asked.of
+    if of not in desk.asked:
+        found = question_items(panels(desk, run), jurors.places(desk.conn, run.key), asked.of)
+        desk.asked.clear()
+        desk.asked[of] = found
+    return desk.asked[of]
 
 
 def close(desk: Desk, run: Run) -> RunAnswer:
@@ -87,20 +119,28 @@ def answer(desk: Desk, run: Run) -> RunAnswer | None:
     if asked is None:
         return None
     from reviewdesk.domain.labels.answers import answer as answered
-    from reviewdesk.domain.labels.question import Given
 
     with reading(desk.conn, desk.path):
+        items = _items(desk, run, asked)
         totals = figures.run_figures(desk.conn, run.key)
-        rows: dict[bytes, LabelledRow] = {}
-        for row in labelled(desk, run):
-            rows.setdefault(row.item, row)
-        given: dict[bytes, Given] = {}
-        for one in questions.labels_given(desk.conn, run.key):
-            before = one.counter < asked.event
-            if one.item in given or (before and one.item.hex() in asked.unlabelled):
-                continue
-            given[one.item] = Given(one.unit, rows.get(one.item), one.truth, before)
-    return answered(asked, run.seed, totals, given.values())
+        found = given(desk, run, asked)
+    return answered(asked, run.seed, totals, found.values(), items)
+
+
+def given(desk: Desk, run: Run, asked: RunQuestion) -> dict[bytes, Given]:
+    """Return every content of a run that was labelled once or more, by its hash."""
+    from reviewdesk.domain.labels.question import Given
+
+    rows: dict[bytes, LabelledRow] = {}
+    for row in labelled(desk, run):
+        rows.setdefault(row.item, row)
+    found: dict[bytes, Given] = {}
+    for one in questions.labels_given(desk.conn, run.key):
+        before = one.counter < asked.event
+        if one.item in found or (before and one.item.hex() in asked.unlabelled):
+            continue
+        found[one.item] = Given(one.unit, rows.get(one.item), one.truth, before)
+    return found
 
 
 def asked_keys(desk: Desk, run: Run) -> list[int]:

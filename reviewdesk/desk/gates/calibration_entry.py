@@ -17,11 +17,13 @@ from reviewdesk.domain.gates.expect import (
     Expectation,
     Finding,
     FindingTally,
+    GateQuestion,
     GateStatus,
     TargetValue,
     hold,
 )
 from reviewdesk.domain.gates.targets import (
+    ASKED,
     BAND,
     COMPOSITE,
     COMPOSITE_OF,
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.records import Run
     from reviewdesk.domain.stats.calibration import Rows
     from reviewdesk.domain.stats.figures import PanelIntervals
-    from reviewdesk.reports.suites.suite import CalibrationGate
+    from reviewdesk.reports.suites.suite import CalibrationGate, QuestionModel
 
 OTHER_SET = "reliability of another set"
 INDEPENDENCE = "independence unknown"
@@ -78,8 +80,7 @@ class _Labels(Struct, frozen=True):
     joined: JoinedReport | None = None
     of_run: Mapping[str, TargetValue] = {}
     """The targets that only a run has, as far as they are held."""
-    question: str = ""
-    """The question that the run was asked, and its answer."""
+    question: GateQuestion | None = None
     independent: bool = True
     """Whether it is known which rows share a label."""
     others: tuple[Rows, ...] = ()
@@ -146,13 +147,14 @@ def entry_result(
         units=tally.units,
         origins=tally.origins,
         findings=tuple(tally.findings),
-        notes=_notes(found, honest, other=other) if found and not problem else (),
+        notes=_notes(gate, found, honest, other=other) if found and not problem else (),
         error=problem,
         design=found.calibration.design if found else None,
         representative=found.representative if found else None,
         doubts=_doubts(gate, found, tally.findings, other=other) if found else (),
         short=(*joined.short, *nothing) if joined else (),
         join=joined.counts if joined else None,
+        question=_question(gate, found),
     )
 
 
@@ -186,7 +188,6 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     from reviewdesk.domain.labels.summary import make_rows
     from reviewdesk.store import figures
     from reviewdesk.store.connect import reading
-    from reviewdesk.views.queue import said
 
     desk = open_desk()
     run = desk.run(gate.run)
@@ -198,16 +199,19 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     if not decided:
         passed = totals.passed
         decided = totals.passed + totals.failed
-    asked = answer(desk, run)
     found = _of_rows(gate, made, passed, decided)
-    found = replace(found, of_run=_run_targets(desk, run, made, found, gate.composite or {}))
-    return found if asked is None else replace(found, question=said(asked))
+    asked = answer(desk, run)
+    if asked is not None:
+        look = asked.look
+        note = asked.question.text, asked.question.at, asked.known, asked.reply, look.low, look.high
+        found = replace(found, question=GateQuestion(*note))
+    return replace(found, of_run=_run_targets(desk, run, made, found, gate))
 
 
 def _run_targets(
-    desk: Desk, run: Run, made: LabelledRows, found: _Labels, weights: Mapping[str, float]
+    desk: Desk, run: Run, made: LabelledRows, found: _Labels, gate: CalibrationGate
 ) -> dict[str, TargetValue]:
-    """Return the targets of segments, of composites and of people's errors that the entry holds."""
+    """Return the targets that only a run has, as far as the entry holds them."""
     from reviewdesk.desk.figures.calibration import frame, subjects
     from reviewdesk.desk.team.agreement import people_err
     from reviewdesk.domain.labels.composite import composite_low
@@ -221,7 +225,7 @@ def _run_targets(
             low, note = worst_low(made, frame(desk, run, by), by)
             values[target] = TargetValue(low, note=note, skip=note if low is None else "")
         elif target == COMPOSITE or target.startswith(COMPOSITE_OF):
-            weighed = subjects(desk, run, made, weights, Target.ITEMS)
+            weighed = subjects(desk, run, made, gate.composite or {}, Target.ITEMS)
             name = target.removeprefix(COMPOSITE_OF) if target != COMPOSITE else None
             low, note = composite_low(weighed, name)
             if low is None:
@@ -233,7 +237,24 @@ def _run_targets(
             band = sensitivity(accuracy, error) if error and accuracy else None
             low = None if band is None else band.low
             values[target] = TargetValue(low, skip=NO_BAND if low is None else "")
+        elif target in ASKED:
+            values[target] = _of_question(target, found.question, gate.question)
     return values
+
+
+def _of_question(
+    target: str, asked: GateQuestion | None, wanted: QuestionModel | None
+) -> TargetValue:
+    """Return an end of the interval that holds at every look; the entry may say which question.
+
+    Of a figure that was not asked about nothing is known but that it lies from -1 to 1.
+    """
+    is_low = target == ASKED[0]
+    if asked is None or (wanted is not None and wanted.text != asked.text):
+        which = "a question" if wanted is None else f'"{show_line(wanted.text, 120)}"'
+        note = f"the run was not asked {which} last: reviewdesk ask"
+        return TargetValue(-1.0 if is_low else 1.0, note=note)
+    return TargetValue(asked.low if is_low else asked.high)
 
 
 def _of_rows(gate: CalibrationGate, made: LabelledRows, passed: float, decided: float) -> _Labels:
@@ -372,7 +393,19 @@ def _doubts(
     )
 
 
-def _notes(found: _Labels, honest: Ranged, *, other: bool) -> tuple[str, ...]:
+def _question(gate: CalibrationGate, found: _Labels | None) -> GateQuestion | None:
+    """Return the question of the run, else the one that the suite states of its labels file."""
+    if gate.run is None and gate.question is not None:
+        return GateQuestion(**gate.question.model_dump())
+    return found.question if found else None
+
+
+def _notes(
+    gate: CalibrationGate, found: _Labels, honest: Ranged, *, other: bool
+) -> tuple[str, ...]:
+    from reviewdesk.views.queue import said
+
+    asked = _question(gate, found)
     design = () if found.calibration.design is Design.FILE else (DESIGNS[found.calibration.design],)
     rate: tuple[str, ...] = ()
     if found.decided and honest.value is not None:
@@ -387,6 +420,6 @@ def _notes(found: _Labels, honest: Ranged, *, other: bool) -> tuple[str, ...]:
         *design,
         *((OTHER_SET,) if other else ()),
         *rate,
-        *((found.question,) if found.question else ()),
+        *((said(asked),) if asked else ()),
         *found.calibration.warnings,
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from reviewdesk.desk.figures.calibration import blockers
+from reviewdesk.desk.figures.question import given, question
 from reviewdesk.domain.gates.join import FrameContent, frame_of
 from reviewdesk.domain.gates.targets import Reliability
 from reviewdesk.domain.labels.rows import LabelledRow, confidence
@@ -25,6 +26,7 @@ from reviewdesk.views.words import DESIGNS
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.labels.question import RunQuestion
 
 
 class ExportedRows(Struct, frozen=True):
@@ -69,6 +71,8 @@ class SuiteExport(Struct, frozen=True):
     source: str
     design: Design
     warnings: tuple[str, ...]
+    question: dict[str, Any] | None = None
+    """What the run was asked, as a suite states it."""
 
 
 def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
@@ -89,14 +93,14 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         made.verdicts[at].key: (float(made.rows.confidence[at]), bool(made.rows.correct[at]))
         for at in kept
     }
-    head = desk.head()
+    shared = _shared(desk, run)
     rows = []
     for verdict, weight in zip(made.labelled, made.weighing.weights, strict=True):
         truth = verdict.place.truth
         if verdict.unanswered and (made.drawn[verdict.key] or not weighted):
             # A reader counts it against and for the panel, so it must know of it.
             (label, *_) = verdicts.of_item(desk.conn, verdict.item)
-            open_row = _full_row(run, verdict, label, None, made, head)
+            open_row = _full_row(run, verdict, label, None, made, shared)
             rows.append({**open_row, "truth": Truth.UNSURE.value})
             continue
         if truth not in {Truth.PASS, Truth.FAIL} or (weighted and not weight):
@@ -104,7 +108,7 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         given = verdicts.of_item(desk.conn, verdict.item)
         label = next((one for one in given if one["label"] == truth), given[0])
         row = (*measured.get(verdict.key, (None, None)), weight if weighted else None)
-        rows.append(_full_row(run, verdict, label, row, made, head))
+        rows.append(_full_row(run, verdict, label, row, made, shared))
     totals = figures.run_figures(desk.conn, run.key)
     decided = totals.passed + totals.failed
     return SuiteExport(
@@ -117,7 +121,15 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         made.source,
         made.weighing.design,
         (*_omission_warnings(made, kept), *_blocking(desk, run, made)),
+        _stated(shared),
     )
+
+
+def _stated(shared: _Shared) -> dict[str, Any] | None:
+    if shared.question is None:
+        return None
+    asked = shared.question
+    return {"text": asked.text, "asked_at": asked.at, "labels_before": len(shared.before)}
 
 
 def _counted_places(made: LabelledRows) -> list[int]:
@@ -219,10 +231,10 @@ def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
         )
         for i, verdict in enumerate(made.verdicts)
     }
-    head = desk.head()
+    shared = _shared(desk, run)
     rows = [
         {
-            **_full_row(run, verdict, label, rowed.pop(verdict.key, None), made, head),
+            **_full_row(run, verdict, label, rowed.pop(verdict.key, None), made, shared),
             "origin": verdicts.origin(desk.conn, verdict.key) or None,
         }
         for verdict in figures.labelled(desk.conn, run.key)
@@ -237,13 +249,32 @@ def _labelled_rows(desk: Desk, run: Run, source: str | None) -> LabelledRows:
     return make_rows(labelled, figures.run_figures(desk.conn, run.key), source)
 
 
+class _Shared(Struct, frozen=True):
+    """What is alike in all rows: the head of the log, and the question that the run was asked."""
+
+    head: str
+    question: RunQuestion | None
+    before: Collection[bytes]
+    """The items that had a label when it was asked."""
+
+
+def _shared(desk: Desk, run: Run) -> _Shared:
+    asked = question(desk, run)
+    before = (
+        ()
+        if asked is None
+        else {item for item, one in given(desk, run, asked).items() if one.before}
+    )
+    return _Shared(desk.head(), asked, before)
+
+
 def _full_row(
     run: Run,
     verdict: LabelledRow,
     label: dict[str, Any],
     row: tuple[float | None, bool | None, float | None] | None,
     made: LabelledRows,
-    head: str,
+    shared: _Shared,
 ) -> dict[str, Any]:
     detail = json.loads(label["detail"])
     sure, correct, weight = row or (None, None, 0.0)
@@ -271,5 +302,8 @@ def _full_row(
         "time": detail.get("at") or label["at"],
         "note": label["note"],
         "tags": label["tags"],
-        "head": head,
+        "head": shared.head,
+        "question": shared.question and shared.question.text,
+        "asked_at": shared.question and shared.question.at,
+        "labelled_before": verdict.item in shared.before if shared.question else None,
     }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.labels.chain import DESK
-from reviewdesk.domain.labels.repeats import NOTHING, Withheld, is_double
+from reviewdesk.domain.labels.repeats import MOST_OPINIONS, NOTHING, Withheld, is_double
 from reviewdesk.domain.records import Applied, Head
 from reviewdesk.store import reviewers, verdicts
 from reviewdesk.store.connect import writing
@@ -50,25 +51,33 @@ def release(desk: OpenFile) -> None:
         reviewers.release(desk.conn, desk.path, desk.reviewer)
 
 
-_NAME = "double"
-
-
 def double_share(desk: OpenFile, given: float | None = None) -> float:
     """Return the desk's share of items that two people label, after replacing it by ``given``.
 
     A desk that cannot be written keeps what it has, and the share holds for this session alone.
     """
+    found = _kept(desk, "double", None if given is None else float(given))
+    return found if isinstance(found, float) and 0 <= found <= 1 else 0.0
+
+
+def opinions_wanted(desk: OpenFile, given: int | None = None) -> int:
+    """Return how many people label each of those items on the desk, as ``double_share`` does."""
+    found = _kept(desk, "opinions", given)
+    return found if isinstance(found, int) and 2 <= found <= MOST_OPINIONS else 2
+
+
+def _kept(desk: OpenFile, name: str, given: float | None) -> object:
+    """Return a value that is kept for the whole desk, after replacing it by ``given``."""
     with explained(desk.path):
-        stored = reviewers.kept_settings(desk.conn, DESK).get(_NAME, "0")
+        stored = reviewers.kept_settings(desk.conn, DESK).get(name, "null")
     if given is None:
-        try:
-            found = json.loads(stored)
-        except (ValueError, RecursionError):
-            return 0.0
-        return found if isinstance(found, float) and 0 <= found <= 1 else 0.0
-    if json.dumps(float(given)) != stored and not desk.read_only:
+        with contextlib.suppress(ValueError, RecursionError):
+            found: object = json.loads(stored)
+            return found
+        return None
+    if json.dumps(given) != stored and not desk.read_only:
         with writing(desk.conn, desk.path):
-            reviewers.keep_settings(desk.conn, DESK, {_NAME: json.dumps(float(given))})
+            reviewers.keep_settings(desk.conn, DESK, {name: json.dumps(given)})
     return given
 
 
@@ -85,11 +94,12 @@ def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld
         return NOTHING
     waiting = set()
     others = set()
-    for item, revealed in reviewers.lone_labels(desk.conn, desk.reviewer, items).items():
-        if is_double(item, desk.double):
-            waiting.add(item)
-        elif not revealed:
-            others.add(item)
+    most = desk.opinions - 1
+    for one in reviewers.others_labels(desk.conn, desk.reviewer, most, items):
+        if is_double(one.item, desk.double):
+            waiting.add(one.item)
+        elif one.labels == 1 and not one.revealed:
+            others.add(one.item)
     return Withheld(desk.reviewer, waiting, others)
 
 
@@ -115,7 +125,7 @@ class WithheldLabels:
         """Start before the first event of ``desk``."""
         self._desk = desk
         self._seen: Head | None = None
-        self._double: float | None = None
+        self._double: tuple[float | None, int] | None = None
         self._waiting: set[bytes] = set()
         self._others: set[bytes] = set()
         self._current = False
@@ -131,13 +141,14 @@ class WithheldLabels:
         if desk.double is None:
             return NOTHING
         found = None
-        if self._current and desk.still and desk.double == self._double:
+        double = desk.double, desk.opinions
+        if self._current and desk.still and double == self._double:
             return Withheld(desk.reviewer, self._waiting, self._others)
-        if self._seen is not None and desk.double == self._double:
+        if self._seen is not None and double == self._double:
             found = touched(desk.conn, self._seen, _MANY, desk.reviewer)
         if found is None:
             self._seen = head(desk.conn)
-            self._double = desk.double
+            self._double = double
             self._follow(None)
         else:
             self._seen, own, others = found

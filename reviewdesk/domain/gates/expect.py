@@ -284,6 +284,20 @@ class EntryKind(StrEnum):
     CALIBRATION = "calibration"
 
 
+class GateQuestion(Struct, frozen=True):
+    """A question that was asked of a run, and when, after how many labels.
+
+    The answer is that of the moment: a suite of labels files states none.
+    """
+
+    text: str
+    asked_at: str
+    labels_before: int
+    reply: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
 class EntryResult(Struct, frozen=True):
     """The result of one entry: ``counts`` counts its checks by status, ``units`` its verdicts.
 
@@ -312,6 +326,8 @@ class EntryResult(Struct, frozen=True):
     """The reasons why a new report says too little about its panel, whatever the checks found."""
     join: JoinCounts | None = None
     """How the labels were joined to a new report; ``None`` without one."""
+    question: GateQuestion | None = None
+    """The question that was asked of the run behind the labels."""
 
 
 class SuiteResult(Struct, frozen=True):

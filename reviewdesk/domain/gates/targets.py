@@ -31,12 +31,14 @@ COMPOSITE = "composite_low"
 """The lower end of the composite of a run's worst subject."""
 COMPOSITE_OF = "composite_low of "
 """Begins the target of the composite of one subject, whose name follows."""
+ASKED = ("question_low", "question_high")
+"""The ends, valid at every look, of the figure that a run was asked about."""
 _OF_A_RUN = "only the labels of a loaded run tell it"
 CALIBRATION_SPANS: dict[str, Span] = dict.fromkeys(
     (
         "ece", "brier", "gap", "auroc", "ece_p", "accuracy", "n", *RATES, "sensitivity",
-        "specificity", "kappa", "honest_rate", BAND, COMPOSITE, *(f"{one}_{end}" for one in RANGED
-                                                 for end in ("low", "high")),
+        "specificity", "kappa", "honest_rate", BAND, COMPOSITE, *ASKED,
+        *(f"{one}_{end}" for one in RANGED for end in ("low", "high")),
     ),
     Span("a number", is_number, numeric=True),
 )  # fmt: skip
@@ -109,7 +111,8 @@ class CalibrationReadings(Struct, frozen=True):
 
     def read(self, target: str) -> TargetValue:
         """Return the value of a target; a value that the labels leave undefined is skipped."""
-        if target in {BAND, COMPOSITE} or target.startswith((SPLIT, COMPOSITE_OF)):
+        alone = (BAND, COMPOSITE, *ASKED)
+        if target in alone or target.startswith((SPLIT, COMPOSITE_OF)):
             return self.of_run.get(target, TargetValue(None, skip=_OF_A_RUN))
         if target in RATES:
             return self._corrected_rate(target)

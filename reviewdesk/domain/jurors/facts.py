@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
 from reviewdesk.domain.records import Design
@@ -64,8 +65,8 @@ class Contest(Struct, frozen=True):
     ``best`` is the juror with the highest accuracy, and ``panel`` the panel less that juror. The
     panel ``beats_every`` juror if each lower end is above 0 (intersection-union, Berger 1982).
     ``best_stands`` says that the best juror beats all others, ``best_beats_panel`` that it beats
-    the panel; because the labels chose it, their risk is divided by the number of other jurors
-    (Bonferroni).
+    the panel, on new items; because the labels chose it, their risk is divided by the number of
+    other jurors (Bonferroni).
     """
 
     best: str | None = None
@@ -133,14 +134,17 @@ class Apart(Struct, frozen=True):
         return Part(size * each, self.labelled * each, self.right * each)
 
 
-def paired(to: str, items: int, apart: Sequence[Apart], z: float = Z) -> Difference:
+def paired(
+    to: str, items: int, apart: Sequence[Apart], z: float = Z, target: Target = Target.RUN
+) -> Difference:
     """Estimate ``D = (1/N)·Σ N_c(2p_c - 1)`` over the cells where two raters differ.
 
     p_c is the share of a cell on which the first rater is right; where the raters agree, the
     difference is 0 without any label. Cells are strata; those of flagged verdicts, and those of the
     rest, are merged if they are sampled at one rate. MOVER combines their mid-p intervals for
-    finite populations; a cell without a label adds N_c/N to either side, and leaves
-    no estimate. ``D`` is 0 if the raters never differ. Source: Zou and Donner 2008.
+    finite populations, or for ``target`` new items of one without end, which takes the share on
+    which the two differ as it is; a cell without a label adds N_c/N to either side, and leaves no
+    estimate. ``D`` is 0 if the raters never differ. Source: Zou and Donner 2008.
     """
     middle = below = above = open_ = 0.0
     for cell in merge_cells([one for one in apart if one.size]):
@@ -149,7 +153,10 @@ def paired(to: str, items: int, apart: Sequence[Apart], z: float = Z) -> Differe
             open_ += share
             continue
         rate = cell.right / cell.labelled
-        low, high = midp_interval(cell.part, z)
+        part = cell.part
+        if target is Target.ITEMS:
+            part = replace(part, size=part.size * 1_000_000)
+        low, high = midp_interval(part, z)
         middle += share * (2 * rate - 1)
         below += (2 * share * (rate - low)) ** 2
         above += (2 * share * (high - rate)) ** 2

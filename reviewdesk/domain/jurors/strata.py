@@ -29,6 +29,7 @@ from reviewdesk.domain.jurors.facts import (
 from reviewdesk.domain.jury.panels import code
 from reviewdesk.domain.jury.scores import Scores
 from reviewdesk.domain.jury.sheet import sheet_of
+from reviewdesk.domain.labels.question import PANEL, QuestionItems
 from reviewdesk.domain.labels.rows import TRUTH, TRUTHS
 from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, prefixes
 from reviewdesk.domain.records import Truth
@@ -48,7 +49,6 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 
-PANEL = "panel"
 _TRIMS = (NOTHING, STRATEGIES.index(Strategy.TRIMMED_MEAN))
 
 
@@ -130,6 +130,42 @@ def panel_votes(found: Columns) -> Small:
     return np.where(found.decision == passed, 1, failed).astype(np.int8)
 
 
+def question_items(
+    found: Columns, places: Sequence[tuple[int, int]], of: Sequence[str]
+) -> QuestionItems:
+    """Return the contents of a run on which a juror voted, or on which two raters differ.
+
+    ``places`` are the stratum and the rank of each verdict; the first on a content stands for it. A
+    vote is taken to be as likely right as the share of the panel's votes that are alike, between 1
+    and 19 of 20. There are none if the run has no such rater.
+    """
+    votes = votes_of(found) | {PANEL: panel_votes(found)}
+    if not votes.keys() >= set(of):
+        return QuestionItems({}, 0, {})
+    one = votes[of[0]]
+    other = votes[of[-1]]
+    stratum, rank = np.asarray(places, np.int64).reshape(-1, 2).T
+    order = np.lexsort((np.arange(len(rank)), rank, stratum))
+    first = np.ones(len(order), np.bool_)
+    first[1:] = (np.diff(stratum[order]) != 0) | (np.diff(rank[order]) != 0)
+    rows = order[first & (one >= 0)[order] & (other >= 0)[order]]
+    items = len(rows)
+    if len(of) > 1:
+        rows = rows[one[rows] != other[rows]]
+    alike = (found.votes[:, rows] == one[rows]).sum(axis=0)
+    answered = (found.votes[:, rows] >= 0).sum(axis=0)
+    sure = np.clip(alike / np.maximum(answered, 1), 0.05, 0.95)
+    strata = {int(h): stratum[rows] == h for h in np.unique(stratum[rows])}
+    return QuestionItems(
+        {
+            h: dict(zip(rank[rows[mine]].tolist(), (one[rows[mine]] == 1).tolist(), strict=True))
+            for h, mine in strata.items()
+        },
+        items,
+        {h: round(float(sure[mine].mean()), 6) for h, mine in strata.items()},
+    )
+
+
 def voted(votes: Small, labels: Labels) -> list[Voted]:
     """Count a rater's votes in each stratum; a fully labelled one counts beyond its prefix too."""
     cast = votes >= 0
@@ -182,7 +218,14 @@ def _cells(votes: Small, labels: Labels, kept: Bools, *, by_label: bool = False)
     return [Cells(tp=both, fn=fn, tn=tn, fp=fp) for tn, fn, fp, both in counts]
 
 
-def compare(to: str, one: Small, two: Small, labels: Labels, z: float = Z) -> Difference:
+def compare(
+    to: str,
+    one: Small,
+    two: Small,
+    labels: Labels,
+    z: float = Z,
+    target: Target = Target.RUN,
+) -> Difference:
     """Compare the accuracy of two raters, paired on the verdicts that both decided."""
     both = (one >= 0) & (two >= 0)
     apart = both & (one != two)
@@ -207,7 +250,7 @@ def compare(to: str, one: Small, two: Small, labels: Labels, z: float = Z) -> Di
         worth = rows**2 / float((times**2).sum())
         hits = float(right.mean()) * m
         cells.append(Apart(h, count, m, hits, sampled, count * m / rows, worth))
-    return paired(to, int(both.sum()), cells, z)
+    return paired(to, int(both.sum()), cells, z, target)
 
 
 def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dict[str, Bools]:
@@ -293,6 +336,10 @@ def _contest(votes: Mapping[str, Small], panel: Small, labels: Labels) -> Contes
     best = max(known, key=lambda name: known[name])
     others = [cast for name, cast in votes.items() if name != best and (cast >= 0).any()]
     z = NormalDist().inv_cdf(1 - 0.025 / len(others))
+
+    def beaten(cast: Small) -> bool:
+        return compare("", votes[best], cast, labels, z, Target.ITEMS).low > 0
+
     return Contest(
         best=best,
         panel=compare(best, panel, votes[best], labels),
@@ -301,8 +348,8 @@ def _contest(votes: Mapping[str, Small], panel: Small, labels: Labels) -> Contes
             for name, cast in votes.items()
             if (cast >= 0).any()
         ),
-        best_beats_panel=compare(PANEL, votes[best], panel, labels, z).low > 0,
-        best_stands=all(compare("", votes[best], cast, labels, z).low > 0 for cast in others),
+        best_beats_panel=beaten(panel),
+        best_stands=all(beaten(cast) for cast in others),
     )
 
 

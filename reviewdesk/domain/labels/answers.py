@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
-from reviewdesk.domain.labels.question import Given, Reply, RunAnswer, RunQuestion
-from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, confidence
+from msgspec.structs import asdict
+
+from reviewdesk.domain.labels.question import Given, QuestionItems, Reply, RunAnswer, RunQuestion
+from reviewdesk.domain.labels.rows import RunFigures, confidence
 from reviewdesk.domain.labels.sampling import decided_strata
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import Look
@@ -18,18 +21,28 @@ BLOCK = 10
 
 
 def _value(
-    question: RunQuestion, row: LabelledRow | None, truth: Truth | None, figures: RunFigures
+    question: RunQuestion,
+    figures: RunFigures,
+    items: QuestionItems | None,
+    one: Given,
+    truth: Truth | None = None,
 ) -> float | None:
     """Return what one label adds to the mean; ``None`` if there is no pass or fail.
 
     ``truth`` takes the place of the row's own.
     """
+    row = one.row
     if row is None:
         return None
     truth = truth or row.place.truth
-    if truth not in (Truth.PASS, Truth.FAIL) or row.decision not in (Decision.PASS, Decision.FAIL):
+    if truth not in (Truth.PASS, Truth.FAIL):
         return None
     passed = truth is Truth.PASS
+    if items is not None:
+        h, rank = one.unit
+        return float(items.passes[h][rank] is passed)
+    if row.decision not in (Decision.PASS, Decision.FAIL):
+        return None
     right = (row.decision is Decision.PASS) is passed
     if question.figure == "accuracy":
         return float(right)
@@ -40,25 +53,44 @@ def _value(
 
 
 def answer(
-    question: RunQuestion, seed: str, figures: RunFigures, given: Iterable[Given]
+    question: RunQuestion,
+    seed: str,
+    figures: RunFigures,
+    given: Iterable[Given],
+    items: QuestionItems | None = None,
 ) -> RunAnswer:
     """Answer a question from every labelled content of the run, as it stands now.
+
+    ``items`` are what a question about jurors asks of; a label of any other content does not count.
 
     Contents are drawn in blocks, each at the chances that the first decisions of the blocks before
     it decide. A label enters once those drawn before it have entered. When the question is closed,
     contents without a label that others were drawn behind count 0 for the lower end and 1 for the
     upper.
     """
-    every = list(given)
+    value_of = partial(_value, question, figures, items)
+    ranks: dict[int, Collection[int]] = (
+        {h: range(figures.sizes[h]) for h in decided_strata(figures.sizes, figures.decided)}
+        if items is None
+        else dict(items.passes)
+    )
+    every = [one for one in given if one.unit[1] in ranks.get(one.unit[0], ())]
     known = {one.unit: one for one in every if one.before}
     labels = {one.unit: one for one in every if one.row is not None and one.row.place.seen}
-    groups = _groups(question, figures, known.values())
+    groups = {
+        h: _group(
+            len(held),
+            question.guesses.get(h, 0.5),
+            [value_of(one) for unit, one in known.items() if unit[0] == h],
+        )
+        for h, held in ranks.items()
+    }
     sequence = ConfidenceSequence(
         groups, question.planned, question.level, whole=question.figure != "brier"
     )
     # Labels from before are left out of the chances: one that is corrected must not move the draw.
     learned = Learned.of({h: DrawnGroup(one.left, one.guess) for h, one in groups.items()})
-    following = {h: _unknown(h, figures.sizes[h], known) for h in groups}
+    following = {h: _unknown(h, held, known) for h, held in ranks.items()}
     drawn: list[tuple[int, int]] = []
     pending: list[tuple[int, int]] = []
     waiting = 0
@@ -79,14 +111,18 @@ def answer(
             elif pending and not question.closed:
                 waiting += 1
             else:
-                first = _value(question, one.row, one.first, figures)
+                first = value_of(one, one.first)
                 learned.count(unit[0], 0.5 if first is None else first)
             if not pending or (question.closed and n <= last):
-                value = None if one is None else _value(question, one.row, None, figures)
+                value = None if one is None else value_of(one)
                 sequence.add(unit[0], chances, value)
     look = sequence.look()
+    scale = 1.0
+    if items is not None and len(question.of) == 2:
+        look = _of_difference(look, items.apart)
+        scale = 2 * items.apart
     narrow = question.width is not None and look.high - look.low <= question.width + SLACK
-    reply, more = _reply(question, sequence, look, narrow=narrow)
+    reply, more = _reply(question, sequence, look, scale, narrow=narrow)
     done = not sum(sequence.learned.left.values())
     return RunAnswer(
         question=question,
@@ -96,38 +132,40 @@ def answer(
         safe=done or narrow or reply is not Reply.NOT_YET,
         waiting=waiting,
         known=len(known),
+        size=sequence.size,
         pending=tuple(pending),
         drawn=tuple(drawn),
     )
 
 
-def _unknown(h: int, size: int, known: Container[tuple[int, int]]) -> Iterator[int]:
+def _unknown(h: int, ranks: Iterable[int], known: Container[tuple[int, int]]) -> Iterator[int]:
     """Yield the ranks of a stratum that have no label from before, in the order of the draw."""
-    yield from (rank for rank in range(size) if (h, rank) not in known)
+    yield from (rank for rank in ranks if (h, rank) not in known)
 
 
-def _groups(
-    question: RunQuestion, figures: RunFigures, known: Iterable[Given]
-) -> dict[int, DrawnGroup]:
-    """Return the strata as the question finds them."""
-    made = {
-        h: DrawnGroup(figures.sizes[h], question.guesses.get(h, 0.5))
-        for h in decided_strata(figures.sizes, figures.decided)
+def _group(size: int, guess: float, known: Sequence[float | None]) -> DrawnGroup:
+    """Return a stratum as the question finds it, with the values that are known before it."""
+    clear = [value for value in known if value is not None]
+    return DrawnGroup(
+        size - len(known),
+        guess,
+        len(known),
+        sum(clear),
+        sum(clear) + len(known) - len(clear),
+    )
+
+
+def _of_difference(look: Look, apart: float) -> Look:
+    """Return the look at a difference, ``apart·(2p - 1)``, from the look at p.
+
+    ``apart`` is the share of items on which two raters differ, p how often the first is right
+    there.
+    """
+    ends = {
+        name: value if name == "labels" or value is None else apart * (2 * value - 1)
+        for name, value in asdict(look).items()
     }
-    for one in known:
-        h = one.unit[0]
-        if h not in made:
-            continue
-        value = _value(question, one.row, None, figures)
-        held = made[h]
-        made[h] = DrawnGroup(
-            held.left - 1,
-            held.guess,
-            held.known + 1,
-            held.low + (0.0 if value is None else value),
-            held.high + (1.0 if value is None else value),
-        )
-    return made
+    return Look(**ends)
 
 
 def _pick(chances: Mapping[int, float], seed: str, place: int) -> int:
@@ -142,13 +180,16 @@ def _pick(chances: Mapping[int, float], seed: str, place: int) -> int:
 
 
 def _reply(
-    question: RunQuestion, sequence: ConfidenceSequence, look: Look, *, narrow: bool
+    question: RunQuestion, sequence: ConfidenceSequence, look: Look, scale: float, *, narrow: bool
 ) -> tuple[Reply, int | None]:
-    """Return the reply so far, and about how many labels more decide the question."""
+    """Return the reply so far, and about how many labels more decide the question.
+
+    ``scale`` is how far the figure moves if the mean of the sequence moves from 0 to 1.
+    """
     if narrow and question.limit is None:
         return Reply.YES, 0
     if question.limit is None:
-        return Reply.NOT_YET, sequence.more((question.width or 0.0) / 2)
+        return Reply.NOT_YET, sequence.more((question.width or 0.0) / 2 / scale)
     above = look.low >= question.limit - SLACK
     below = look.high <= question.limit + SLACK
     wanted, refused = (above, below) if question.op == ">=" else (below, above)
@@ -156,4 +197,4 @@ def _reply(
         return Reply.YES if wanted else Reply.NO, 0
     if look.estimate is None:
         return Reply.NOT_YET, None
-    return Reply.NOT_YET, sequence.more(abs(look.estimate - question.limit))
+    return Reply.NOT_YET, sequence.more(abs(look.estimate - question.limit) / scale)

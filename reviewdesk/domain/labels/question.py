@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.labels.rows import LabelledRow
 from reviewdesk.domain.records import Truth
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.figures import Look
 from reviewdesk.errors import UsageError
 
@@ -21,7 +22,13 @@ LEVEL = 0.95
 PLANNED = 100
 _MOST_PLANNED = 100_000
 _OF_EVENT = ("at", "event", "closed")
-_ASKED = re.compile(r"\s*([a-z][a-z_ ]*?)\s*(?:(>=|<=)\s*([0-9.]+)\s*(%?))?\s*", re.IGNORECASE)
+_ASKED = re.compile(
+    r"\s*([a-z][a-z_ ]*?)(?:\s+of\s+(.+?))?\s*(?:(>=|<=)\s*(-?[0-9.]+)\s*(%?))?\s*", re.IGNORECASE
+)
+PANEL = "panel"
+"""How a question names the panel beside its jurors."""
+_LESS = " less "
+_EXAMPLE = 'Ask, for example, "accuracy >= 0.9", or "accuracy" with --width 0.1.'
 
 
 class Reply(StrEnum):
@@ -33,7 +40,10 @@ class Reply(StrEnum):
 
 
 class RunQuestion(Struct, frozen=True):
-    """What is asked of a run: a limit on a figure, or an interval no wider than ``width``."""
+    """What is asked of a run: a limit on a figure, or an interval no wider than ``width``.
+
+    The figure is the panel's, or the accuracy ``of`` one juror, or of one rater less another's.
+    """
 
     figure: str
     op: str = ""
@@ -41,6 +51,7 @@ class RunQuestion(Struct, frozen=True):
     width: float | None = None
     level: float = LEVEL
     planned: int = PLANNED
+    of: tuple[str, ...] = ()
     guesses: Mapping[int, float] = {}
     """The mean that the votes predict in each stratum, from before the first label."""
     unlabelled: tuple[str, ...] = ()
@@ -54,9 +65,16 @@ class RunQuestion(Struct, frozen=True):
     def text(self) -> str:
         """The question as it is asked."""
         name = FIGURES[self.figure]
+        if self.of:
+            name = f"{name} of {_LESS.join(show_line(one, 60) for one in self.of)}"
         if self.limit is not None:
             return f"{name} {self.op} {self.limit:g}"
         return f"{name} within an interval {self.width:g} wide"
+
+    @property
+    def subject(self) -> str:
+        """The figure as a heading names it."""
+        return "difference" if len(self.of) == 2 else FIGURES[self.figure]
 
     def detail(self) -> dict[str, Any]:
         """Return what the event holds; the rest of the question follows from the event itself."""
@@ -71,7 +89,9 @@ class RunQuestion(Struct, frozen=True):
             ValueError: it is none that this program asks, as an event of another desk may be.
         """
         held = convert(detail["question"], RunQuestion, str_keys=True)
-        _check(held)
+        if len(held.of) > 2:
+            raise ValueError("the question names more than two raters")
+        _check(held, difference=len(held.of) == 2)
         if not all(0 <= mean <= 1 for mean in held.guesses.values()):
             raise ValueError("a mean is not between 0 and 1")
         return replace(held, at=at, event=event, closed=closed)
@@ -80,16 +100,17 @@ class RunQuestion(Struct, frozen=True):
 def parse_question(
     text: str, width: float | None = None, planned: int = PLANNED, level: float = LEVEL
 ) -> RunQuestion:
-    """Read ``accuracy >= 0.9``, ``pass rate <= 40%``, or a figure alone with a width.
+    """Read ``accuracy >= 0.9``, ``accuracy of JUROR >= 90%``, or a figure alone with a width.
+
+    Who is named after ``of`` stands there as one text, until ``with_raters`` takes it apart.
 
     Raises:
         UsageError: it names no such figure, or neither a limit nor a width between 0 and 1.
     """
     found = _ASKED.fullmatch(text)
-    example = 'Ask, for example, "accuracy >= 0.9", or "accuracy" with --width 0.1.'
     if found is None:
-        raise UsageError(f"cannot read the question {text!r}", example)
-    name, op, number, percent = found.groups()
+        raise UsageError(f"cannot read the question {text!r}", _EXAMPLE)
+    name, who, op, number, percent = found.groups()
     figure = re.sub(r"[ _]+", "_", name.lower())
     if figure not in FIGURES:
         raise UsageError(f"no figure {name!r} to ask about", f"One of {', '.join(FIGURES)}.")
@@ -98,26 +119,72 @@ def parse_question(
         try:
             limit = float(number) / (100 if percent else 1)
         except ValueError:
-            raise UsageError(f"cannot read the number {number!r}", example) from None
-    made = RunQuestion(figure, op or "", limit, width, level, planned)
+            raise UsageError(f"cannot read the number {number!r}", _EXAMPLE) from None
+    made = RunQuestion(figure, op or "", limit, width, level, planned, (who,) if who else ())
+    return _checked(made, difference=bool(who))
+
+
+def with_raters(asked: RunQuestion, names: Collection[str]) -> RunQuestion:
+    """Return a question that was read, with the text after ``of`` as one juror or two raters.
+
+    Raises:
+        UsageError: the text names somebody who is not among ``names``, or one rater twice.
+    """
+    (text,) = asked.of
+    parts = text.split(_LESS)
+    ways = [(text,)] + [
+        (_LESS.join(parts[:at]), _LESS.join(parts[at:])) for at in range(1, len(parts))
+    ]
+    for way in ways:
+        if all(one == PANEL or one in names for one in way) and len(set(way)) == len(way):
+            found = replace(asked, of=() if way == (PANEL,) else way)
+            return _checked(found, difference=len(way) == 2)
+    known = ", ".join(show_line(one, 60) for one in [PANEL, *names][:12])
+    what = f"no juror {show_line(text, 120)!r} to ask about"
+    raise UsageError(what, f"One of {known}, or one of them less another.")
+
+
+def _checked(asked: RunQuestion, *, difference: bool) -> RunQuestion:
     try:
-        _check(made)
+        _check(asked, difference=difference)
     except ValueError as error:
-        raise UsageError(str(error), example) from error
-    return made
+        raise UsageError(str(error), _EXAMPLE) from error
+    return asked
 
 
-def _check(asked: RunQuestion) -> None:
-    """Raise ValueError for a question that has no answer."""
+def _check(asked: RunQuestion, *, difference: bool = False) -> None:
+    """Raise ValueError for a question that has no answer; a ``difference`` may be under 0."""
     if asked.figure not in FIGURES or asked.op not in ("", "<=", ">="):
         raise ValueError(f"no such question: {asked.figure} {asked.op}")
     if (asked.limit is None or not asked.op) and asked.width is None:
         raise ValueError("the question has neither a limit nor a width")
+    if asked.of and asked.figure != "accuracy":
+        raise ValueError("of jurors only the accuracy can be asked")
+    if difference and asked.limit is not None and -1 < asked.limit <= 0:
+        asked = replace(asked, limit=None)
     for value in (asked.limit, asked.width, asked.level):
         if value is not None and not 0 < value < 1:
             raise ValueError(f"{value:g} is not between 0 and 1")
     if not 1 <= asked.planned <= _MOST_PLANNED:
         raise ValueError(f"cannot plan for {asked.planned} labels: 1 to {_MOST_PLANNED:,}")
+
+
+class QuestionItems(Struct, frozen=True):
+    """The contents that a question about jurors asks of, by their places in the draw.
+
+    ``passes`` tells by stratum and rank whether the juror passes a content, or the first of two
+    raters on which they differ. ``items`` are those that both decided: where they agree, the
+    difference is 0 without a label. ``guesses`` are as in the question.
+    """
+
+    passes: Mapping[int, Mapping[int, bool]]
+    items: int
+    guesses: Mapping[int, float]
+
+    @property
+    def apart(self) -> float:
+        """The share of the items on which the two raters differ."""
+        return sum(map(len, self.passes.values())) / self.items
 
 
 class Given(Struct, frozen=True):
@@ -146,6 +213,8 @@ class RunAnswer(Struct, frozen=True):
     """Labels that were given out of turn, and wait for contents drawn before theirs."""
     known: int
     """Contents that were labelled before the question."""
+    size: int
+    """The contents that are asked about."""
     pending: tuple[tuple[int, int], ...]
     """The places (stratum, rank) that are drawn and have no label yet, in the order drawn."""
     drawn: tuple[tuple[int, int], ...]

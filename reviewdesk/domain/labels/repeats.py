@@ -16,10 +16,12 @@ from msgspec.structs import replace
 from reviewdesk.domain.records import Pace, Truth
 
 _SEED = b"second opinion\n"
+MOST_OPINIONS = 9
+"""The most people who are asked to label one item."""
 
 
 def is_double(item: bytes, share: float) -> bool:
-    """Return True if an item is among the ``share`` of all that two people label.
+    """Return True if an item is among the ``share`` of all that two people or more label.
 
     The first eight bytes of sha256 over a constant and the content's hash, read as a number from 0
     to 1, lie below the share. So the choice is the same on every desk and in every run, and a
@@ -30,10 +32,10 @@ def is_double(item: bytes, share: float) -> bool:
 
 
 class Withheld(Struct, frozen=True):
-    """The items of which one other person alone gave a label that the reviewer must not see yet.
+    """The items whose few labels, all of others, the reviewer must not see yet.
 
     Of those ``waiting`` the reviewer's own label is asked for, so for the reviewer they have none.
-    All ``others`` are decided, but what they were labelled is not told.
+    All ``others`` are decided by one other person, but what they were labelled is not told.
     """
 
     reviewer: str = ""

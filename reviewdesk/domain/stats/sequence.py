@@ -139,11 +139,16 @@ class ConfidenceSequence:
     sides: tuple[_Side, _Side] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Fix the bets for the number of labels planned, before the first of them."""
+        """Fix the bets for the number of labels planned, before the first of them.
+
+        At most half of what is left is planned for: towards the end of a census every label tells
+        so much that bets for it would be too small until then.
+        """
         self.size = sum(one.left + one.known for one in self.groups.values())
         self.learned = Learned.of(self.groups)
         self.threshold = math.log(2 / (1 - self.level))
-        _, planned = self.learned.ahead(self.size, math.inf, self.planned)
+        ahead = min(self.planned, max(round(self._rest / 2), 1))
+        _, planned = self.learned.ahead(self.size, math.inf, ahead)
         self.bet = math.sqrt(2 * self.threshold / planned) if planned else 0.0
         count = min(self.size, GRID - 1) + 1
         self.candidates = np.linspace(0, self.size, count)

@@ -251,6 +251,7 @@ class _Label(Strict):
 _KNOWN = {
     *(*_Score.model_fields, *_Label.model_fields),
     *("decision", "stratum", "pi", "selection", "head", "test", "origin"),
+    *("question", "asked_at", "labelled_before"),
 }
 
 

@@ -37,14 +37,16 @@ def as_suite(
     observed: float,
     decided: int | None,
     about: Mapping[str, Any],
+    question: Mapping[str, Any] | None,
     *,
     frame: bool,
     limits: Mapping[str, str] | None = None,
 ) -> str:
     """Return a suite over the ``labels.jsonl`` beside it, with limits for the judge.
 
-    ``frame`` says whether ``frame.jsonl`` is there too. No limit depends on how many answers are
-    good, so none fails because the product improves. With ``limits``, the suite is one of ``init``.
+    ``frame`` says whether ``frame.jsonl`` is there too, ``question`` what the run was asked. No
+    limit depends on how many answers are good, so none fails because the product improves. With
+    ``limits``, the suite is one of ``init``.
     """
     origin = "labels export --format suite, which replaces this file each time."
     if limits is not None:
@@ -61,6 +63,7 @@ def as_suite(
         f"  - name: {_yaml_text(name)}",
         f"    labels: ./{SUITE_LABELS}",
         *([f"    frame: ./{SUITE_FRAME}"] if frame else []),
+        *([] if question is None else [f"    question: {_flow(question)}"]),
         "    # How the judge and the labels agree, weighted where the labels are",
         f"    reliability: {_flow({cell: getattr(cells, cell) for cell in CELLS})}",
         f"    observed_positive_rate: {_ascii(observed)}",

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model
 
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, Expectation, Matcher, Span
 from reviewdesk.domain.gates.targets import (
+    ASKED,
     CALIBRATION_SPANS,
     COMPOSITE,
     COMPOSITE_OF,
@@ -174,6 +175,16 @@ class ReliabilityModel(SuitePart):
     fp: Amount
 
 
+class QuestionModel(SuitePart):
+    """The question that was asked before the labels of an entry."""
+
+    what = "a question"
+
+    text: Text
+    asked_at: Text = ""
+    labels_before: Count = 0
+
+
 class Entry(SuitePart):
     """What both kinds of entries have: a name, one source, and lines for errors about them."""
 
@@ -256,6 +267,7 @@ class CalibrationGate(Entry):
     """What each dimension weighs in the composite of a subject."""
     observed_n: Annotated[Count | None, GIVEN] = None
     """The number of verdicts behind the observed rate."""
+    question: Annotated[QuestionModel | None, GIVEN] = None
     expected: Annotated[list[CalibrationExpectationModel] | None, Field(min_length=1), GIVEN] = (
         Field(None, alias="expect")
     )
@@ -272,6 +284,9 @@ class CalibrationGate(Entry):
         for at, one in enumerate(self.expected or () if self.run is None else ()):
             if one.by is not None:
                 problem = "has by, and a labels file holds no run to split"
+                raise FieldError(("expect", at), problem, "Name a run, or leave it out.")
+            if one.target in ASKED:
+                problem = f"{one.target} needs run, whose labels answer the question"
                 raise FieldError(("expect", at), problem, "Name a run, or leave it out.")
             if one.target in RATES and self.rate is None:
                 problem = f"{one.target} needs both reliability and observed_positive_rate"

@@ -298,8 +298,8 @@ def asked(found: RunAnswer) -> dict[str, Any]:
     """Return a question with its answer."""
     return shape(
         found,
-        "question=question.text figure=question.figure op=question.op limit=question.limit "
-        "width=question.width level=question.level planned=question.planned "
+        "question=question.text figure=question.figure of=question.of op=question.op "
+        "limit=question.limit width=question.width level=question.level planned=question.planned "
         "asked_at=question.at closed=question.closed reply safe_to_stop=safe more_labels=more "
         "labels=look.labels known waiting estimate=look.estimate low=look.low high=look.high "
         "now_low=look.now_low now_high=look.now_high",
@@ -343,6 +343,7 @@ def _entry(entry: EntryResult) -> dict[str, Any]:
         "checks": [shape(found, check) for found in entry.findings],
         **shape(entry, "notes doubts short"),
         "join": None if entry.join is None else shape(entry.join, _JOIN),
+        "question": None if entry.question is None else shape(entry.question),
         "error": entry.error or None,
     }
 

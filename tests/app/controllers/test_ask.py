@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
 from reviewdesk.app.paint.frame import strip_lines
 from reviewdesk.desk.core import open_to_read
-from reviewdesk.desk.figures.question import answer
+from reviewdesk.desk.figures.question import answer, asked_keys
 from tests.app.appkit import open_run, report, verdict
 from tests.app.reviewkit import Review
 
@@ -41,6 +42,36 @@ def test_the_next_items_are_those_that_the_question_has_drawn(review: Review) ->
     assert "you may stop" in foot(review)
     review.command("ask close")
     assert "labels" in foot(review)
+    review.desk.close()
+
+
+def test_criteria_are_asked_about_one_by_one_and_those_of_a_response_come_together(
+    tmp_path: Path,
+) -> None:
+    bodies = [
+        verdict(at, (0.9, 0.8, 0.9), id=f"r{at} / {name}", rubric=f"Does it have {name}?",
+                case={"test": f"test {at}", "dimension": name})
+        for name in ("clarity", "tone") for at in range(1, 13)
+    ]  # fmt: skip
+    review = Review(*open_run(tmp_path / "d.db", report(bodies)))
+    review.command("ask accuracy >= 0.7")
+    asked = answer(review.desk, review.session.run)
+    assert asked is not None
+    # Each criterion of each response is an item of its own.
+    assert (asked.size, len(asked.drawn)) == (24, 10)
+    order = [*asked_keys(review.desk, review.session.run)]
+    given: list[str] = []
+    while review.current is not None and len(given) < 24:
+        given.append(review.current)
+        review.press("label.pass")
+    found = answer(review.desk, review.session.run)
+    assert found is not None
+    assert (found.look.labels, found.waiting, found.look.low) == (24, 0, 1.0)
+    # Those that the first block draws come first, after the item that was open.
+    first = {row.id for row in review.desk.rows(order)}
+    assert set(given[: len(first) + 1]) >= first
+    responses = [one.split()[0] for one in given if one in first]
+    assert len([*groupby(responses)]) == len(set(responses))
     review.desk.close()
 
 

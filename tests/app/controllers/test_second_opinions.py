@@ -4,11 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review.filters import vocabulary
+from reviewdesk.desk.team.agreement import team_page
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Settings, Share
 from tests.app.reviewkit import Review, reviewing
+from tests.helpers import load, numbered, open_desk
 
 FILE = View(order="file")
 
@@ -93,6 +97,46 @@ def test_two_other_labels_are_told(tmp_path: Path) -> None:
         review.after()
         assert review.item.row.label is Truth.DISPUTED
         assert len(review.item.history) == 2
+
+
+def test_an_item_for_three_waits_for_the_third(tmp_path: Path) -> None:
+    settings = Settings(double=Share(1), opinions=3)
+    with reviewing(tmp_path, view=FILE, settings=settings, claims=True) as review:
+        first = keys_of(review)[0]
+        for name, truth in (("bob", Truth.PASS), ("cy", Truth.FAIL)):
+            with beside(review) as other:
+                other.reviewer = name
+                other.label(first, truth)
+            assert review.controller.rows([first])[0].label is None
+            assert review.item.history == ()
+        review.press("label.pass")
+        assert review.desk.rows([first])[0].label is Truth.DISPUTED
+        assert len(review.desk.item(first).history) == 3
+        # Three others have labelled it: for a fourth it is decided, and told.
+        dan = Desk.open(review.desk.path, reviewer="dan")
+        dan.double, dan.opinions = 1.0, 3
+        assert dan.rows([first])[0].label is Truth.DISPUTED
+        dan.close()
+
+
+def test_three_opinions_count_every_pair_and_give_the_test_of_the_panel(tmp_path: Path) -> None:
+    desk = open_desk(tmp_path / "desk.db")
+    run = load(desk, numbered(30))
+    for name in ("ann", "bob", "cy"):
+        desk.reviewer = name
+        for at, row in enumerate(desk.rows(desk.queue(run, "", "file"))):
+            right = Truth(row.decision or "")
+            wrong = Truth.FAIL if right is Truth.PASS else Truth.PASS
+            desk.label(row.key, wrong if name == "cy" and at < 6 else right)
+    found = team_page(desk, run)
+    assert found.error is not None
+    # On 6 of 30 items two of the three pairs differ: d = 6·(2/3)/30, e = (1 - √(1 - 2d))/2.
+    assert found.error.disagreement.value == pytest.approx(4 / 30)
+    assert found.error.rate.value == pytest.approx((1 - (1 - 8 / 30) ** 0.5) / 2)
+    # The panel is alike with ann and bob on all items: it may stand in for each of the three.
+    assert [one.items for one in found.alternative.reviewers] == [30, 30, 30]
+    assert found.alternative.passed
+    desk.close()
 
 
 def test_an_undone_label_of_another_is_not_told(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """``ask``: a question to a run, its answer, and what is refused."""
 
+import json
 from contextlib import closing
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent, append
 from reviewdesk.store.questions import KIND
 from tests.cli.conftest import Cli
-from tests.helpers import numbered, open_desk
+from tests.helpers import numbered, open_desk, report, verdict
 
 
 @pytest.fixture
@@ -67,6 +68,8 @@ def test_what_cannot_be_asked(run: Cli) -> None:
         (("kappa >= 1",), "no figure 'kappa'"),
         (("accuracy",), "neither a limit nor a width"),
         (("accuracy >= 0.9", "--close"), "a question is given too"),
+        (("accuracy of nobody >= 0.9",), "no juror 'nobody' to ask about. One of panel, "),
+        (("accuracy of j1 less j2 >= 0",), "j1 and j2 decided alike on all items"),
     ):
         found = run("ask", *arguments)
         assert (found.code, says in found.err) == (2, True), found.err
@@ -103,6 +106,8 @@ def test_a_label_that_was_undone_before_the_question_does_not_change_the_draw(
         {"question": {"figure": "accuracy", "op": ">=", "limit": 7}},
         {"question": {"figure": "accuracy", "op": ">=", "limit": 0.5, "guesses": {"0": 9}}},
         {"question": {"figure": "accuracy", "width": 0.5, "planned": 10**9}},
+        {"question": {"figure": "accuracy", "width": 0.5, "of": ["panel", "nobody"]}},
+        {"question": {"figure": "accuracy", "width": 0.5, "of": ["a", "b", "c"]}},
     ],
 )
 def test_a_question_that_another_desk_made_up_is_none(
@@ -127,3 +132,94 @@ def test_two_desks_that_both_close_a_question_close_it_once(run: Cli, desk_path:
             with writing(desk.conn, desk.path):
                 append(desk.conn, name, [entry])
     assert run("ask", "--json").json["closed"] is True
+
+
+def test_a_difference_asks_for_labels_only_where_two_raters_differ(
+    cli: Cli, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.json"
+    # j3 fails what the panel passes on 8 of 40; of the last, nobody knows what it decided.
+    differ = [verdict(f"v{i}", 0.9, 0.8, 0.2 if i % 5 == 0 else 0.9) for i in range(40)]
+    path.write_bytes(report(*differ, verdict("v40", 0.9, 0.8, None)))
+    cli("ingest", path)
+    asked = cli("ask", "accuracy of panel less j3 >= -5%", "--json").json
+    assert (asked["of"], asked["limit"]) == (["panel", "j3"], -0.05)
+    assert (asked["low"], asked["high"]) == (-0.2, 0.2)
+    assert "8 items on which the two differ" in cli("ask").out
+    for i in range(0, 40, 5):
+        cli("label", f"v{i}", "fail" if i == 5 else "pass")
+    done = cli("ask", "--json").json
+    # The panel is right on seven of the eight: (7 - 1)/40.
+    assert (done["labels"], done["reply"], done["safe_to_stop"]) == (8, "yes", True)
+    assert done["low"] == done["high"] == done["estimate"] == pytest.approx(6 / 40)
+    alone = cli("ask", "accuracy of j3 >= 0.9", "--json").json
+    # Of the 40 it voted on, the 8 labels from before are known: right on one.
+    assert (alone["known"], alone["low"]) == (8, pytest.approx(1 / 40))
+    assert alone["high"] == pytest.approx(33 / 40)
+    assert alone["reply"] == "no"
+
+
+SUITE = """
+calibration:
+  - name: asked
+    run: run
+    question: {{ text: accuracy >= 0.8 }}
+    expect:
+      - {{ target: question_low, matcher: {{ schema: {{ minimum: {0} }} }} }}
+"""
+
+
+def test_exports_and_gates_carry_the_question(run: Cli, tmp_path: Path) -> None:
+    run("label", "v1", "pass")
+    run("ask", "accuracy >= 0.8")
+    for at in (2, 4, 5):
+        run("label", f"v{at}", "pass")
+    out = tmp_path / "full.jsonl"
+    assert run("labels", "export", "--format", "full", "-o", out).code == 0
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert {row["question"] for row in rows} == {"accuracy >= 0.8"}
+    assert {row["id"]: row["labelled_before"] for row in rows}["v1"] is True
+    assert sum(row["labelled_before"] for row in rows) == 1
+    assert run("calibrate", out).code == 0
+
+    folder = tmp_path / "suite"
+    assert run("labels", "export", "--format", "suite", "-o", folder).code == 0
+    text = (folder / "suite.yml").read_text()
+    assert 'question: { text: "accuracy >= 0.8", asked_at: "20' in text
+    for suite in (folder / "suite.yml", tmp_path / "gate.yml"):
+        if not suite.exists():
+            suite.write_text(SUITE.format(0.05))
+        (entry,) = json.loads(run("gate", suite, "--json").out)["entries"]
+        asked = entry["question"]
+        assert (asked["text"], asked["labels_before"]) == ("accuracy >= 0.8", 1)
+        assert asked["asked_at"].startswith("20")
+        assert "after 1 label: accuracy >= 0.8?" in str(entry["notes"])
+
+
+def test_a_gate_holds_on_the_interval_of_the_question(
+    run: Cli, desk_path: Path, tmp_path: Path
+) -> None:
+    suite = tmp_path / "gate.yml"
+
+    def gate(minimum: float) -> tuple[int, str]:
+        suite.write_text(SUITE.format(minimum))
+        found = run("gate", suite, "--json")
+        return found.code, str(json.loads(found.out)["entries"][0]["checks"])
+
+    for _ in range(2):
+        code, checks = gate(0.5)
+        assert (code, 'was not asked "accuracy >= 0.8" last' in checks) == (1, True)
+        run("ask", "accuracy >= 0.9")
+    run("ask", "accuracy >= 0.8")
+    assert gate(0.5)[0] == 1
+    with closing(open_desk(desk_path)) as desk:
+        (one,) = desk.runs()
+        while keys := [key for key in asked_keys(desk, one) if key not in desk.decided(one)]:
+            for key in keys:
+                (row,) = desk.rows([key])
+                desk.label(key, Truth(row.decision or ""))
+    # Every label says what the panel decided: the accuracy is 1.
+    assert gate(0.99)[0] == 0
+    suite.write_text(SUITE.format(0.9).replace("run: run", "labels: full.jsonl"))
+    found = run("gate", suite)
+    assert (found.code, "question_low needs run" in found.err) == (2, True)

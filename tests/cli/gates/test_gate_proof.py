@@ -299,7 +299,8 @@ def test_any_weights_give_numbers_or_reasons(cli: Cli, write: Write) -> None:
         ]
         write("labels.jsonl", "".join(lines).encode())
         text = "calibration:\n  - name: n\n    labels: labels.jsonl\n    expect:\n"
-        text += "".join(most(one, 0.5) for one in EVERY if one[:3] not in {"hon", "cor", "com"})
+        left_out = {"hon", "cor", "com", "que"}
+        text += "".join(most(one, 0.5) for one in EVERY if one[:3] not in left_out)
         (only,) = facts(cli("gate", write("s.yml", text.encode()), "--json"))["entries"]
         for check in only["checks"]:
             assert check["value"] is None or math.isfinite(check["value"])

@@ -97,7 +97,7 @@ def test_ranking_and_chance() -> None:
 
 
 def test_every_target_is_a_number() -> None:
-    assert len(CALIBRATION_SPANS) == 29
+    assert len(CALIBRATION_SPANS) == 32
     can: list[object] = [0, 0.5, -1]
     cannot: list[object] = [None, True, "low", []]
     for span in CALIBRATION_SPANS.values():

@@ -14,6 +14,7 @@ from reviewdesk.domain.jurors.strata import (
     juror_rates,
     kappas,
     lone_dissents,
+    question_items,
     voted,
     votes_of,
 )
@@ -21,6 +22,7 @@ from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.run.columns import Columns, Small
 from reviewdesk.domain.stats.correction import Cells
+from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.rates import midp
 from reviewdesk.domain.stats.stratified import stratified_rates as rates
 from reviewdesk.domain.verdict import Decision, Policy
@@ -213,6 +215,22 @@ def test_the_counts_are_those_of_one_verdict_at_a_time(
         assert (labelled(mine).n, labelled(mine).right) == (one.lone_dissents, one.lone_right)
 
 
+def test_what_is_asked_of_a_juror_and_of_two_who_differ() -> None:
+    # j0 passes all but the third; j1 fails the second and is not on the fourth.
+    found = many([0.9, 0.9], [0.9, 0.1], [0.1, 0.9], [0.9], [0.9, 0.1])
+    # The fifth verdict is on the content of the second, which stands for it.
+    places = [(3, 1), (3, 0), (0, 0), (3, 2), (3, 0)]
+    one = question_items(found, places, ["j1"])
+    assert (one.passes, one.items) == ({0: {0: True}, 3: {0: False, 1: True}}, 3)
+    two = question_items(found, places, ["j0", "j1"])
+    assert (two.passes, two.items) == ({0: {0: False}, 3: {0: True}}, 3)
+    # Half of the votes are alike with the first rater's on what they differ.
+    assert two.guesses == {0: 0.5, 3: 0.5}
+    # Of the first both votes are alike, of the second one of two: (.95 + .5)/2.
+    assert one.guesses[3] == pytest.approx(0.725)
+    assert question_items(found, places, ["j0", "nobody"]).passes == {}
+
+
 def test_a_trim_that_a_report_states_goes_before_ours() -> None:
     said = body(*(juror(f"j{i}", s) for i, s in enumerate((0.1, 0.2, 0.3, 0.8, 0.9))))
     said |= {"decision": "pass", "strategy": "trimmed_mean", "trim_fraction": 0.2}
@@ -235,3 +253,16 @@ def test_kappa_goes_through_the_draw_and_a_window_has_its_own_labels() -> None:
     assert value == pytest.approx(0.75)
     # The labels of the rest alone: a flagged one is lacking, so each counts once.
     assert kappas(found, said, range(20, 40))["j0"] == (1.0, 20)
+
+
+def test_a_census_settles_a_run_and_not_new_items() -> None:
+    said = labels([3] * 12, [PASS] * 12)
+    one = small(*[PASS] * 11, FAIL)
+    two = small(*[FAIL] * 3, *[PASS] * 9)
+    run = compare("two", one, two, said)
+    # Right on 11 and on 9 of 12; they differ on four, of which the first is right on three.
+    assert run.low == run.high == pytest.approx(2 / 12)
+    such = compare("two", one, two, said, target=Target.ITEMS)
+    # Mid-p by Clopper and Pearson's tails for 3 in 4 is .238 to .987, of 4/12·(2p - 1).
+    assert such.low == pytest.approx(4 / 12 * (2 * midp(3, 4)[0] - 1), abs=1e-3)
+    assert such.low < 0 < run.low

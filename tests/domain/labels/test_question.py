@@ -3,9 +3,18 @@
 from collections.abc import Mapping
 
 import pytest
+from msgspec.structs import replace
 
 from reviewdesk.domain.labels.answers import BLOCK, answer
-from reviewdesk.domain.labels.question import Given, Reply, RunAnswer, RunQuestion, parse_question
+from reviewdesk.domain.labels.question import (
+    Given,
+    QuestionItems,
+    Reply,
+    RunAnswer,
+    RunQuestion,
+    parse_question,
+    with_raters,
+)
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Truth
@@ -37,12 +46,13 @@ def ask(
     first: Mapping[PLACE, Truth] | None = None,
     before: frozenset[PLACE] = frozenset(),
     question: RunQuestion = QUESTION,
+    items: QuestionItems | None = None,
 ) -> RunAnswer:
     given = [
         Given(place, row(place, truth), (first or {}).get(place, truth), place in before)
         for place, truth in labels.items()
     ]
-    return answer(question, "seed", FIGURES, given)
+    return answer(question, "seed", FIGURES, given, items)
 
 
 def label(count: int, question: RunQuestion = QUESTION) -> dict[PLACE, Truth]:
@@ -61,13 +71,45 @@ def label(count: int, question: RunQuestion = QUESTION) -> dict[PLACE, Truth]:
         ("Pass rate<=40%", "pass_rate", "<=", 0.4),
         ("pass_rate >= .5", "pass_rate", ">=", 0.5),
         ("brier <= 0.2", "brier", "<=", 0.2),
+        ("accuracy of gpt-4 >= 0.9", "accuracy", ">=", 0.9),
+        ("accuracy of a less b >= -2%", "accuracy", ">=", -0.02),
     ],
 )
 def test_questions_are_read(text: str, figure: str, op: str, limit: float) -> None:
     found = parse_question(text)
     assert (found.figure, found.op, found.limit) == (figure, op, limit)
+    if found.of:
+        found = with_raters(found, ("gpt-4", "a", "b"))
     again = RunQuestion.from_detail(found.detail(), at="", event=0, closed=False)
     assert again == found
+
+
+@pytest.mark.parametrize(
+    ("text", "of"),
+    [
+        ("accuracy of b >= .5", ("b",)),
+        ("accuracy of panel >= .5", ()),
+        ("accuracy of panel less b >= 0", ("panel", "b")),
+        ("accuracy of a less b less b >= 0", ("a less b", "b")),
+        ("accuracy of a less b <= .5", ("a less b",)),
+    ],
+)
+def test_whom_a_question_is_about(text: str, of: tuple[str, ...]) -> None:
+    found = with_raters(parse_question(text), ("a", "a less b", "b"))
+    assert found.of == of
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("accuracy of c >= .5", "no juror 'c'"),
+        ("accuracy of b less b >= 0", "no juror 'b less b'"),
+        ("accuracy of b >= -.5", "-0.5 is not between 0 and 1"),
+    ],
+)
+def test_who_cannot_be_asked_about(text: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        with_raters(parse_question(text), ("a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -79,6 +121,8 @@ def test_questions_are_read(text: str, figure: str, op: str, limit: float) -> No
         ("accuracy >= 1.2", None, "1.2 is not between 0 and 1"),
         ("accuracy >= 0.9.1", None, "cannot read the number"),
         ("accuracy", 1.5, "1.5 is not between 0 and 1"),
+        ("accuracy >= -0.1", None, "-0.1 is not between 0 and 1"),
+        ("brier of gpt-4 <= 0.1", None, "of jurors only the accuracy"),
     ],
 )
 def test_questions_that_cannot_be_asked(text: str, width: float | None, says: str) -> None:
@@ -166,3 +210,35 @@ def test_the_brier_score_is_asked_about_like_a_rate() -> None:
     # Confidence .9 and .8, always right: .01 and .04.
     assert found.look.estimate == pytest.approx((90 * 0.01 + 20 * 0.04) / 110, abs=0.02)
     assert found.reply is Reply.YES
+
+
+DIFFER = QuestionItems({0: {2: True, 7: False}, 5: {1: True, 3: True}}, 40, {0: 0.5, 5: 0.5})
+"""Two raters differ on 4 of 40 items; on three of them the first passes."""
+
+
+def test_a_difference_is_known_where_two_raters_agree() -> None:
+    question = RunQuestion("accuracy", ">=", 0.0, of=("a", "b"))
+    found = ask({(0, 0): Truth.PASS}, question=question, items=DIFFER)
+    assert sorted(found.drawn) == [(0, 2), (0, 7), (5, 1), (5, 3)]
+    # A label where they agree does not count; without one, 4 of 40 may go either way.
+    assert (found.look.labels, found.look.low, found.look.high) == (0, -0.1, 0.1)
+    labels = {(0, 2): Truth.PASS, (0, 7): Truth.PASS, (5, 1): Truth.PASS, (5, 3): Truth.UNSURE}
+    found = ask(labels, question=question, items=DIFFER)
+    # The first is right on two and wrong on one; nobody can tell of the fourth.
+    assert (found.look.now_low, found.look.now_high) == pytest.approx((0.0, 2 / 40))
+    assert (found.reply, found.safe, found.pending) == (Reply.YES, True, ())
+    # A limit beyond the share on which they differ is refused without a label.
+    assert ask({}, question=replace(question, limit=0.2), items=DIFFER).reply is Reply.NO
+
+
+def test_a_juror_is_asked_about_where_it_voted() -> None:
+    question = RunQuestion("accuracy", width=0.5, of=("a",))
+    labels = dict.fromkeys([(0, 2), (0, 7), (5, 1), (3, 0)], Truth.PASS)
+    before = frozenset({(0, 2), (3, 0)})
+    found = ask(labels, question=question, items=DIFFER, before=before)
+    # Right on 0/2, known before, and on 5/1; wrong on 0/7; without a vote on 3/0.
+    assert found.known == 1
+    assert set(found.drawn) == {(0, 7), (5, 1), (5, 3)}
+    labels[5, 3] = Truth.FAIL
+    found = ask(labels, question=question, items=DIFFER, before=before)
+    assert (found.look.now_low, found.look.now_high) == (0.5, 0.5)

@@ -1,4 +1,4 @@
-"""The interval that holds at every look: against its formula, the census, and simulated runs."""
+"""The interval that holds at every look: by brute force, confseq, the census and simulations."""
 
 import math
 from collections.abc import Iterator
@@ -71,26 +71,114 @@ def test_the_running_interval_never_widens() -> None:
         before = (found.low, found.high)
 
 
-def test_the_wealth_of_one_candidate_follows_its_formula() -> None:
-    """Two labels of one stratum by hand: with one stratum, Z is the value itself."""
-    made = ConfidenceSequence({0: DrawnGroup(10, 0.5)}, planned=2)
-    bet = made.bet
-    # V* = 1/Σ (N/R)²/s² for R = 10, 9 and s² = a(1-a) = 1/4 at a = 1/2.
-    planned = (10 / 10) ** 2 / 0.25 + (10 / 9) ** 2 / 0.25
-    assert bet == pytest.approx(math.sqrt(2 * math.log(40) / planned))
-    made.add(0, {0: 1.0}, 1.0)
-    # Candidate 5: m = 5/10; λ = l·(10/10)/.25, at most .75/(m - 0) = 1.5.
-    first = min(bet / 0.25, 1.5)
-    higher, lower = made.sides
-    assert higher.wealth[5] == pytest.approx(math.log(1 + first * 0.5))
-    assert lower.wealth[5] == pytest.approx(math.log(1 - first * 0.5))
-    # Then m = 4/9, and a = (1 + 4·.5)/(1 + 4) = .6.
-    made.add(0, {0: 1.0}, 0.0)
-    wanted = bet * (10 / 9) / (0.6 * 0.4)
-    second = min(wanted, 0.75 / (4 / 9))
-    assert higher.wealth[5] == pytest.approx(
-        math.log(1 + first * 0.5) + math.log(1 - second * 4 / 9)
-    )
+CLEAR = [float(one) for one in "110111111011111110111111111101"]
+TENTHS = [((7 * at * at + 3 * at) % 11) / 10 for at in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("values", "guess", "ends"),
+    [
+        (CLEAR, 0.8, {5: (3, 59), 10: (21, 59), 20: (37, 57), 30: (42, 56)}),
+        (TENTHS, 0.5, {5: (2, 57), 10: (4, 53), 20: (14, 37), 30: (17, 31)}),
+    ],
+)
+def test_one_stratum_is_the_betting_martingale_of_confseq(
+    values: list[float], guess: float, ends: dict[int, tuple[int, int]]
+) -> None:
+    """The totals of 60 that ``confseq.betting.betting_mart`` of confseq 0.0.11 keeps under 1/.05.
+
+    It was given the bets ``λ`` of our formula, ``N=60``, ``theta=.5`` and ``trunc_scale=.75``.
+    """
+    whole = values is CLEAR
+    made = ConfidenceSequence({0: DrawnGroup(60, guess)}, planned=25, whole=whole)
+    # Totals between whole numbers are tried too, so there the ends are one further out.
+    more = 0 if whole else 1
+    for count, value in enumerate(values, 1):
+        made.add(0, {0: 1.0}, value)
+        if count in ends:
+            look = made.look()
+            # What the label just given makes impossible confseq drops with the next one.
+            least = sum(values[:count])
+            low = max(ends[count][0] - more, least)
+            high = min(ends[count][1] + more, least + 60 - count)
+            assert (60 * look.now_low, 60 * look.now_high) == pytest.approx((low, high))
+
+
+def by_hand(
+    groups: dict[int, DrawnGroup], drawn: list[tuple[int, dict[int, float], float | None]]
+) -> list[tuple[float, float]]:
+    """The ends after each label: every total is bet against by itself, from the beginning."""
+    size = sum(one.left + one.known for one in groups.values())
+    bar = math.log(2 / 0.05)
+
+    def spread(a: float) -> float:
+        return max(a * (1 - a), 0.01)
+
+    def variance(left: dict[int, float], q: dict[int, float], a: dict[int, float]) -> float:
+        rest = sum(left.values())
+        return sum(left[h] ** 2 / (rest**2 * q[h]) * spread(a[h]) for h in q)
+
+    def means(seen: list[tuple[int, float]]) -> dict[int, float]:
+        return {
+            h: ((one.low + one.high) / 2 + sum(x for at, x in seen if at == h) + 4 * one.guess)
+            / (one.known + sum(at == h for at, _ in seen) + 4)
+            for h, one in groups.items()
+        }
+
+    left = {h: float(one.left) for h, one in groups.items()}
+    planned = 0.0
+    a = means([])
+    for _ in range(10):
+        q = shares(left, a)
+        planned += (size / sum(left.values())) ** 2 / variance(left, q, a)
+        left = {h: max(n - q.get(h, 0), 0) for h, n in left.items()}
+    bet = math.sqrt(2 * bar / planned)
+
+    kept: list[list[int]] = [[] for _ in drawn]
+    for total in range(size + 1):
+        left = {h: one.left for h, one in groups.items()}
+        known = [sum(getattr(one, end) for one in groups.values()) for end in ("low", "high")]
+        wealth = [0.0, 0.0]
+        for count, (h, q, value) in enumerate(drawn):
+            rest = sum(left.values())
+            a = means([(at, 0.5 if x is None else x) for at, _, x in drawn[:count]])
+            base = sum(left[g] * a[g] for g in left) / rest
+            low = min(base - left[g] / (rest * q[g]) * a[g] for g in q)
+            high = max(base + left[g] / (rest * q[g]) * (1 - a[g]) for g in q)
+            wanted = bet * size / rest / variance(left, q, a)
+            for side, sign in ((0, 1), (1, -1)):
+                x = (0.0, 1.0)[side] if value is None else value
+                mean = min(max((total - known[side]) / rest, 0), 1)
+                room = mean - low if sign == 1 else high - mean
+                z = base + left[h] / (rest * q[h]) * (x - a[h])
+                stake = min(wanted, 0.75 / max(room, 1e-12))
+                wealth[side] += math.log(1 + sign * stake * (z - mean))
+                known[side] += x
+            left[h] -= 1
+            possible = known[0] - 1e-9 <= total <= known[1] + rest - 1 + 1e-9
+            if max(wealth) < bar and possible:
+                kept[count].append(total)
+    return [(one[0] / size, one[-1] / size) for one in kept]
+
+
+def test_strata_are_bet_on_as_a_count_over_every_total_says() -> None:
+    rng = np.random.default_rng(5)
+    groups = {0: DrawnGroup(14, 0.6, 3, 1, 2), 3: DrawnGroup(22, 0.9), 4: DrawnGroup(5, 0.4)}
+    made = ConfidenceSequence(groups, planned=10)
+    drawn: list[tuple[int, dict[int, float], float | None]] = []
+    looks = []
+    while sum(made.learned.left.values()):
+        q = shares(made.learned.left, made.learned.means())
+        h = int(rng.choice(list(q), p=list(q.values())))
+        value = None if rng.random() < 0.08 else float(rng.random() < (0.9 if h == 3 else 0.5))
+        made.add(h, q, value)
+        drawn.append((h, q, value))
+        looks.append(made.look())
+    ends = by_hand(groups, drawn)
+    assert [(one.now_low, one.now_high) for one in looks] == [pytest.approx(one) for one in ends]
+    for count, look in enumerate(looks, 1):
+        assert look.low == pytest.approx(max(low for low, _ in ends[:count]))
+        assert look.high == pytest.approx(min(high for _, high in ends[:count]))
 
 
 def test_a_label_that_cannot_tell_counts_against_both_ends() -> None:
