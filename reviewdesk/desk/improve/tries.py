@@ -174,9 +174,9 @@ def prepare(
 
 
 def _rows(labels: SplitLabels, begun: TryBegun) -> tuple[LabelledCase, ...]:
-    """Return the cases of a try that was begun."""
-    wanted = set(begun.items)
-    return tuple(one for one in labels.holdout if one.item in wanted and one.counts)
+    """Return the cases of a try that was begun, one of each content, in their order."""
+    held = {one.item: one for one in reversed(labels.holdout) if one.counts}
+    return tuple(held[item] for item in begun.items if item in held)
 
 
 def _pair(labels: SplitLabels, candidate: Path, parent: Path) -> PanelPair:
