@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from reviewdesk.domain.jurors.tries import cells, try_verdict
-from reviewdesk.domain.labels.split import TryVerdict
+from reviewdesk.domain.labels.split import TryVerdict, level
 
 DESKS = 2_000
 TRIES = 10
@@ -103,6 +103,8 @@ def ask(kind: Kind, desk: Holdout, change: Change, k: int, rng: np.random.Genera
     """Ask both panels afresh about the holdout, and return the word."""
     parent = rng.random(len(desk.chance)) < desk.chance
     candidate = rng.random(len(desk.chance)) < change(kind, desk.strata, desk.chance, rng)
+    if 2.0 ** -np.count_nonzero(parent != candidate) > level(k):
+        return TryVerdict.NOT_SHOWN  # not even if all went one way
     rows = zip(desk.strata.tolist(), parent.tolist(), candidate.tolist(), strict=True)
     return try_verdict(cells(desk.sizes, list(rows)), k)
 
