@@ -16,6 +16,7 @@ from reviewdesk.errors import Ended, ExitCode
 from reviewdesk.system import locks
 from reviewdesk.system.locks import WriterPlace, sync, sync_folder
 from reviewdesk.system.signals import ENDING, ending, held_back
+from reviewdesk.system.terminal import edited
 from tests.helpers import POSIX, ROOT
 
 PACKAGE = ROOT / "reviewdesk"
@@ -232,3 +233,30 @@ def test_ctrl_c_waits_for_a_block_and_does_not_reach_what_begins_in_it() -> None
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert [*done, subprocess.check_output(asked)] == [b"True\n", b"False\n"]
+
+
+@pytest.mark.parametrize(
+    ("does", "found"),
+    [
+        ("p.write_text(p.read_text() + 'more')", "textmore"),
+        ("p.write_text(p.read_text())", "text"),
+        ("pass", None),
+        ("p.write_text('half'); raise SystemExit(1)", None),
+        ("p.write_bytes(b'\\xff')", None),
+    ],
+    ids=["edited", "saved as it was", "closed", "failed", "no text"],
+)
+def test_a_text_is_edited_in_the_editor_of_the_environment(
+    does: str, found: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "editor.py"
+    script.write_text(
+        f"import os, pathlib, sys\np = pathlib.Path(sys.argv[1])\nos.utime(p, ns=(1, 1))\n{does}\n"
+        if does != "pass"
+        else "",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("VISUAL", f'"{sys.executable}" "{script}"')
+    assert edited("text", ".yaml") == found
+    monkeypatch.setenv("VISUAL", "there-is-no-such-editor")
+    assert edited("text", ".yaml") is None

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from textual import events
-from textual.app import App
+from textual.app import App, SuspendNotSupported
 from textual.binding import BindingType
 from textual.command import CommandPalette
 from textual.filter import LineFilter
@@ -25,6 +25,7 @@ from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.state import (
     Ask,
     Do,
+    EditText,
     Form,
     HelpForm,
     Move,
@@ -257,6 +258,18 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
             case Do(what, given):
                 _DOES[what](self, given)
 
+    def edit(self, given: EditText) -> None:
+        """Give the terminal to the person's editor, and pass on what it saved."""
+        from reviewdesk.system.terminal import edited
+
+        found = None
+        try:
+            with self.suspend():
+                found = edited(given.text, given.suffix)
+        except SuspendNotSupported:
+            pass
+        self.act(partial(given.then, found))
+
     def _ask(self, form: Form, then: Callable[[Any], object]) -> None:
         dialog = _dialog(self, form)
         self.push_screen(dialog, lambda answer: self.call_next(self.act, partial(then, answer)))
@@ -369,6 +382,7 @@ _DOES: Mapping[str, Callable[[ConsoleApp, Any], object]] = {
     "theme": ConsoleApp.use_theme,
     "palette": lambda app, _: app.action_command_palette(),
     "redraw": lambda app, _: app.redraw(),
+    "edit": ConsoleApp.edit,
     "close": lambda app, _: app.runner.end(),
     "selection": lambda app, then: app.act(partial(then, app.screen.get_selected_text() or "")),
     "lines": lambda app, then: app.act(partial(then, app.top.figures_in_view)),

@@ -156,15 +156,16 @@ def edit(
 
 def _edited(text: str) -> str:
     from reviewdesk.cli.terminal import can_ask
+    from reviewdesk.system.terminal import edited
 
     if not can_ask():
         raise UsageError(
             "there is no terminal for an editor",
             "Write the draft with -o FILE, edit it, then: improve edit FILE --panel PANEL.",
         )
-    found = click.edit(text, extension=".yaml")
+    found = edited(text, ".yaml")
     if found is None:
-        raise Cancelled("nothing was saved, so no candidate is written")
+        raise Cancelled("the editor ($VISUAL or $EDITOR) saved nothing, so there is no candidate")
     return found
 
 

@@ -8,6 +8,8 @@ from array import array
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from reviewdesk.domain.gates.join import ReportContent
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
@@ -105,21 +107,19 @@ def of_items(
 def contents(conn: sqlite3.Connection, run: int) -> list[ReportContent]:
     """Return the content of every verdict of a run, in the order of its file. Reads every body."""
     rows = conn.execute(
-        """SELECT v.id, v.item, v.stratum, v.decision,
-                  iif(ifnull(json_extract(b.body, '$.output'), '') = '', b.body, NULL) AS body
+        """SELECT v.id, v.item, v.stratum, v.decision, b.body
            FROM verdicts v JOIN bodies b ON b.verdict = v.key WHERE v.run = ? ORDER BY v.key""",
         (run,),
     )
-    return [
-        ReportContent(
-            row["item"],
-            row["id"],
-            content_digest(verdict_model(row["body"])).hex() if row["body"] else "",
-            row["stratum"],
-            decision(row),
+    made = []
+    for row in rows:
+        body = verdict_model(row["body"])
+        whole = "" if body.output else content_digest(body).hex()
+        answer = content_digest(replace(body, rubric=None)).hex() if body.output else ""
+        made.append(
+            ReportContent(row["item"], row["id"], whole, row["stratum"], decision(row), answer)
         )
-        for row in rows
-    ]
+    return made
 
 
 def run_figures(conn: sqlite3.Connection, run: int) -> RunFigures:

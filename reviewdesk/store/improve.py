@@ -9,7 +9,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from reviewdesk.domain.labels.split import KIND, Split, Step, TryBegun, replay, step_of
+from reviewdesk.domain.labels.split import (
+    KIND,
+    Half,
+    Split,
+    Step,
+    TryBegun,
+    group_of,
+    replay,
+    step_of,
+)
 from reviewdesk.store import reruns
 from reviewdesk.store.connect import in_pages
 from reviewdesk.store.label_state import COUNTER
@@ -40,6 +49,20 @@ def steps(conn: sqlite3.Connection) -> Iterator[StoredStep]:
 def split(conn: sqlite3.Connection, rubric: str) -> Split:
     """Return the split of a rubric as it stands."""
     return replay(rubric, (one.step for one in steps(conn)))
+
+
+def of_half(conn: sqlite3.Connection, run: int, rubric: str, half: Half) -> Iterator[int]:
+    """Yield the keys of a run's labelled verdicts that belong to a half of a rubric's split."""
+    made = split(conn, rubric)
+    rows = conn.execute(
+        """SELECT v.key, v.id, v.test, json_extract(b.body, '$.input') AS input
+           FROM truths t CROSS JOIN verdicts v ON v.item = t.item AND v.run = ?
+           JOIN bodies b ON b.verdict = v.key""",
+        (run,),
+    )
+    for row in rows:
+        if made.half(group_of(row["input"], row["test"], row["id"])) is half:
+            yield row["key"]
 
 
 def began(conn: sqlite3.Connection, name: str) -> tuple[int | None, bool]:

@@ -14,12 +14,13 @@ from msgspec import Struct, field
 
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.repeats import NOTHING, Withheld
+from reviewdesk.domain.labels.split import Half, rubric_name
 from reviewdesk.domain.query.filter import FilterError, SearchTerm, Term, parse_search, spaced
 from reviewdesk.domain.query.words import BALLOTS
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import CanonicalVerdict, Policy, read_ballot, stored_body
 from reviewdesk.errors import DeskError, UsageError
-from reviewdesk.store import measures, reruns, runs, verdicts
+from reviewdesk.store import improve, measures, reruns, runs, verdicts
 from reviewdesk.store.connect import value
 from reviewdesk.store.queue import DEFERRED, RunKeys
 from reviewdesk.store.verdicts import first_key
@@ -358,6 +359,12 @@ def _rerun(context: FilterContext, _: Term) -> Iterable[int]:
     return reruns.flipped_verdicts(context.conn, context.run, context.memo["filed"])
 
 
+def _half(context: FilterContext, term: Term) -> Iterable[int]:
+    if "rubric" not in context.memo:
+        context.memo["rubric"] = rubric_name(improve.rubrics(context.conn, context.run))
+    return improve.of_half(context.conn, context.run, context.memo["rubric"], Half(term.value))
+
+
 def _tag(context: FilterContext, term: Term) -> Iterable[int]:
     # SQLite folds the case of ASCII letters only, so tags are compared here.
     known = verdicts.tags(context.conn, context.run)
@@ -475,6 +482,7 @@ Condition: TypeAlias = Callable[[FilterContext, Term], Iterable[int]]
 _CONDITIONS: Mapping[str, Condition] = {
     "text": _text,
     "words": _words,
+    "label": _half,
     "rerun": _rerun,
     "tag": _tag,
     "tagged": _tagged,

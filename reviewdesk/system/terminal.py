@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 KEYBOARD = "CONIN$" if sys.platform == "win32" else "/dev/tty"
 """The terminal's keys, whatever stdin is."""
@@ -18,6 +22,27 @@ def is_dumb(environ: Mapping[str, str]) -> bool:
     """Return True if the terminal says that it cannot move its cursor."""
     # Windows' console can, and sets no such variable.
     return sys.platform != "win32" and environ.get("TERM") in {"dumb", "unknown"}
+
+
+def edited(text: str, suffix: str) -> str | None:
+    """Let a person edit a text in ``$VISUAL``, ``$EDITOR`` or the system's editor.
+
+    Return what was saved; ``None`` if nothing was, the editor failed, or there is none.
+    """
+    usual = "notepad" if sys.platform == "win32" else "vi"
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or usual
+    with TemporaryDirectory(prefix="reviewdesk-") as folder:
+        path = Path(folder, f"draft{suffix}")
+        path.write_text(text, encoding="utf-8")
+        before = path.stat().st_mtime_ns
+        try:
+            # The person's own editor, as their environment names it.
+            done = subprocess.run([*shlex.split(editor), str(path)], check=False)  # noqa: S603
+            found = path.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return None
+        saved = path.stat().st_mtime_ns != before or found != text
+    return found if saved and not done.returncode else None
 
 
 def open_keyboard() -> None:

@@ -44,7 +44,9 @@ from reviewdesk.app.paint.layout import ReadingOptions
 from reviewdesk.desk import Desk, backups
 from reviewdesk.desk.figures import calibration
 from reviewdesk.desk.figures.strip import LiveStrip
+from reviewdesk.desk.improve.split import half_of, known_halves
 from reviewdesk.desk.review import search
+from reviewdesk.domain.labels.split import SplitLabels
 from reviewdesk.domain.records import Applied, Item, Run, View
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings
@@ -95,6 +97,8 @@ class Core:
     reruns = NOTHING
     criteria: tuple[Criterion, ...] = ()
     unfinished: Sequence[UnfinishedRerun] = ()
+    halves: SplitLabels | None = None
+    """The labels of the run by half of their split, once one is made and read."""
     _panes = Panes()
     saved = _unmarked = ""
     start = rows = seek = 0
@@ -327,6 +331,7 @@ class Core:
 
     def follow(self) -> None:
         self.review.refresh()
+        self.read_halves()
         self.recalibrate()
         self.count_flips()
         self.show(keep=True, rows=True)
@@ -364,6 +369,24 @@ class Core:
                 self.complain(error, where=REVIEW)
 
         self.jobs.runner.start(Job(FIGURES, read, ended, fault="no figures"))
+
+    def read_halves(self) -> None:
+        """Read which labelled items are of which half of a split, in the background."""
+        run = self.session.run
+
+        def ended(found: object, _error: ReviewDeskError | None) -> None:
+            if run.hash == self.session.run.hash:
+                self.halves = found if isinstance(found, SplitLabels) else None
+
+        work = lambda desk, _report: known_halves(desk, run)  # noqa: E731
+        self.jobs.runner.start(Job("halves", work, ended))
+
+    @property
+    def half(self) -> str:
+        """The half of the split that the item in view is of; empty without one."""
+        item = self.session.item
+        found = None if item is None or self.halves is None else half_of(self.halves.split, item)
+        return found or ""
 
     # sessions and screens
 
@@ -404,6 +427,8 @@ class Core:
             notice = f"{'blind' if view.blind else 'open'}, as this run was left"
         self.index()
         self.figures = Figures()
+        self.halves = None
+        self.read_halves()
         self.saved = "read-only" if self.desk.read_only else ""
         self._unmarked = ""
         self.say(opening_text(self.session, view, notice), where=REVIEW)

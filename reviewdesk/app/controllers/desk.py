@@ -139,6 +139,12 @@ def _compare(core: Core, name: str) -> None:
     pages.compare(core, name)
 
 
+def _improve(core: Core, panel: str = "") -> None:
+    from reviewdesk.app.controllers import improve
+
+    improve.open_page(core, panel)
+
+
 def _help(core: Core) -> None:
     core.ask(HelpForm(), lambda action: None if action is None else core.do(action))
 
@@ -307,6 +313,7 @@ VERBS: dict[str, Verb] = {
     "quit": close,
     "quit.anywhere": close,
     "kept.forget": forget_choices,
+    "improve": _improve,
     "palette": lambda core: core.requests.append(Do("palette")),
     "redraw": lambda core: core.requests.append(Do("redraw")),
     **{f"theme.{name}": partial(_use_theme, name=name) for name in THEMES},
@@ -318,6 +325,7 @@ COMMANDS: dict[str, Callable[[Core, str], object]] = {
     "forget": _forget,
     "theme": _use_theme,
     "ask": _ask,
+    "improve": _improve,
     "open": files.load,
     "export": files.export,
 }

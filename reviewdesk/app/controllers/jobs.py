@@ -32,11 +32,12 @@ from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.views.queue import pauses_text
 
 if TYPE_CHECKING:
+    from reviewdesk.desk.improve.tries import PreparedTry, TryAnswer
     from reviewdesk.desk.live.rerun import ReadyRerun
 
 
 _INTERVAL = 0.2
-"""Seconds between two reports of the progress of a re-run."""
+"""Seconds between two reports of the progress of a re-run or a try."""
 
 
 class TaskStop:
@@ -105,6 +106,29 @@ def run_rerun(
     return ends[0] if ends else None
 
 
+def run_try(
+    ready: PreparedTry, stop: TaskStop, desk: Desk, report: Callable[[object], bool]
+) -> TryAnswer | None:
+    """Carry out a try, and report the share that is done; ``None`` if it was stopped."""
+    from reviewdesk.desk.improve.tries import carry_out
+
+    due = 0.0
+
+    def told(progress: turnout.LiveProgress) -> None:
+        nonlocal due
+        if progress.seconds >= due:
+            due = progress.seconds + _INTERVAL
+            report(progress.done / max(progress.cases, 1))
+
+    async def trying() -> TryAnswer:
+        with stop:
+            return await carry_out(desk, ready, told=told)
+
+    with suppress(asyncio.CancelledError):
+        return asyncio.run(trying())
+    return None
+
+
 def arrival_of(ballot: CanonicalBallot) -> Arrival:
     """Return the fields of a canonical ballot that the screen shows on one line."""
     error = ballot.get("error")
@@ -133,6 +157,7 @@ SEARCH = "search"
 SAVING = "saving"
 CLAIMS = "claims"
 TEAM = "agreement"
+TRYING = "trying"
 
 Report = Callable[[object], bool]
 """Takes news of a job from its thread; returns False once the job shall stop."""
@@ -195,8 +220,11 @@ class Jobs:
 
     @property
     def question(self) -> PageForm | None:
-        """What to ask before the app closes while re-runs are under way."""
+        """What to ask before the app closes while re-runs or a try are under way."""
         running = [one.verdict for one in self.reruns.values()]
+        if not running and TRYING in self._stops:
+            reason = "What came is kept, and the same try goes on later."
+            return question_form("Close, although a candidate is being tried?", reason)
         if not running:
             return None
         what = f"{running[0]} is" if len(running) == 1 else f"{len(running)} re-runs are"
@@ -209,7 +237,13 @@ class Jobs:
         return next(found, None)
 
     def start(
-        self, name: str, work: Callable[[Desk, Report], object], ended: Ended, *, what: str = ""
+        self,
+        name: str,
+        work: Callable[[Desk, Report], object],
+        ended: Ended,
+        *,
+        what: str = "",
+        secret: bool = False,
     ) -> None:
         """Start a job whose progress is shown; with ``what``, refuse a second one.
 
@@ -230,7 +264,25 @@ class Jobs:
             if isinstance(share, float):
                 self._share[name] = share
 
-        self.runner.start(Job(name, work, done, moved))
+        self.runner.start(Job(name, work, done, moved, secret=secret))
+
+    def try_candidate(
+        self, ready: PreparedTry, ended: Callable[[Any, ReviewDeskError | None], None]
+    ) -> None:
+        """Start a try that a person has agreed to; ``ended`` gets its outcome, and the error.
+
+        Raises:
+            DeskError: a candidate is being tried.
+        """
+        stop = TaskStop()
+
+        def done(found: object, error: ReviewDeskError | None) -> None:
+            self._stops.pop(TRYING, None)
+            ended(found, error)
+
+        work = partial(run_try, ready, stop)
+        self.start(TRYING, work, done, what="a candidate is being tried", secret=True)
+        self._stops[TRYING] = stop
 
     def ask_again(
         self,
@@ -285,7 +337,8 @@ class Jobs:
         self._share.clear()
         for name, one in self.reruns.items():
             self.reruns[name] = replace(one, stopping=True)
-            self._stops[name].ask()
+        for asked in self._stops.values():
+            asked.ask()
         return stopped + ([RERUN] if self.reruns else [])
 
 

@@ -23,6 +23,7 @@ from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review.items import flips
 from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.jurors.panels import PanelComparison, panel_drills
+from reviewdesk.domain.labels.split import WrongCases
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.safetext import show_line
@@ -178,6 +179,7 @@ class CalibrationController:
         )
         drill = "all figures" if self._folded else drills
         own = {"section.next": following.name, "drill": drill, "diagram.table": table}
+        own |= {"improve": self.page.name == "figures"}
         targets = "target" in self.page.options and not blind
         own |= {"target.switch": targets and self._other_target.value}
         return own | dict.fromkeys(wanted, True)
@@ -233,7 +235,9 @@ class CalibrationController:
         session = self._core.session
         if found is None or self.page.drills is None or session.withheld:
             return ()
-        return self.page.drills(found, blind=session.view.blind)
+        found_ = self.page.drills(found, blind=session.view.blind)
+        halves = self._core.halves
+        return found_ if halves is None else tuple(_in_tuning(one, halves.wrong) for one in found_)
 
     @property
     def _folded(self) -> bool:
@@ -260,6 +264,15 @@ class CalibrationController:
             core.say_here(kept if core.session.view.blind else none, Tone.TEXT)
             return
         _offer(core, "The verdicts behind a figure", drills)
+
+
+def _in_tuning(one: DrillDown, wrong: WrongCases) -> DrillDown:
+    """Leave the holdout out of a list of wrong items: whoever reads it, tunes on it."""
+    counts = {"wrong:pass": wrong.false_passes, "wrong:fail": wrong.false_fails}
+    if one.filter not in counts:
+        return one
+    title = f"{one.title}, in the tuning half"
+    return DrillDown(title, f"{one.filter} label:tuning", counts[one.filter])
 
 
 def _offer(core: Core, title: str, drills: Sequence[DrillDown]) -> None:

@@ -93,6 +93,7 @@ class ReviewController:
             copy(core.page),
             core.reasons,
             core.criteria,
+            core.half,
         )
 
     def take(self) -> tuple[Request, ...]:
@@ -166,6 +167,7 @@ class ReviewController:
         core.safely(core.count_flips)
         core.index()
         core.back_up()
+        core.read_halves()
         core.safely(queue.offer_unsaved, core)
         rerun.look_for_unfinished(core, tell=True)
 

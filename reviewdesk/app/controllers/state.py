@@ -168,12 +168,24 @@ class Do(Struct, frozen=True):
     """Do something that needs no answer, or call ``given`` with one.
 
     ``what`` is ``jump`` by ``given`` sections, ``copy`` a text, ``theme`` (switch to the one of a
-    name, or of the settings), ``palette``, ``redraw``, ``close``, or ``selection`` and ``lines``:
-    call ``given`` with the selected text, or with the lines of figures in view, from the top.
+    name, or of the settings), ``palette``, ``redraw``, ``close``, ``edit`` (see ``EditText``), or
+    ``selection`` and ``lines``: call ``given`` with the selected text, or with the lines of figures
+    in view, from the top.
     """
 
     what: str
     given: Any = None
+
+
+class EditText(Struct, frozen=True):
+    """A text to edit in the person's editor, as a file with this suffix.
+
+    ``then`` gets the text as it was saved; ``None`` if it was not, or there is no editor.
+    """
+
+    text: str
+    suffix: str
+    then: Callable[[str | None], object]
 
 
 Request: TypeAlias = "Ask | Move | Do"
@@ -447,3 +459,5 @@ class ViewState(Struct, frozen=True):
     reasons: ReasonsLine | None = None
     criteria: tuple[Criterion, ...] = ()
     """The criteria of the response in view, if there are several."""
+    half: str = ""
+    """The half of the split of the labels that the item is of; empty without one."""

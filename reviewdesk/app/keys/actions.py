@@ -170,6 +170,9 @@ _SCREENS = (
         CALIBRATION,
         "new items",
     ),
+    Action(
+        "improve", SCREENS, "Improve the panel by its labels", "m", CALIBRATION, "improve the panel"
+    ),
     Action("diagram.table", SCREENS, "Diagram as a table, or back", "v", CALIBRATION, "as a table"),
     Action("run.open", SCREENS, "Review the chosen run", "enter", RUNS, "review it"),
     Action("run.load", SCREENS, "Load a report", "a", RUNS, "load a file"),
@@ -208,7 +211,7 @@ OPENS_TEXT = frozenset(
 )  # fmt: skip
 """The actions that open a field: what is typed after their keys belongs to it."""
 OF_MACHINE = frozenset(
-    {"export", "open", "rerun", "rerun.shown", "run.load", "run.remove"}
+    {"export", "improve", "open", "rerun", "rerun.shown", "run.load", "run.remove"}
 )  # fmt: skip
 """The actions and commands that reach files or API keys of the machine, or hide a run from all.
 
@@ -331,6 +334,7 @@ COMMANDS = {
         Command("runs", "", "the runs"),
         Command("run", "NAME", "review another run"),
         Command("compare", "[RUN]", "which panel is right more often on the items of both runs"),
+        Command("improve", "[PANEL]", "what the panel gets wrong, candidates, tries, adoption"),
         Command("open", "FILE", "load a report and review it"),
         Command(
             "export", "FILE", "labels: .jsonl, full.jsonl, .csv, .yaml; the run: .json, .html, .md"
@@ -451,6 +455,7 @@ def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
             lambda: [Option(r.name, r.file) for r in desk.runs() if r.hash != session.run.hash]
         ),
         "theme": among(lambda: [Option(name) for name in THEMES]),
+        "improve": files,
         "open": files,
         "export": files,
         "rerun": lambda text, cursor: _complete_rerun(session, text, cursor),

@@ -382,6 +382,8 @@ def _title_notes(state: ViewState) -> dict[str, str]:
     notes = dict.fromkeys(PANES, alone if panes.alone else "")
     if session.item and session.item.row.open_with:
         notes["item"] += f"  open with {inline(session.item.row.open_with, 24)}"
+    if state.half and session.answered:
+        notes["item"] += f"  {state.half}"
     notes["queue"] = f"{where}{_pace_text(state.figures.pace)}"
     return {name: f"{note} · zoomed" if panes.zoomed else note for name, note in notes.items()}
 

@@ -116,7 +116,8 @@ def joined_report(
     from reviewdesk.store import figures
 
     labels = _labels(gate, folder, open_desk)
-    found = join(labels, report.contents)
+    any_rubric = bool(report.older)
+    found = join(labels, report.contents, any_rubric=any_rubric)
     if not found.labels:
         raise SuiteError(
             suite,
@@ -126,7 +127,8 @@ def joined_report(
         )
     conn = report.desk.conn
     key = report.run.key
-    unanswered = join(replace(labels, labels=labels.unanswered), report.contents).labels
+    silent = replace(labels, labels=labels.unanswered)
+    unanswered = join(silent, report.contents, any_rubric=any_rubric).labels
     joined = {**unanswered, **found.labels}
     truths = {item: label.truth for item, label in joined.items()}
     rows = [row for row in figures.of_items(conn, key, truths) if row.decided or row.unanswered]
@@ -290,6 +292,8 @@ def _short(found: Joined, made: LabelledRows) -> Iterator[str]:
 
 def _what_joined(counts: JoinCounts) -> str:
     parts = [f"{counts.joined} of {counts.labels} labels joined"]
+    if counts.reworded:
+        parts.append(f"{counts.reworded} of them under another rubric")
     if counts.changed:
         parts.append(f"{counts.changed} answer changed")
     if counts.one_sided:

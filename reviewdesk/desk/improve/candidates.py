@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import glob
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -135,6 +136,12 @@ def parent_of(candidate: Path) -> Path:
         f"{candidate}: there is no parent PANEL.yaml beside it, as for PANEL+CHANGE.yaml",
         "Name the parent with --panel.",
     )
+
+
+def beside(parent: Path) -> tuple[Path, ...]:
+    """Return the candidates of a panel file, by name."""
+    found = parent.parent.glob(f"{glob.escape(parent.stem)}+*")
+    return tuple(sorted(one for one in found if one.suffix in {".yaml", ".yml", ".toml"}))
 
 
 def written(parent: Path, name: str, text: str, rubric: str | None) -> WrittenCandidate:

@@ -106,6 +106,14 @@ def split_labels(desk: Desk, run: Run) -> SplitLabels:
     )
 
 
+def known_halves(desk: Desk, run: Run) -> SplitLabels | None:
+    """Return a run's labels by half; ``None`` without a split, which takes no time to find."""
+    if not any(store.steps(desk.conn)):
+        return None
+    found = split_labels(desk, run)
+    return found if found.split.seed else None
+
+
 def make_split(
     desk: Desk, run: Run, *, open_labels: bool = False, seed: str | None = None
 ) -> SplitLabels:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -32,6 +32,8 @@ class FrameContent(Struct, frozen=True):
     id: str = ""
     decision: Decision | None = None
     """What the panel decided that was labelled; ``None`` too if the suite does not say."""
+    answer: str = ""
+    """As in ``ReportContent``; empty too if the suite does not say."""
 
     @property
     def key(self) -> ContentKey:
@@ -83,6 +85,8 @@ class ReportContent(Struct, frozen=True):
     """As in ``FrameContent``."""
     stratum: int
     decision: Decision | None
+    answer: str = ""
+    """The hash of the content without its rubric; empty without an answer."""
 
     @property
     def key(self) -> ContentKey:
@@ -106,6 +110,8 @@ class JoinCounts(Struct, frozen=True):
     frame: int | None
     held: int
     extra: int
+    reworded: int = 0
+    """How many of the joined labels are of an answer under another rubric."""
 
     @property
     def enough(self) -> bool:
@@ -121,25 +127,32 @@ class Joined:
     """The labels of a suite, joined to a report.
 
     ``labels`` holds the joined labels and ``strata`` the strata of the frame's contents, both by
-    the item of the report. ``sizes`` counts the frame's contents in each stratum that the new panel
-    decides, ``decided`` its verdicts on them that it passes and fails.
+    the item of the report; ``items`` holds the item of each of these contents. ``sizes`` counts the
+    frame's contents in each stratum that the new panel decides, ``decided`` its verdicts on them
+    that it passes and fails.
     """
 
     counts: JoinCounts
     labels: dict[bytes, DrawnLabel]
     strata: dict[bytes, int]
+    items: dict[ContentKey, bytes]
     sizes: dict[int, int] = field(default_factory=dict)
     decided: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
-def join(suite: SuiteLabels, report: Sequence[ReportContent]) -> Joined:
+def join(
+    suite: SuiteLabels, report: Sequence[ReportContent], *, any_rubric: bool = False
+) -> Joined:
     """Join labels to the verdicts of a report on the same content.
 
     An id alone joins only where neither side has an answer. A content without an answer must then
-    have the same other texts, as far as the suite says.
+    have the same other texts, as far as the suite says. With ``any_rubric``, the same answer to the
+    same input joins as well if it is there once on either side.
     """
     frame = {one.item_hash: one for one in suite.frame or ()}
     items = {one.key: one.item for one in report}
+    reworded = _reworded(frame.values(), report) if any_rubric else {}
+    items |= reworded
     hashes = {one.item.hex(): one.item for one in report}
     ids = {one.id: one for one in report}
     found = dict[bytes, DrawnLabel]()
@@ -152,9 +165,11 @@ def join(suite: SuiteLabels, report: Sequence[ReportContent]) -> Joined:
             item = there.item
         if item is not None:
             found[item] = label
+            lost["reworded"] += known is not None and known.key in reworded
         else:
             lost[_why_lost(label, known, there)] += 1
-    strata = {item: one.stratum for one in frame.values() if (item := items.get(one.key))}
+    there_too = {one.key: item for one in frame.values() if (item := items.get(one.key))}
+    strata = {there_too[one.key]: one.stratum for one in frame.values() if one.key in there_too}
     made = Joined(
         JoinCounts(
             labels=len(suite.labels),
@@ -164,13 +179,30 @@ def join(suite: SuiteLabels, report: Sequence[ReportContent]) -> Joined:
             missing=lost["missing"],
             frame=None if suite.frame is None else len(frame),
             held=len(strata),
-            extra=len(items) - len(strata) if frame else 0,
+            extra=len(hashes) - len(strata) if frame else 0,
+            reworded=lost["reworded"],
         ),
         found,
         strata,
+        there_too,
     )
     _count(made, report)
     return made
+
+
+def _reworded(
+    frame: Collection[FrameContent], report: Sequence[ReportContent]
+) -> dict[ContentKey, bytes]:
+    """Find the items of a report that have a content of the frame under another rubric."""
+    items = {one.key: one for one in report}
+    mine = Counter(one.answer for one in frame)
+    theirs = Counter(one.answer for one in items.values())
+    answers = {one.answer: one.item for one in items.values() if theirs[one.answer] == 1}
+    return {
+        one.key: answers[one.answer]
+        for one in frame
+        if one.answer in answers and mine[one.answer] == 1 and one.key not in items
+    }
 
 
 def _why_lost(label: DrawnLabel, known: FrameContent | None, there: ReportContent | None) -> str:
@@ -211,7 +243,7 @@ def frame_of(contents: Iterable[ReportContent]) -> tuple[FrameContent, ...]:
         if known is None or (is_rest(known.stratum) and not is_rest(one.stratum)):
             text = (one.content, one.id) if one.content else ("", "")
             found[one.key] = FrameContent(
-                one.item.hex(), one.stratum, *text, decision=decided[one.key]
+                one.item.hex(), one.stratum, *text, decided[one.key], one.answer
             )
     return tuple(found.values())
 

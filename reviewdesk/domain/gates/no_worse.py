@@ -44,7 +44,7 @@ class PanelChange(Struct, frozen=True):
 
 
 class PanelDecisions(Struct, frozen=True):
-    """What a panel decided, by the line of each label that is of its contents, and by content.
+    """What a panel decided, by the line of each label, and by each content of the frame.
 
     A content whose verdicts differ from each other is undecided, like one that has no decision.
     """
@@ -54,11 +54,14 @@ class PanelDecisions(Struct, frozen=True):
 
     @staticmethod
     def of_report(labels: SuiteLabels, contents: Sequence[ReportContent]) -> PanelDecisions:
-        """Arrange the decisions of a report, whose contents the labels are joined to."""
+        """Arrange the decisions of a report, whose answers the labels are joined to."""
         found = decisions(contents)
         keys = {one.item: one.key for one in contents}
-        joined = join(labels, contents).labels
-        return PanelDecisions({label.line: found[keys[i]] for i, label in joined.items()}, found)
+        joined = join(labels, contents, any_rubric=True)
+        return PanelDecisions(
+            {label.line: found[keys[item]] for item, label in joined.labels.items()},
+            {key: found[keys[item]] for key, item in joined.items.items()},
+        )
 
     @staticmethod
     def of_suite(labels: SuiteLabels) -> PanelDecisions | None:

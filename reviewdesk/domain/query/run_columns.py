@@ -17,7 +17,16 @@ from msgspec import Struct
 from reviewdesk.domain.assessment.result import Flag
 from reviewdesk.domain.labels.rows import TRUTH, TRUTHS
 from reviewdesk.domain.query.filter import ORDERS, Filter, Nested, Part, Term, parse_order
-from reviewdesk.domain.query.words import CODES, NOT_TOLD, NUMBERS, PLACES, TYPES, UNANIMOUS, WRONG
+from reviewdesk.domain.query.words import (
+    CODES,
+    HALVES,
+    NOT_TOLD,
+    NUMBERS,
+    PLACES,
+    TYPES,
+    UNANIMOUS,
+    WRONG,
+)
 from reviewdesk.domain.run.packing import COLUMNS
 from reviewdesk.domain.verdict import SLACK
 
@@ -115,6 +124,8 @@ def _part(facts: QueueFacts, part: Part) -> Mask:
 
 def _condition(term: Term) -> Callable[[Mapping[str, Column], Term], Mask] | None:
     """Return how columns tell where a term holds; ``None`` if the desk must be asked."""
+    if term.name == "label" and term.value in HALVES:
+        return None
     name = term.name if term.kind in {"choice", "state", "panel"} else term.kind
     return _CONDITIONS.get(name)
 

@@ -42,6 +42,8 @@ CHOICES = {
         "fail": "labelled fail",
         "unsure": "labelled can't tell",
         "disputed": "reviewers differ",
+        "tuning": "labelled, of the half that panels are tuned on",
+        "holdout": "labelled, of the half that panels are tried on",
     },
     "band": {
         "high": "close agreement",
@@ -67,6 +69,8 @@ CHOICES = {
         "same-family": "a juror of the generator's family",
     },
 }
+HALVES = frozenset({"tuning", "holdout"})
+"""The values of ``label`` that the split of the labels tells, and no column."""
 NAMED = {
     "tag": "a tag of a reviewer or of the report",
     "juror": "a juror or model on the panel",

@@ -80,7 +80,7 @@ def as_frame(contents: Iterable[FrameContent]) -> str:
     rows = []
     for one in contents:
         row: dict[str, Any] = {"item_hash": one.item_hash, "stratum": STRATA[one.stratum]}
-        row["decision"] = one.decision
+        row |= {"decision": one.decision, "answer": one.answer}
         rows.append({**row, "id": one.id, "content": one.content} if one.content else row)
     return as_jsonl(rows)
 

@@ -42,6 +42,7 @@ class _FrameModel(Strict):
     content: str = ""
     id: str = ""
     decision: Literal["pass", "fail", "inconclusive"] | None = None
+    answer: str = ""
 
 
 def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
@@ -119,6 +120,7 @@ def _frame(source: Source) -> tuple[FrameContent, ...]:
             one.content,
             one.id,
             Decision(one.decision) if one.decision else None,
+            one.answer,
         )
     if not found:
         raise fail("", "lists no content", _EXPORT)

@@ -310,7 +310,7 @@ _CHECK = (
     "target=expected.target value=reading.value matcher=expected.matcher.written status note "
     "margin message=expected.message verdict test source=reading.origin metric=reading.metric"
 )
-_JOIN = "labels joined changed one_sided missing frame held extra"
+_JOIN = "labels joined changed one_sided missing frame held extra reworded"
 _INTERVAL = "low=reading.low high=reading.high limit reaches_past"
 
 

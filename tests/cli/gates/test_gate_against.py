@@ -96,6 +96,18 @@ def test_an_older_suite_needs_the_first_report(labelled: Suite) -> None:
     assert labelled.gate(labelled.bodies, *given, "--baseline", old).code == 0
 
 
+def test_a_panel_with_another_rubric_keeps_its_labels(labelled: Suite) -> None:
+    old = labelled.write("old.jsonl", report(*labelled.bodies))
+    new = [{**body, "rubric": "The length does not count."} for body in labelled.bodies]
+    assert labelled.gate(new).code == 2
+    done = labelled.gate(new, "--against", old, "--margin", "0.02")
+    told = "200 of 200 labels joined, 200 of them under another rubric"
+    assert (done.code, told in done.out) == (0, True)
+    # Where one answer has two rubrics, nobody knows which of them the label is for.
+    twice = [*new, *({**body, "id": f"{body['id']}b", "rubric": "Other"} for body in new)]
+    assert labelled.gate(twice, "--against", old, "--margin", "0.02").code == 2
+
+
 def test_a_parent_of_other_answers_shows_nothing(labelled: Suite) -> None:
     other = [{**body, "output": f"new {body['output']}"} for body in labelled.bodies[:30]]
     old = labelled.write("old.jsonl", report(*other, *labelled.bodies[30:]))

@@ -394,7 +394,7 @@ def test_json_and_junit_tell_the_join(twenty: Suite, tmp_path: Path) -> None:
     assert (done.code, found["status"]) == (3, "pass")
     assert found["join"] == {
         "labels": 20, "joined": 16, "changed": 3, "one_sided": 0, "missing": 1,
-        "frame": 20, "held": 16, "extra": 3,
+        "frame": 20, "held": 16, "extra": 3, "reworded": 0,
     }  # fmt: skip
     assert found["short"] == [
         "only 16 of 20 labels joined, 3 answer changed, 1 not in the report; 90% are needed"

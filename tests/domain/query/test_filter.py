@@ -384,7 +384,7 @@ def test_no_word_tells_the_panel_s_answer_but_the_hidden_ones() -> None:
     typed = [*flags, *words.STATES, *words.PANEL, *values, *named, *compared]
     assert {text for text in typed if not parse_filter(text).hidden} == {
         *words.STATES,
-        *(f"label:{label}" for label in ("none", "pass", "fail", "unsure", "disputed")),
+        *(f"label:{label}" for label in words.CHOICES["label"]),
         *("tag:x", "juror:x", "run:x", "id~x", "test~x"),
     }
 

@@ -1,0 +1,341 @@
+"""From labels to a better panel: where it is wrong, candidates, tries on the holdout, adoption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from reviewdesk.app.controllers.core import Core
+from reviewdesk.app.controllers.jobs import PREPARING, Report
+from reviewdesk.app.controllers.state import (
+    FULL,
+    Choice,
+    DialogPage,
+    Do,
+    EditText,
+    FieldInput,
+    PageForm,
+    PromptForm,
+    choice,
+    one_page,
+)
+from reviewdesk.app.keys.actions import files
+from reviewdesk.desk import Desk
+from reviewdesk.desk.improve import candidates
+from reviewdesk.desk.improve.split import make_split
+from reviewdesk.domain.labels.split import (
+    Adoption,
+    ImprovePage,
+    OfferedChange,
+    PanelAdopted,
+    TryVerdict,
+)
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.views import improve as views
+from reviewdesk.views.document import Document, Tone
+from reviewdesk.views.panel import consent
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.improve.tries import PreparedTry, TryAnswer
+
+_OPEN = (
+    "People lean towards an answer that they see, so that the panel looks better than it is. "
+    "Labels given blind are few: "
+)
+
+
+class _Read(Struct, frozen=True):
+    """What the page shows of a run and of the panel file that is improved."""
+
+    panel: Path
+    page: ImprovePage
+    found: tuple[Path, ...]
+    """The candidates beside the panel."""
+    lineage: tuple[PanelAdopted, ...]
+
+
+class _Do(Struct, frozen=True):
+    """A step that a line or a key of the page answers."""
+
+    step: str
+    about: str = ""
+
+
+def open_page(core: Core, argument: str = "", *, at: int = 0) -> None:
+    """Read the page of the run and a panel file, which is asked for once, and open it."""
+    if core.session.withheld:
+        core.say("the panel's answers are kept back, as your settings say", Tone.MUTED)
+        return
+    name = argument or core.settings.panel
+    if name:
+        _open(core, Path(name), at)
+        return
+
+    def answered(answer: FieldInput | None) -> None:
+        if answer is not None and answer.given:
+            _open(core, Path(answer.text), at)
+
+    form = PromptForm("Panel to improve", check=_check_name, complete=files, hint="a panel's file")
+    core.ask(form, answered)
+
+
+def _check_name(text: str) -> None:
+    if not text.strip():
+        raise UsageError("no file was named", "tab completes names.")
+
+
+def _open(core: Core, panel: Path, at: int, said: str = "") -> None:
+    run = core.session.run
+
+    def read(desk: Desk, _report: Report) -> _Read:
+        from reviewdesk.desk.improve.tries import lineage
+
+        found = candidates.page(desk, run)
+        return _Read(panel, found, candidates.beside(panel), lineage(desk, run))
+
+    def there(found: _Read | None) -> None:
+        if found is None or core.asking or run.hash != core.session.run.hash:
+            return
+        whole = str(panel.expanduser().absolute())
+        core.settings = core.settings.choosing({"panel": whole})
+        core.halves = found.page.labels
+        core.say(said, Tone.NOTE)
+        pages = _pages(found)
+        turns = {"tab": 1, "shift+tab": -1}
+        core.ask(PageForm(pages.__getitem__, len(pages), at, turns), partial(_act, core, found))
+
+    if not said:
+        core.say(f"reading what {show_line(panel.name, 80)} gets wrong …", Tone.MUTED)
+    core.background("improve", read, there, fault="nothing to improve by")
+
+
+def _pages(found: _Read) -> tuple[DialogPage, ...]:
+    split = found.page.labels.split
+    more = bool(found.page.labels.later) or not split.holdout
+    splits = [("s", "splits the labels")] if more else []
+    edits = [("e", "edits the panel")] if split.tuning else []
+    name = show_line(found.panel.name, 80)
+    answers: dict[str, object] = {"s": _Do("split")} if splits else {}
+    answers |= {"e": _Do("edit")} if edits else {}
+    close = ("esc", "closes")
+    return (
+        DialogPage(
+            "Improve",
+            (*splits, *edits, ("tab", "candidates"), ("j k", "scroll"), close),
+            name,
+            document=views.improve(found.page),
+            answers=answers,
+            width=112,
+            height=FULL,
+        ),
+        DialogPage(
+            "Candidates for",
+            (("enter", "does it"), *edits, ("tab", "lineage"), ("j k", "move"), close),
+            name,
+            choices=[*_choices(found)],
+            answers=answers,
+            width=112,
+            height=FULL,
+        ),
+        DialogPage(
+            "Lineage of",
+            (("tab", "what is wrong"), ("j k", "scroll"), close),
+            name,
+            document=views.lineage(found.lineage),
+            width=112,
+            height=FULL,
+        ),
+    )
+
+
+def _choices(found: _Read) -> Iterator[Choice]:
+    """Yield a line for each candidate with its next step, and one for changes to be written."""
+    tried = {one.begun.file: one for one in found.page.labels.split.tries}
+    for path in found.found:
+        one = tried.get(path.name)
+        name = show_line(path.name, 60)
+        if one is not None and one.verdict is TryVerdict.BETTER:
+            yield Choice(f"adopt {name}: it is better", _Do("adopt", str(path)))
+            continue
+        said = "" if one is None else f": {one.verdict or 'cut off, it goes on'}"
+        yield Choice(f"try {name}{said}", _Do("try", str(path)))
+    if found.page.labels.tuning:
+        yield Choice("write another: see which changes would be right more often", _Do("offers"))
+
+
+def _act(core: Core, found: _Read, answer: _Do | None) -> None:
+    if answer is not None:
+        _STEPS[answer.step](core, found, answer.about)
+
+
+def _again(core: Core, found: _Read, said: str = "", at: int = 1) -> None:
+    """Open the page again, unless a dialog is open by now; say what came of the step."""
+    core.say(said, Tone.NOTE)
+    if not core.asking:
+        _open(core, found.panel, at, said)
+
+
+def _split(core: Core, found: _Read, _about: str = "", *, open_labels: bool = False) -> None:
+    run = core.session.run
+
+    def ended(_made: object, error: ReviewDeskError | None) -> None:
+        if error is None:
+            _again(core, found, at=0)
+        elif found.page.labels.left_out and not open_labels:
+            again = partial(_split, core, found, open_labels=True)
+            core.ask_yes("Split labels given in the open too?", f"{_OPEN}{error.message}.", again)
+        else:
+            core.complain(error)
+
+    work = lambda desk, _report: make_split(desk, run, open_labels=open_labels)  # noqa: E731
+    core.jobs.start("splitting", work, ended)
+
+
+def _edit(core: Core, found: _Read, _about: str = "", text: str = "") -> None:
+    """Open the panel in an editor; what cannot be used may be edited again."""
+    labels = found.page.labels
+
+    def edited(made: str | None) -> None:
+        if made is None:
+            told = "the editor ($VISUAL or $EDITOR) saved nothing, so there is no candidate"
+            core.say(told, Tone.MUTED)
+            return
+        try:
+            written = candidates.kept_draft(labels, found.panel, made)
+        except ReviewDeskError as error:
+            again = partial(_edit, core, found, text=made)
+            core.ask_yes("Edit it again?", str(error), again, "there is no candidate")
+            return
+        _again(core, found, f"written: {show_line(str(written.path), 120)}")
+
+    draft = text or candidates.draft(core.desk, labels, found.panel)
+    core.requests.append(Do("edit", EditText(draft, ".yaml", edited)))
+
+
+def _offers(core: Core, found: _Read, _about: str = "") -> None:
+    """Work out what changes would be right on in the tuning half, which takes seconds."""
+    labels = found.page.labels
+    work = lambda desk, _report: candidates.offers(desk, labels, found.panel)  # noqa: E731
+
+    def there(offers: tuple[OfferedChange, ...] | None) -> None:
+        if offers is None or core.asking:
+            return
+        core.say("")
+        changes = [one for one in offers if one.change]
+        lines = [f"{show_line(one.change, 60):<30}  {_right(one)}" for one in changes]
+        title = f"Change of {show_line(found.panel.name, 60)}, now {_right(offers[0])}"
+
+        def chosen(place: int | None) -> None:
+            if place is not None:
+                _write(core, found, changes[place].change)
+
+        core.ask(choice(title, lines), chosen)
+
+    core.say("trying changes of the rule on the tuning half …", Tone.MUTED)
+    core.background("changes", work, there, fault="no changes")
+
+
+def _right(one: OfferedChange) -> str:
+    return "asks jurors" if one.right is None else f"right on {one.right:,} of {one.of:,}"
+
+
+def _write(core: Core, found: _Read, change: str) -> None:
+    written = candidates.made(core.desk, found.page.labels, found.panel, change)
+    _again(core, found, f"written: {show_line(str(written.path), 120)}")
+
+
+def _try(core: Core, found: _Read, name: str) -> None:
+    """Read what a try would send, and ask for consent."""
+    run = core.session.run
+    candidate = Path(name)
+    shown = show_line(candidate.name, 80)
+    guard = core.new_guard()
+
+    def prepare(desk: Desk, _report: Report) -> PreparedTry:
+        from reviewdesk.desk.improve import tries
+
+        return tries.prepare(desk, run, candidate, found.panel)
+
+    def there(ready: PreparedTry | None) -> None:
+        if ready is None or core.asking:
+            return
+        core.say("")
+        told = [views.before_try(len(ready.rows), ready.k, ready.gain, asks=ready.begun.asks)]
+        if ready.plan is not None:
+            told.append(consent(ready.plan, "both panels", ceiling=ready.limits.max_cost))
+        page = DialogPage(
+            "Try",
+            (("y", "tries it"), ("j k", "scroll"), ("n esc enter", "send nothing")),
+            shown,
+            document=Document(tuple(told)),
+            # Too soon after the page came, nobody can have read it.
+            acts={"y": lambda _: guard.press("y", core.late) or None},
+            strict=True,
+            width=112,
+            height=FULL,
+        )
+        form = PageForm(lambda _at: page, drawn=guard.shown)
+        core.ask(form, partial(_agreed, core, found, ready, shown))
+
+    core.say(f"reading what trying {shown} would send …", Tone.MUTED)
+    core.background(PREPARING, prepare, there, fault="no try")
+
+
+def _agreed(core: Core, found: _Read, ready: PreparedTry, shown: str, yes: bool | None) -> None:
+    """Carry out a try that was agreed to; it can be stopped, and goes on later."""
+
+    def ended(outcome: TryAnswer | None) -> None:
+        if outcome is None:
+            said = "stopped; what came is kept, and the same try goes on"
+        elif outcome.verdict is None:
+            said = "too many ballots were lost to tell; try it again"
+        else:
+            said = outcome.verdict
+        _again(core, found, f"{shown}: {said}")
+
+    if not yes:
+        core.say("nothing was sent", Tone.MUTED)
+        return
+    core.jobs.try_candidate(ready, core.unless(ended))
+    stop = core.keys.first("stop") or ":stop"
+    core.say(f"trying {shown} beside its parent; {stop} stops", Tone.NOTE)
+
+
+def _adopt(core: Core, found: _Read, name: str) -> None:
+    run = core.session.run
+    candidate = Path(name)
+
+    def work(desk: Desk, _report: Report) -> Adoption:
+        from reviewdesk.desk.improve import tries
+
+        return tries.adopt(desk, run, candidate, found.panel)
+
+    def there(adopted: Adoption) -> None:
+        core.read_halves()
+        keys = ("j k", "scroll"), ("esc", "closes")
+        page = DialogPage("Adopted", keys, document=views.adoption(adopted), width=112, height=FULL)
+        core.ask(one_page(page), lambda _: _open(core, found.panel, 2))
+
+    reason = (
+        f"It takes the place of {show_line(str(found.panel), 200)}, whose file is kept beside it. "
+        "The holdout is spent."
+    )
+    core.ask_yes(
+        f"Adopt {show_line(candidate.name, 80)}?",
+        reason,
+        lambda: core.background("adopting", work, there, fault="nothing was adopted"),
+    )
+
+
+_STEPS: dict[str, Callable[[Core, _Read, str], None]] = {
+    "split": _split,
+    "edit": _edit,
+    "offers": _offers,
+    "try": _try,
+    "adopt": _adopt,
+}
