@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import closing
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from reviewdesk.desk.files import write_suite
 from reviewdesk.domain.records import Truth
 from tests.cli.gatekit import CALM, SPLIT, entry, suite
 from tests.helpers import ROOT, load, open_desk, report, verdict
-from tests.package.packagekit import build, empty_home, index, only
+from tests.package.packagekit import build, empty_home, index, only, unpack
 
 ACTION = ROOT / ".github" / "actions" / "gate"
 INSTALL, GATE = 0, 1
@@ -198,9 +199,19 @@ def test_no_text_of_a_report_is_a_command_of_the_runner(installed: Job) -> None:
 
 
 def test_the_action_installs_what_stands_beside_it(job: Job, tmp_path: Path) -> None:
-    build(ROOT, tmp_path / "built", "wheel")
+    build(ROOT, tmp_path / "built", "sdist", "wheel")
+    clone = unpack(only(tmp_path / "built", "*.tar.gz"), tmp_path / "clone")
+    job.env["GITHUB_ACTION_PATH"] = str(clone / ACTION.relative_to(ROOT))
     with index(tmp_path / "served", only(tmp_path / "built", "*.whl")) as address:
         job.env.update(empty_home(tmp_path / "home", address))
+        # The versions are those of the lock file: here of one that asks for what nobody serves.
+        lock = clone / "requirements.lock"
+        lock.write_text("click==0.0.1 \\\n    --hash=sha256:00\n", encoding="utf-8")
+        refused = job.step(INSTALL)
+        assert refused.returncode != 0
+        assert "conflicting dependencies" in refused.stderr
+        served = f"click=={version('click')} ; python_version > '3' \\\n    --hash=sha256:00\n"
+        lock.write_text(served, encoding="utf-8")
         done = job.step(INSTALL)
         assert done.returncode == 0, done.stderr
     done = gate(job, suite(entry(case="calm")))

@@ -1,6 +1,8 @@
 """What runs where the project is published: workflows, forms and hooks, as far as files tell."""
 
+import json
 import re
+import subprocess
 import tomllib
 from datetime import date
 from pathlib import Path
@@ -10,10 +12,13 @@ import pytest
 import yaml
 from packaging.version import Version
 
+from reviewdesk.cli.servers import serve
 from reviewdesk.version import __version__
+from reviewdesk.web.site import Site, public_origin
 from tests.helpers import ROOT
 
 CI = ROOT / ".github" / "workflows" / "ci.yml"
+RELEASE = CI.with_name("release.yml")
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
@@ -45,18 +50,56 @@ def test_the_tests_run_on_every_system_with_every_python() -> None:
     assert "python -m pip install --require-hashes -r requirements.lock" in run
 
 
-def test_a_workflow_may_read_and_uses_what_cannot_change() -> None:
-    found = read(CI)
+@pytest.mark.parametrize("path", [CI, RELEASE], ids=lambda path: path.name)
+def test_a_workflow_may_read_and_uses_what_cannot_change(path: Path) -> None:
+    found = read(path)
     assert found["permissions"] == {"contents": "read"}
-    for job in found["jobs"].values():
-        assert "permissions" not in job
+    for name, job in found["jobs"].items():
+        # To publish, a job shows who it is; it never runs code of the repository.
+        assert job.get("permissions", {}) == ({"id-token": "write"} if name == "publish" else {})
+        assert name != "publish" or not any("run" in step for step in job["steps"])
         assert job["timeout-minutes"] <= 30
         for step in job["steps"]:
-            assert re.fullmatch(
-                r"actions/[\w-]+@[0-9a-f]{40}", step.get("uses", f"actions/x@{'0' * 40}")
-            )
-            if step.get("uses", "").startswith("actions/checkout@"):
+            used = step.get("uses", f"actions/x@{'0' * 40}")
+            assert re.fullmatch(r"(?:actions|pypa)/[\w-]+@[0-9a-f]{40}", used)
+            if used.startswith("actions/checkout@"):
                 assert step["with"] == {"persist-credentials": False}
+
+
+def test_a_tag_publishes_what_was_built_and_checked() -> None:
+    found = read(RELEASE)
+    # YAML reads the key `on` as true.
+    assert found[True] == {"push": {"tags": ["v*"]}}
+    assert found["jobs"]["publish"]["needs"] == "build"
+    run = [step.get("run", "") for step in found["jobs"]["build"]["steps"]]
+    assert {"python -m build", "python -m twine check --strict dist/*"} <= set(run)
+
+
+@pytest.mark.parametrize(("tag", "code"), [(f"v{__version__}", 0), ("v0.0.0", 1), ("v.*", 1)])
+def test_a_tag_is_the_version_that_the_changelog_dates(tag: str, code: int) -> None:
+    steps = read(RELEASE)["jobs"]["build"]["steps"]
+    (script,) = (one["run"] for one in steps if "TAG" in one.get("env", {}))
+    done = subprocess.run(["bash", "-e", "-c", script], cwd=ROOT, env={"TAG": tag}, check=False)
+    assert done.returncode == code
+
+
+def test_the_image_serves_a_desk_as_nobody_special() -> None:
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+    said = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
+    last = dict(said)
+    assert last["USER"] == "reviewer"
+    assert f"REVIEWDESK_DESK={last['VOLUME']}/" in last["ENV"]
+    entry, arguments = (json.loads(last[name]) for name in ("ENTRYPOINT", "CMD"))
+    assert entry == ["reviewdesk"]
+    # The command line is one that the program takes, and one that may listen everywhere.
+    context = serve.make_context("serve", arguments[1:])
+    given = context.params
+    site = Site(given["host"], given["port"], tuple(map(public_origin, given["public"])))
+    assert (arguments[0], str(given["port"])) == ("serve", last["EXPOSE"])
+    assert site.link.startswith("http://localhost:8765/?token=")
+    copied = [one for line in said if line[0] == "COPY" and "--from" not in line[1]
+              for one in line[1].split()[:-1]]  # fmt: skip
+    assert [name for name in copied if not (ROOT / name).exists()] == []
 
 
 HEADING = re.compile(
