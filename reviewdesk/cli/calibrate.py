@@ -38,8 +38,8 @@ def calibrate(
 ) -> None:
     """Show how far the judge can be trusted.
 
-    Uses LABELS, or the desk's labels if omitted. LABELS with --run are a trusted set from
-    elsewhere: where its rows say what the judge decided, they correct the run's pass rate.
+    Uses LABELS, or the desk's labels if omitted. With --run, LABELS come from elsewhere, and
+    correct the run's pass rate if their rows say what the judge decided.
     """
     if suite and by != "subject":
         raise UsageError("--suite: only subjects have a composite", "Add --by subject.")

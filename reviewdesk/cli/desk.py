@@ -41,7 +41,7 @@ def desk() -> None:
 @desk.command(epilog="Example: reviewdesk desk info")
 @options("json")
 def info(*, as_json: bool) -> None:
-    """Show where the desk is and what it holds."""
+    """Show where the desk is, and how many runs and labels it has."""
     from reviewdesk.desk.access import info as facts_of
     from reviewdesk.views.team import chain_name
     from reviewdesk.views.words import plural
@@ -143,7 +143,7 @@ def share(*, group: str | None, private: bool) -> None:
 
 
 @desk.command(epilog="Example: reviewdesk desk verify --json")
-@click.option("--expect-head", metavar="SEQ:HASH", help="Check that the log still holds this head.")
+@click.option("--expect-head", metavar="SEQ:HASH", help="Check that the log has this entry.")
 @click.option(
     "--full",
     is_flag=True,

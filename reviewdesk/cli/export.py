@@ -44,8 +44,8 @@ def _output_option(command: F) -> F:
 def report(*, output: Path | None, force: bool, run_name: str | None) -> None:
     """Write a run as a canonical report.
 
-    It holds the re-runs of this desk. Loading it gives the same run. Labels are not in it:
-    see `labels export`.
+    Loading it gives the same run, with the re-runs of this desk. Labels are not included: see
+    `labels export`.
     """
     from reviewdesk.desk.export.report import report as pieces
 

@@ -87,12 +87,12 @@ def gate(
 
     With --report, checks the panel of a new report by the labels of the suite: they join by
     content, and by id only if neither side has an answer. Exits 2 if no label joins, and 3 if fewer
-    than nine tenths do or are decided.
+    than nine tenths join, or have a decision.
 
     With --against, also compares that panel with the one before and with the first, item by item.
-    Exits 1 if it is worse than one of them by more than --margin, and 3 if the labels show neither
-    that it is nor that it is not. The first panel is the one that was labelled, as exported with
-    the labels, so that many small steps down are refused too.
+    Exits 1 if it is worse than one of them by more than --margin, and 3 if the labels cannot tell.
+    The first panel is the one that was labelled, as exported with the labels, so that many small
+    steps down are refused too.
 
     With --require-representative, exits 3 also if the labels do not stand for a whole run, or if
     the interval of an expected figure reaches past its limit. The labels of a run stand for it if

@@ -83,8 +83,8 @@ def label(
 ) -> None:  # fmt: skip
     """Label VERDICT: what its response deserved.
 
-    undo, redo and defer VERDICT are commands of their own: `label undo`. A verdict of such a name
-    is RUN:undo.
+    `label undo`, `label redo` and `label defer VERDICT` are commands. Write RUN:undo for a verdict
+    that is called undo.
     """
     with open_desk() as desk:
         made = label_named(desk, verdict, truth, run_name, note=note, tags=tags, force=force)
@@ -180,8 +180,8 @@ def _put(
 def import_(*, file: str, dry_run: bool, run_name: str | None, as_json: bool) -> None:
     """Record the labels of FILE: rows with an id and a truth.
 
-    FILE is CSV, TSV, JSON Lines, JSON or YAML. A column label may take the place of truth, and
-    item_hash that of the id. One import is one undo.
+    FILE is CSV, TSV, JSON Lines, JSON or YAML. The columns label and item_hash are read in place of
+    truth and id. One undo takes back the whole import.
     """
     from reviewdesk.desk import files
     from reviewdesk.desk.labels import transfer

@@ -72,7 +72,7 @@ _READING = (
     click.option("--item-column", metavar="NAME", help="The column of a table that names items."),
     click.option("--output-column", metavar="NAME", help="The column that holds responses."),
     click.option(
-        "--reason-suffix", metavar="TEXT", help="What a judge's column of reasons ends in."
+        "--reason-suffix", metavar="TEXT", help="Ending of the columns with judges' reasons."
     ),
     click.option("--map", metavar="NAME|FILE", help="Read a table by this map; see `map -h`."),
     click.option("--texts", metavar="FILE", help="A table with the responses, by id."),

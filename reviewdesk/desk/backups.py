@@ -1,4 +1,4 @@
-"""Backups that are made by themselves, putting one back, and saving what a damaged desk holds.
+"""Backups that are made by themselves, restoring one, and recovering a damaged desk.
 
 How many are kept is the setting ``backups``.
 """
@@ -233,7 +233,7 @@ def _checked(backup: Path, part: Path, clock: Clock, *, force: bool) -> tuple[st
         return head, held
     raise DeskError(
         f"{backup}: is not whole: {bad[0]}",
-        "Name another backup, save what it holds with desk repair, or take it as it is: --force.",
+        "Name another backup, recover its content with desk repair, or restore it with --force.",
     )
 
 

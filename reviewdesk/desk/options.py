@@ -59,7 +59,7 @@ def load_options(given: Mapping[str, Any]) -> LoadOptions:
 
 
 def strategy_of(value: object, option: str = "--strategy") -> str:
-    """Return the name of a rule; raise UsageError if there is none of this name."""
+    """Return the name of a rule; raise UsageError if the name is not known."""
     if value not in STRATEGIES:
         raise UsageError(
             f"{option}: there is no rule {value!r}", f"Rules: {', '.join(STRATEGIES)}."
@@ -106,7 +106,9 @@ def _models_of(given: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
     for text in _words_of(given):
         name, equals, model = (part.strip() for part in text.partition("="))
         if not (name and equals and model):
-            raise UsageError(f"--models: {text!r} is no pair", "Write --models critic=model.")
+            raise UsageError(
+                f"--models: {text!r} is not JUROR=MODEL", "Write --models critic=model."
+            )
         if found.setdefault(name, model) != model:
             raise UsageError(f"--models: {name!r} is given two models", "Keep one of them.")
     return found

@@ -159,7 +159,7 @@ async def test_one_key_agrees_and_every_other_cancels(room: Room, key: bytes, ag
         (("--deadline", "10m"), "--deadline"),
         (("--deadline", "86401"), "--deadline"),
         (("--panel", "missing.yaml"), "missing.yaml"),
-        (("-o", "missing/report.json"), "is no folder"),
+        (("-o", "missing/report.json"), "the folder does not exist"),
         (("-o", "-"), "-o is missing"),
     ],
 )

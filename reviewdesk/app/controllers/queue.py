@@ -106,7 +106,7 @@ def _came(core: Core, view: View, keys: object, *, whole: bool) -> None:
 
 
 def _failed(core: Core, view: View, error: ReviewDeskError) -> None:
-    """Keep the queue that there is; without one, open it without the filter."""
+    """Keep the current queue; without one, open it without the filter."""
     session = core.session
     core.complain(error, where=REVIEW)
     if session.whole:
@@ -394,7 +394,7 @@ def _search_notice(found: SearchHits, place: int | None) -> str:
 
 # undo and redo
 
-_WAIT = "Wait for its end, or stop it with :stop; the next u or U goes on with it."
+_WAIT = "Wait for its end, or stop it with :stop; the next u or U continues it."
 
 
 def _undo(core: Core, word: str) -> None:

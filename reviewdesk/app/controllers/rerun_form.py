@@ -188,7 +188,7 @@ class RerunForm:
         self._survey(lambda desk, told: rerun.survey_rest(desk, found, order, told=told))
 
     def prepare(self, wish: RerunRequest) -> None:
-        """Prepare the consent page; a problem is told on the first page."""
+        """Prepare the consent page; the first page shows a problem."""
         if self.panel is None:
             self.name_panel(wish)
             return
@@ -373,7 +373,7 @@ def dollars(text: str) -> float | None:
     """Return an amount of US dollars, ``None`` for an empty text.
 
     Raises:
-        UsageError: it is no amount.
+        UsageError: it is not an amount.
     """
     text = text.strip().removeprefix("$")
     if not text:

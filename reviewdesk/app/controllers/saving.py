@@ -224,7 +224,7 @@ class Outbox:
             self._stop.wait(_PAUSE[0] / 2)
 
     def _next(self, desk: Desk) -> Callable[[], object] | None:
-        """Save the first write; return what tells its result, or ``None`` if there is none."""
+        """Save the first waiting write, and return its result; ``None`` if nothing waits."""
         with self._lock:
             # Once the app ends, what waits is written by its own thread alone.
             if not self._queue or (self._stop.is_set() and desk is not self._desk):

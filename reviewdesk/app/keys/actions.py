@@ -243,7 +243,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "Draw the screen again; stop background work": ("redraw", "stop"),
     "Close (all is saved); also from a dialog": ("quit", "quit.anywhere"),
 }  # fmt: skip
-"""Rows of the help that tell the keys of several actions, by what they say."""
+"""Rows of the help that name the keys of several actions, by their text."""
 _IN_ROWS = {name: title for title, names in ROWS.items() for name in names}
 
 

@@ -66,11 +66,11 @@ def judge(
     come first: a case that fails one asks no juror. Nothing is sent before you agree.
 
     Every reply is on disk, in REPORT.replies.db or the desk that --desk names, before it is used.
-    --resume continues a run that was stopped. Where more ballots are lost than --max-failed
-    allows, the exit code is 1.
+    --resume continues a run that was stopped. Exits 1 if more ballots fail than
+    --max-failed allows.
 
-    With --stop-when-decided, the next juror is asked only while some answer could turn the
-    decision, which is that of the full panel. What was saved is printed.
+    With --stop-when-decided, asks the next juror only while an answer could change the decision, so
+    the decision is that of the full panel. Prints what was saved.
 
     With --batch, OpenAI, Anthropic, Gemini and Mistral are asked by their batch interfaces, and the
     command ends; --resume fetches the answers, asks other jurors live, and writes the report.

@@ -66,8 +66,8 @@ def rerun(
     The new verdicts stand beside the old ones. Labels stay as they are. Nothing is sent without
     --yes or your `y`. Every reply is in the desk before it is used: a re-run that was killed or
     stopped continues with --resume, and pays for no answer twice. --max-cost needs a price for each
-    juror, and counts all that the re-run has spent. Where more ballots are lost than --max-failed
-    allows, the exit code is 1.
+    juror, and counts all that the re-run has spent. Exits 1 if more ballots fail than
+    --max-failed allows.
     """
     from reviewdesk.desk.live.rerun import RerunOrder, payloads
 

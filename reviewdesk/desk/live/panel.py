@@ -200,7 +200,7 @@ class Panel(PanelSpec):
 
         A case that fails one of its own checks makes no call. With ``report`` the verdicts are
         written to that file, and every reply is on disk beside it before it is used, so that
-        ``resume`` goes on with a run that was cut off; ``force`` replaces a report. ``max_cost`` is
+        ``resume`` continues a run that was cut off; ``force`` replaces a report. ``max_cost`` is
         a ceiling in US dollars, for which each juror needs a price. ``told`` hears of the progress.
         API keys come from the environment, ``keep`` stores each reply before it is used if there is
         no report, and a ``transport`` that you pass stays open. ``deadline`` is the seconds of

@@ -219,7 +219,7 @@ def _named(name: str) -> Juror:
     vendor, model = (word, rest) if rest and word in set(Vendor) else (likely_vendor(name), name)
     if vendor is None:
         raise UsageError(
-            f"--juror {name}: names no vendor that there is",
+            f"--juror {name}: the vendor is not known",
             f"Write VENDOR/MODEL; known: {', '.join(Vendor)}.",
         )
     if vendor in ADDRESSED:
@@ -255,7 +255,7 @@ def write_panel(draft: PanelDraft, path: Path, *, force: bool = False) -> None:
 
     Raises:
         UsageError: the name is taken and ``force`` is not given, or the file cannot be written.
-        PanelError: a name or a model is none that a panel file can hold.
+        PanelError: a panel file cannot hold a name or a model.
     """
     from reviewdesk.file_output import whole_file
     from reviewdesk.reports import Source

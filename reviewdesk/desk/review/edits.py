@@ -179,7 +179,7 @@ def rest(
 ) -> Event:
     """Undo or redo the other batches of an import like the first one, and return an event of all.
 
-    Each batch is a transaction of its own. What a kill leaves, the next undo or redo goes on with.
+    Each batch is a transaction of its own. The next undo or redo continues one that was killed.
 
     Raises:
         Cancelled: ``progress`` returned False.

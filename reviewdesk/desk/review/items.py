@@ -340,7 +340,7 @@ def unfinished(desk: OpenFile) -> list[UnfinishedRerun]:
         for event in reruns.of_reviewer(desk.conn, desk.reviewer):
             batch = event.detail["batch"]
             if "report" in event.detail:
-                continue  # the journal of a report, which judge goes on with
+                continue  # the journal of a report, which judge continues
             if event.kind == "rerun_ended":
                 ends[batch] = event
             else:

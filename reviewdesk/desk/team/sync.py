@@ -301,7 +301,7 @@ class SharedFile(Struct, frozen=True):
     name: str
     size: int
     problem: str = ""
-    """Why it is not read, if it is none that may be."""
+    """Why it is not read; empty if it may be read."""
 
 
 class PlaceProblem(ValueError):

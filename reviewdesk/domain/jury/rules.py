@@ -127,7 +127,7 @@ def trim_count(
 
 
 def rounding_named(word: Rounding | str) -> Rounding:
-    """Return the rounding of that name; raise UsageError, listing all names, if there is none."""
+    """Return the rounding of that name; raise UsageError with all names if it is not known."""
     return word if isinstance(word, Rounding) else values.member(Rounding, word, "no rounding")
 
 
@@ -179,7 +179,9 @@ def breakdown(
     if n < 1:
         raise UsageError(f"breakdown of {n} jurors", "A panel has at least one juror")
     if price is not None and not (math.isfinite(price) and price >= 0):
-        raise UsageError(f"price {price} is no amount", "Give the price of one juror, 0 or more")
+        raise UsageError(
+            f"price {price} is not an amount", "Give the price of one juror, 0 or more"
+        )
     tolerated = trim_count(n, fraction, rounding)
     return Breakdown(n, tolerated, None if price is None else (tolerated + 1) * price)
 
@@ -504,7 +506,7 @@ COMPARED = (Strategy.QUORUM, Strategy.TRIMMED_MEAN, Strategy.MEDIAN, Strategy.ME
 
 
 def strategy_named(word: str) -> Strategy:
-    """Return the strategy of that name; raise UsageError, listing all names, if there is none."""
+    """Return the strategy of that name; raise UsageError with all names if it is not known."""
     return values.member(Strategy, word, "no strategy")
 
 

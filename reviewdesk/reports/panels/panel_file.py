@@ -232,7 +232,7 @@ Usd: TypeAlias = Annotated[
 Warmth: TypeAlias = Annotated[float, Field(ge=0, le=2), Wanted("a number from 0 to 2")]
 VendorName: TypeAlias = Annotated[
     str,
-    Wanted("a vendor that there is", known=tuple(Vendor)),
+    Wanted("a known vendor", known=tuple(Vendor)),
     BeforeValidator(lambda word: OTHER_NAMES.get(word, word) if isinstance(word, str) else word),
 ]
 StrategyName: TypeAlias = Annotated[str, Wanted("a strategy that there is", known=STRATEGIES)]

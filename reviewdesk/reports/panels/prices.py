@@ -99,9 +99,7 @@ def _table(found: Any) -> PriceTable:
     rows = {}
     for vendor, models in found.items():
         if vendor not in set(Vendor):
-            raise FieldError(
-                (vendor,), "is no vendor that there is", f"Known: {', '.join(Vendor)}."
-            )
+            raise FieldError((vendor,), "is not a known vendor", f"Known: {', '.join(Vendor)}.")
         if not isinstance(models, dict):
             raise FieldError((vendor,), "must be a table of models", _ROW)
         rows[vendor] = {

@@ -63,7 +63,7 @@ def test_models_are_named_with_or_without_their_vendor() -> None:
         ("qwen3:8b", "ollama"), ("qwen3:8b 2", "ollama"),
     ]  # fmt: skip
     for name, problem in {
-        "acme": "names no vendor that there is",
+        "acme": "the vendor is not known",
         "custom/x": "the vendor custom needs an address",
     }.items():
         with pytest.raises(UsageError, match=problem):

@@ -54,7 +54,7 @@ def test_a_file_of_ones_own_replaces_the_table(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("[openai]\n", "$.date: is missing. Write the day of the prices, date = 2026-01-31."),
-        ("date = 2026-01-31\n[opnai]\n", "$.opnai: is no vendor that there is."),
+        ("date = 2026-01-31\n[opnai]\n", "$.opnai: is not a known vendor."),
         ("date = 2026-01-31\nopenai = 3\n", "$.openai: must be a table of models."),
         (
             'date = 2026-01-31\n[openai]\n"gpt-9" = [1, 2]\n',
