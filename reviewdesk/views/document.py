@@ -169,8 +169,6 @@ class Table(Struct, frozen=True):
     """The cells that the table fills, where there is room; 0 fits it to its cells."""
     caption: str = ""
     """What the table holds, for readers who do not see it below its heading."""
-    halves: bool = False
-    """Whether the rows may stand in two halves side by side, where there is room."""
     stops: bool = False
     """Whether a reader who goes from section to section stops at every row."""
 

@@ -374,7 +374,7 @@ def numbers(found: Assessment, policy: Policy) -> Section:
         Column("decides", width=12, right=False),
     )
     rows = tuple(_rule_row(*rule, found.decision) for rule in rules(found, policy))
-    table = Table(columns, rows, halves=True, caption="What each rule gives")
+    table = Table(columns, rows, caption="What each rule gives")
     close = found.agreement
     spread = {
         "closeness": close.closeness, "SD": close.sd, "range": close.range,

@@ -342,7 +342,7 @@ def _table(one: Table, width: int) -> Lines:
         lines += _folded(row, width) if columns[-1].folds else [cut(row, width)]
         for quote in below:
             lines += _quote(quote, width)
-    return _halves(lines, width) if one.halves else lines
+    return lines
 
 
 def _fit(
@@ -386,20 +386,6 @@ def _title(title: Words) -> Content:
         for span in spans(title)
     )
     return line(*pieces)
-
-
-def _halves(whole: Lines, width: int) -> Lines:
-    """Return the rows of a table in two halves side by side, if they fit."""
-    middle = len(whole) // 2
-    half = max(row.cell_length for row in whole)
-    if 2 * half + 4 > width:
-        return whole
-    left = whole[: middle + 1]
-    right = [whole[0], *whole[middle + 1 :]]
-    return [
-        row.pad_right(half + 4 - row.cell_length) + other
-        for row, other in zip_longest(left, right, fillvalue=Content(""))
-    ]
 
 
 def _folded(row: Content, width: int) -> Lines:
