@@ -14,7 +14,7 @@ from textual import events
 from textual.app import App, SuspendNotSupported
 from textual.binding import BindingType
 from textual.command import CommandPalette
-from textual.filter import LineFilter
+from textual.filter import ANSIToTruecolor, LineFilter
 from textual.message import Message
 from textual.screen import Screen
 from textual.style import Style
@@ -293,7 +293,11 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
         return variables
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return NO_COLOUR if self.no_color else super().get_line_filters()
+        if self.no_color:
+            return NO_COLOUR
+        # Themes with colours of their own have none of the terminal's to be turned into others.
+        own = () if self.current_theme.ansi else ANSIToTruecolor
+        return [one for one in super().get_line_filters() if not isinstance(one, own)]
 
     def use_theme(self, name: str | None) -> None:
         if name is None:

@@ -74,7 +74,7 @@ from reviewdesk.views.reliability import reliability
 from reviewdesk.views.verdict import headline, jury, result, verdict
 from tests.helpers import SAMPLES, load, open_desk, report, tag
 from tests.helpers import verdict as body_of
-from tests.views.live.test_panel import FAR, NEAR, SHA
+from tests.views.test_panel import FAR, NEAR, SHA
 
 HOSTILE = (
     "\x1b[31mred\x1b[0m [bold]markup[/] <b onclick='x'>&amp;</b> `tick` ``two`` | pipe \\| ## 1. "
