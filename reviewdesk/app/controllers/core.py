@@ -100,7 +100,7 @@ class Core:
     halves: SplitLabels | None = None
     """The labels of the run by half of their split, once one is made and read."""
     _panes = Panes()
-    saved = _unmarked = ""
+    saved = ""
     start = rows = seek = 0
     late = 0.0
     asking = keeping = False
@@ -338,12 +338,7 @@ class Core:
 
     def count(self, name: str) -> None:
         self.review.session = replace(self.session, progress=self.review.progress())
-        self.mark(f"saved ✓ {name}")
-
-    def mark(self, text: str) -> None:
-        """Show the saved mark ``text`` only when the figures that count the saved event arrive."""
-        self.saved = ""
-        self._unmarked = text
+        self.saved = f"saved ✓ {name}"
 
     def recalibrate(self, done: Sequence[Applied] = ()) -> None:
         """Read the figures of the strip in the background.
@@ -361,8 +356,6 @@ class Core:
             return Figures(found.calibration, None, found.pace, found.blockers, found.answer)
 
         def ended(found: object, error: ReviewDeskError | None) -> None:
-            self.saved = self._unmarked or self.saved
-            self._unmarked = ""
             if isinstance(found, Figures):
                 self.figures = found
             if error is not None:
@@ -430,7 +423,6 @@ class Core:
         self.halves = None
         self.read_halves()
         self.saved = "read-only" if self.desk.read_only else ""
-        self._unmarked = ""
         self.say(opening_text(self.session, view, notice), where=REVIEW)
         self.recalibrate()
         self.count_flips()

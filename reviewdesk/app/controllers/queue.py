@@ -464,7 +464,7 @@ def _told(core: Core, word: str, shown: object, event: Event) -> None:
     if event.run and not event.verdict:
         what += f" in {show_line(event.run)}"
     core.say(f"{word}: {what}{away}", Tone.NOTE)
-    core.mark(f"saved ✓ {word}")
+    core.saved = f"saved ✓ {word}"
     core.recalibrate()
     core.show(rows=True)
 
