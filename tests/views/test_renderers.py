@@ -40,23 +40,20 @@ DECORATION = str.maketrans("", "", "·:()─")
 """What a renderer may set between the texts of a document."""
 
 
-def said(document: Document, *, halves: bool = False) -> str:
-    """All that a document says, in the order in which it is read.
-
-    A terminal shows some tables in two ``halves`` side by side.
-    """
+def said(document: Document) -> str:
+    """All that a document says, in the order in which it is read."""
     return "".join(
         text
         for section in document.every
         for part in (
             [section.title, plain(section.note)],
-            *(of_block(one, halves=halves) for one in section.blocks),
+            *(of_block(one) for one in section.blocks),
         )
         for text in part
     )
 
 
-def of_block(one: Block, *, halves: bool) -> list[str]:
+def of_block(one: Block) -> list[str]:
     match one:
         case Paragraph():
             return [plain(one.lead), plain(one.text)]
@@ -77,7 +74,7 @@ def of_block(one: Block, *, halves: bool) -> list[str]:
         case Comparison():
             return [*map(plain, one.heads), *(text for row in one.rows for text in compared(*row))]
         case Table():
-            return list(of_table(one, halves=halves))
+            return list(of_table(one))
     assert isinstance(one, Gap | ReliabilityDiagram | ScorePlot)
     return []
 
@@ -86,24 +83,18 @@ def compared(name: Words, left: Words, right: Words) -> list[str]:
     return ["≠" * (plain(left) != plain(right)), plain(name), plain(left), plain(right)]
 
 
-def of_table(one: Table, *, halves: bool) -> Iterator[str]:
+def of_table(one: Table) -> Iterator[str]:
     heads = [plain(one.title or one.columns[0].title)]
     heads += [plain(head.title) for head in one.columns[1:]]
     rows = [
         [
             row.mark.text if row.mark else "",
             *map(plain, row.cells),
-            *(text for quote in row.below for text in of_block(quote, halves=halves)),
+            *(text for quote in row.below for text in of_block(quote)),
         ]
         for row in one.rows
     ]
-    if one.halves and halves:
-        middle = (len(rows) + 1) // 2
-        left, right = [heads, *rows[:middle]], [heads, *rows[middle:], []]
-        rows = [cells for pair in zip(left, right, strict=False) for cells in pair]
-    else:
-        rows = [heads, *rows]
-    for cells in rows:
+    for cells in (heads, *rows):
         yield from cells
 
 
@@ -180,8 +171,8 @@ RENDERERS: dict[str, Callable[[Document], str]] = {
 
 def lost(document: Document, renderer: str) -> str:
     """Where a renderer first says something else than the document; empty if it never does."""
-    document, terminal = without_figures(document), renderer == "terminal"
-    wanted = bare(said(document, halves=terminal))
+    document = without_figures(document)
+    wanted = bare(said(document))
     found = bare(RENDERERS[renderer](document))
     if wanted == found:
         return ""
