@@ -316,7 +316,7 @@ def test_labels_leave_by_a_command(tmp_path: Path) -> None:
         ("run.json", '{"schema":"reviewdesk.report/1"'),
         ("run.report.jsonl", '{"schema":"reviewdesk.report/1"'),
         ("run.html", "<!doctype html>"),
-        ("run.md", "### Review of `run`"),
+        ("run.md", "### `run`"),
     ],
 )
 def test_a_run_leaves_by_a_command(tmp_path: Path, name: str, start: str) -> None:
