@@ -303,7 +303,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         "title": values.filled(keys.get("identifier")),
         "generator": {"model": model} if model else None,
     }
-    survey = TableSurvey(scale_by_judge=False, all_scored=True)
+    survey = TableSurvey(scale_by_judge=False, scored=True)
     panels = PanelReader(_RULE, survey, options)
     run = keys if any(name in keys for name in _CASES) else {}
     fail = failing(source)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable
-from typing import Any, TypeAlias
+from collections.abc import Container, Iterable
+from typing import Any
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.values import label_decision
@@ -169,8 +169,6 @@ class LabelWords:
         return self._given.get(folded(word), usual)
 
 
-Scale: TypeAlias = tuple[float, float] | None
-
 WHY_RAW = "outside 0..1, or of a juror with such scores,"
 """The words of notes for scores that are kept raw because no scale was given."""
 
@@ -191,30 +189,3 @@ class Scales:
         if number is not None and values.unit(number) is None:
             self._off.add(whose)
         return whose in self._off
-
-
-def fitted(
-    stated: Any, scale: Scale, count: Callable[[str], None], what: str, *, off: bool = False
-) -> dict[str, Any]:
-    """Return ``score`` if the number fits, with ``raw_score`` and ``scale`` if it was converted.
-
-    A number outside its scale is kept as ``raw_score`` alone, and so is any number of a juror that
-    is ``off`` the scale 0..1. ``count`` receives a remark on both, and on what is not a number.
-    """
-    if stated is None:
-        return {}
-    number = values.number(stated)
-    if number is None:
-        count(f"{what} that is no number is left out")
-        return {}
-    if scale is None:
-        if values.unit(number) is not None and not off:
-            return {"score": number}
-        count(f"{what} {WHY_RAW} is kept as raw_score; --scale LOW..HIGH says how to read it")
-        return {"raw_score": number}
-    low, high = scale
-    kept = {"raw_score": number, "scale": [low, high]}
-    if not low <= number <= high:
-        count(f"{what} outside the given scale is kept as raw_score alone")
-        return kept
-    return {"score": (number - low) / (high - low), **kept}

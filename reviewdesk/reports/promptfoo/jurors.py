@@ -13,19 +13,14 @@ from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import measured, understood, unread_keys
-from reviewdesk.reports.mapping.foreign import (
-    JUROR_LENGTH,
-    Models,
-    Remarks,
-    Scales,
-    VerdictNames,
-    fitted,
-)
+from reviewdesk.reports.mapping.ballots import measured
+from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, Remarks, VerdictNames
 from reviewdesk.reports.mapping.secrets import without_likely
 from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.tables.verdict import PanelReader, TableSurvey
 from reviewdesk.reports.wording import FieldProblem, Path, must_be
 
 _MODEL_GRADED = frozenset(
@@ -388,11 +383,27 @@ def graders(panel: AssertionJury, default: Any) -> list[Grader]:
     ]
 
 
-def weigh(panel: AssertionJury, default: Any, scales: Scales) -> None:
-    """Record the scores of a jury in ``scales``, which must know all scores of the file."""
-    for grader, part in zip(graders(panel, default), panel.ballots, strict=True):
-        if not part.failed:
-            scales.off(grader.name, part.result.get("score"))
+_RULE: dict[str, Any] = {
+    "each": "grader", "judge": "name", "score": "score", "pass": "pass", "reason": "reason",
+    "error": "error", "status": "status", "model": "model", "vendor": "vendor",
+    "weight": "weight", "tokens_in": "tokens_in", "tokens_out": "tokens_out", "known": [*ABOUT],
+}  # fmt: skip
+"""Where what ``_element`` returns holds a ballot."""
+
+
+def panel_reader(survey: TableSurvey, options: ReadOptions) -> PanelReader:
+    """Return the reader of juries; the models that a person gives are found by ``Models``."""
+    return PanelReader(_RULE, survey, replace(options, models={}))
+
+
+def weigh(panel: AssertionJury, default: Any, panels: PanelReader) -> None:
+    """Record the scores of a jury, before any jury of the file is read."""
+    jury_graders = graders(panel, default)
+    panels.look([
+        {"name": one.name, "score": values.number(part.result.get("score"))}
+        for one, part in zip(jury_graders, panel.ballots, strict=True)
+        if not part.failed
+    ])  # fmt: skip
 
 
 def ballots(
@@ -400,35 +411,62 @@ def ballots(
     jury_graders: list[Grader],
     options: ReadOptions,
     models: Models,
-    remarks: Remarks,
-    scales: Scales,
+    panels: PanelReader,
 ) -> list[dict[str, Any]]:
     """Return the canonical ballots of a jury, one for each grader."""
-    bodies = []
+    remarks = panels.notes
     shared = shared_line(panel, options) is not None
+    kind = _KINDS.get(panel.kind.removeprefix("not-"))
     ids = VerdictNames.jurors([one.name for one in jury_graders])
-    seats = zip(ids, panel.ballots, jury_graders, panel.lines, strict=True)
-    for juror_id, part, one, line in seats:
-        name = one.name
-        metric = one.metric
-        grader = one.provider
-        kind = _KINDS.get(panel.kind.removeprefix("not-"))
-        body: dict[str, Any] = {"id": juror_id, "kind": kind}
-        names = (juror_id, name, metric or name, grader.name or name)
-        body.update(_named_model(grader, names, models))
-        body.update(_grade(part, options, remarks, off=scales.off(name)))
+    elements = [
+        _element(part, one, _named_model(one, juror_id, models), remarks)
+        for juror_id, part, one in zip(ids, panel.ballots, jury_graders, strict=True)
+    ]
+    ((_, bodies),) = panels.juries(elements)
+    for made, part, line in zip(bodies, panel.ballots, panel.lines, strict=True):
+        if kind:
+            made["kind"] = kind
         if line is not None and not shared:
             # The threshold of a negated assertion applies to the grade before it is inverted.
-            body["meta"] = {"threshold_before_not" if panel.negated else "threshold": line}
-        made = values.without_nulls(body)
+            name = "threshold_before_not" if panel.negated else "threshold"
+            made["meta"] = {**made.get("meta", {}), name: line}
         if "score" in part.result and part.result["score"] is None:
-            made = measured(made, remarks.count)
+            made.update(measured(made, remarks.count))
         if _contradicts(part, line, negated=panel.negated):
             remarks.count("a grader's pass contradicts its own score; both stand, and are flagged")
-        if "pass" not in made and "score" not in made:
-            made = understood(made, unread_keys(part.result, ANSWERS, ABOUT))
-        bodies.append(made)
     return bodies
+
+
+def _element(
+    part: GradedAssertion, one: Grader, model: dict[str, str | None], remarks: Remarks
+) -> dict[str, Any]:
+    """Return what a grader's result says as one record."""
+    result = part.result
+    used = record(result, "tokensUsed")
+    reason = values.text(result.get("reason"))
+    found: dict[str, Any] = {
+        "name": one.name,
+        **model,
+        "weight": part.assertion.get("weight"),
+        "tokens_in": values.count(used.get("prompt")),
+        "tokens_out": values.count(used.get("completion")),
+    }
+    if part.failed:
+        message = without_likely(reason) if reason else "the grader failed"
+        status = next((name for name, found in _FAILURES if found.search(message)), "error")
+        return {**found, "error": message, "status": status}
+    stated = result.get("pass")
+    score = result.get("score")
+    if not stated and reason and reason.startswith(_UNREADABLE_ANSWER):
+        remarks.count("an answer that promptfoo could not read is a fail, as it counted it")
+    if score is not None and values.number(score) is None:
+        remarks.count("a grader's score that is no number is left out")
+    found |= {"reason": reason, "score": values.number(score)}
+    found["pass"] = stated if isinstance(stated, bool) else None
+    if found["pass"] is None and found["score"] is None:
+        # The answer may stand under another key.
+        return {**result, **{key: one for key, one in found.items() if one is not None}}
+    return found
 
 
 def shared_line(panel: AssertionJury, options: ReadOptions) -> float | int | None:
@@ -459,45 +497,9 @@ def _metric(part: GradedAssertion) -> str | None:
     return stated if isinstance(stated, str) and stated.strip() else None
 
 
-def _named_model(grader: Provider, names: tuple[str, ...], models: Models) -> dict[str, str | None]:
-    given = models.chosen(names)
+def _named_model(one: Grader, juror_id: str, models: Models) -> dict[str, str | None]:
+    metric = one.metric or one.name
+    given = models.chosen((juror_id, one.name, metric, one.provider.name or one.name))
     if given is not None:
         return {"model": given}
-    return {"model": grader.model, "vendor": grader.vendor}
-
-
-def _grade(
-    part: GradedAssertion, options: ReadOptions, remarks: Remarks, *, off: bool
-) -> dict[str, Any]:
-    result = part.result
-    body: dict[str, Any] = {"weight": _weight(part, remarks), **_tokens(result)}
-    reason = values.text(result.get("reason"))
-    if part.failed:
-        message = without_likely(reason) if reason else "the grader failed"
-        status = next((name for name, found in _FAILURES if found.search(message)), "error")
-        return {**body, "status": status, "error": {"message": message}}
-    stated = result.get("pass")
-    if isinstance(stated, bool):
-        body["pass"] = stated
-    body["reason"] = reason
-    if not stated and reason and reason.startswith(_UNREADABLE_ANSWER):
-        remarks.count("an answer that promptfoo could not read is a fail, as it counted it")
-    score = result.get("score")
-    return body | fitted(score, options.scale, remarks.count, "a grader's score", off=off)
-
-
-def _weight(part: GradedAssertion, remarks: Remarks) -> float | int | None:
-    stated = part.assertion.get("weight")
-    weight = values.number(stated)
-    if stated is not None and not (weight and weight > 0):
-        remarks.count("a weight that is not above 0 is left out")
-        return None
-    return weight
-
-
-def _tokens(result: dict[str, Any]) -> dict[str, int | None]:
-    used = record(result, "tokensUsed")
-    return {
-        "tokens_in": values.count(used.get("prompt")),
-        "tokens_out": values.count(used.get("completion")),
-    }
+    return {"model": one.provider.model, "vendor": one.provider.vendor}

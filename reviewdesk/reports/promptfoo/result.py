@@ -74,7 +74,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     envelope, rows = _envelope_and_rows(source, look, fail)
     looked = ImportTally(lenient=True)
     with source.open() as stream:
-        seen = survey(found.value for found in rows(stream, looked))
+        seen = survey((found.value for found in rows(stream, looked)), options)
     if not seen.rows:
         raise fail("", "is a promptfoo result without rows", "Run the evaluation again.")
     if not seen.some:
@@ -86,7 +86,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         mapper = RowMapper(seen, options, secrets)
         for found in rows(stream, tally):
             yield from _items(found, mapper)
-        tally.notes.extend(mapper.models.notes())
+        tally.notes.extend([*mapper.models.notes(), *mapper.panels.import_notes()])
         tally.notes.extend(mapper.remarks.notes("keys not mapped and left out"))
 
     header = SecretRemover(secrets).clean(_header(envelope, look))

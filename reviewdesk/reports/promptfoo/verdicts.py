@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import Models, Remarks, Scales, VerdictNames
+from reviewdesk.reports.mapping.foreign import Models, VerdictNames
 from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets, without_likely
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.jurors import (
@@ -26,12 +26,14 @@ from reviewdesk.reports.promptfoo.jurors import (
     RowError,
     ballots,
     graders,
+    panel_reader,
     record,
     shared_line,
     shown_address,
     take_apart,
     weigh,
 )
+from reviewdesk.reports.tables.verdict import PanelReader, TableSurvey
 
 _NAME_LENGTH = 200
 
@@ -43,7 +45,10 @@ class ResultSurvey:
     providers: set[str | None] = field(default_factory=set)
     prompts: dict[str, int] = field(default_factory=dict)
     repeats: bool = False
-    scales: Scales = field(default_factory=Scales)
+    seen: TableSurvey = field(
+        default_factory=lambda: TableSurvey(scale_by_judge=True, scored=False)
+    )
+    """The scores of the graders."""
     some: bool = False
     """Whether any row may give a verdict."""
     rows: int = 0
@@ -88,9 +93,10 @@ def prompt_of(row: dict[str, Any]) -> str:
     return str(stated)[:_NAME_LENGTH]
 
 
-def survey(rows: Iterable[Any]) -> ResultSurvey:
+def survey(rows: Iterable[Any], options: ReadOptions) -> ResultSurvey:
     """Survey all rows. A row that cannot be read may give a verdict."""
     found = ResultSurvey()
+    panels = panel_reader(found.seen, options)
     tests = TestNames()
     for row in rows:
         found.rows += 1
@@ -98,7 +104,7 @@ def survey(rows: Iterable[Any]) -> ResultSurvey:
             found.some = True
         else:
             if not found.some or _is_raw(record(row, "gradingResult")):
-                found.some = _weigh_row(row, found.scales) or found.some
+                found.some = _weigh_row(row, panels) or found.some
             found.providers.add(Provider.of(row.get("provider")).name)
             prompt = prompt_of(row)
             index = row.get("promptIdx")
@@ -122,14 +128,14 @@ def _is_raw(result: dict[str, Any]) -> bool:
     )
 
 
-def _weigh_row(row: dict[str, Any], scales: Scales) -> bool:
+def _weigh_row(row: dict[str, Any], panels: PanelReader) -> bool:
     """Record the scores of a row; return True if it gives a verdict or cannot be read."""
     try:
         parts = take_apart(row)
     except RowError:
         return True
     for panel in parts.panels:
-        weigh(panel, default_grader(row), scales)
+        weigh(panel, default_grader(row), panels)
     return bool(parts.panels) or parts.stands_alone
 
 
@@ -164,7 +170,8 @@ class RowMapper:
 
     def __init__(self, seen: ResultSurvey, options: ReadOptions, secrets: set[str]) -> None:
         """Start with the survey of all rows and the secrets in the file's configuration."""
-        self.remarks = Remarks()
+        self.panels = panel_reader(seen.seen, options)
+        self.remarks = self.panels.notes
         for _ in secrets:
             self.remarks.count(_SECRET_NOTE)
         self.models = Models(options)
@@ -197,11 +204,9 @@ class RowMapper:
             body = {**common, **_rubric_fields(panel)}
             body["case"] = {**common["case"], "target": panel.kind}
             jury_graders = graders(panel, default_grader(row))
-            scales = self._survey.scales
-            body["jurors"] = ballots(
-                panel, jury_graders, self._options, self.models, self.remarks, scales
-            )
-            raw = self._options.scale is None and any(scales.off(one.name) for one in jury_graders)
+            body["jurors"] = ballots(panel, jury_graders, self._options, self.models, self.panels)
+            off = self._survey.seen.off_scale
+            raw = self._options.scale is None and any(off(one.name, "") for one in jury_graders)
             body["threshold"] = None if raw else shared_line(panel, self._options)
             body |= _jury_decision(panel, body["jurors"], overruled=parts.human is not None)
             if raw:

@@ -52,9 +52,9 @@ class TableSurvey:
     """
 
     def __init__(
-        self, *, scale_by_judge: bool, panel: bool = False, all_scored: bool = False
+        self, *, scale_by_judge: bool, panel: bool = False, scored: bool | None = None
     ) -> None:
-        """Start with no rows. If ``all_scored``, every judge is taken to give scores."""
+        """Start with no rows. ``scored`` says of every judge whether it gives scores."""
         self.apart = self.total = 0
         self.runs: dict[int, int] = {}
         """The number of runs of each key that comes back, by its hash."""
@@ -68,7 +68,7 @@ class TableSurvey:
         self.judges: set[str] = set()
         self._panel_judges: dict[str, None] = {}
         self._scored: set[str] = set()
-        self._all_scored = all_scored
+        self._all_scored = scored
 
     def add(self, entries: Sequence[TableEntry]) -> None:
         """Count the entries of one row."""
@@ -123,7 +123,7 @@ class TableSurvey:
 
     def is_scored(self, judge: str) -> bool:
         """Return True if the judge gives a score anywhere, so that its pass follows from scores."""
-        return self._all_scored or judge in self._scored
+        return judge in self._scored if self._all_scored is None else self._all_scored
 
     def scale_of(self, judge: str, dimension: str) -> str:
         """Return the name of a scale. Each question has its own; in a tool's table each judge."""

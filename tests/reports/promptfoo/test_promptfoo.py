@@ -321,8 +321,9 @@ def test_scores_beyond_1_wait_for_a_scale() -> None:
         (None, 8),
         (None, 2),
     ]
-    told = "a grader's score outside 0..1, or of a juror with such scores, is kept as raw_score"
-    assert f"{told}; --scale LOW..HIGH says how to read it (2x)" in report.notes
+    told = "a score outside 0..1, or on one scale with such scores, is kept as raw_score and casts"
+    how = "no vote; say what it means with --scale LOW..HIGH (2x, from 2 to 8)"
+    assert f"{told} {how}" in report.notes
     (body,) = opened(document, scale=(0, 10))[1]
     assert [each["score"] for each in body["jurors"]] == [0.8, 0.2]
     assert body["jurors"][0]["scale"] == [0, 10]
