@@ -112,6 +112,7 @@ def test_a_block_that_asks_for_nothing_is_run() -> None:
         ("README.md", "installs what it needs"),
         ("README.md", "it is what runs this"),
         ("docs/how-to/archives.md", "the parts and the places are yours"),
+        ("docs/how-to/deploy.md", "it needs Docker"),
         ("docs/how-to/deploy.md", "the group, the host and the address are yours"),
         ("docs/how-to/labels-to-other-tools.md", "a part of each example"),
         ("docs/how-to/labels-to-other-tools.md", "needs a server"),
