@@ -313,7 +313,6 @@ VERBS: dict[str, Verb] = {
     "quit": close,
     "quit.anywhere": close,
     "kept.forget": forget_choices,
-    "improve": _improve,
     "palette": lambda core: core.requests.append(Do("palette")),
     "redraw": lambda core: core.requests.append(Do("redraw")),
     **{f"theme.{name}": partial(_use_theme, name=name) for name in THEMES},

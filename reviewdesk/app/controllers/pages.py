@@ -121,6 +121,7 @@ class CalibrationController:
             "drill": self._drill,
             "diagram.table": self._tabulate,
             "target.switch": self._switch_target,
+            "improve": self._improve,
             "section.next": partial(self.turn, 1),
             "section.previous": partial(self.turn, -1),
         }
@@ -219,6 +220,11 @@ class CalibrationController:
             self.turn(
                 next(at for at, page in enumerate(PAGES) if "as_table" in page.options) - self.at
             )
+
+    def _improve(self) -> None:
+        from reviewdesk.app.controllers import improve
+
+        improve.open_page(self._core)
 
     def _switch_target(self) -> None:
         self.target = self._other_target
