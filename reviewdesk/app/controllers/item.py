@@ -37,7 +37,7 @@ from reviewdesk.domain.tags import normal_tags, split_tags
 from reviewdesk.errors import NotFoundError, ReviewDeskError
 from reviewdesk.views import queue
 from reviewdesk.views.comparison import comparison
-from reviewdesk.views.document import Text, Tone, outside
+from reviewdesk.views.document import Document, Paragraph, Section, Text, Tone, outside
 from reviewdesk.views.json import review as shapes
 from reviewdesk.views.verdict import FIGURES, REASONS
 
@@ -361,13 +361,13 @@ def _diff(core: Core) -> None:
         keys = [("f", "lists what flipped")] * (run is not None) + [("n", "next")] * more
         name = outside(other.run.name, 60)
         lead = (Text(halt, Tone.WARN), "with ", name, Text(f"   {summary}", Tone.MUTED))
+        compared = comparison(item, other)
         return DialogPage(
             "Compare",
             (*keys, ("j k", "scroll"), ("esc", "closes")),
             item.verdict.id,
             f"{place + 1} of {count}{'' if records else ' other runs'}",
-            lead,
-            comparison(item, other),
+            Document((Section("", (Paragraph(lead),)), *compared.sections)),
             answers={} if run is None else {"f": run},
             closes=frozenset("qd"),
             width=112,

@@ -82,18 +82,17 @@ FULL = 1000
 class DialogPage(Struct, frozen=True):
     """One page of a dialog: a document, or a list with the chosen line.
 
-    ``keys`` stand at its foot, the one that closes last. ``lead`` is a line above a document, and
-    ``foot`` stands below a list. By Textual's names of keys, ``answers`` are what they answer,
-    ``acts`` what they do, and ``closes`` those that close beside escape. A page that is ``strict``
-    is closed by every key that does nothing; with ``jumps`` a letter goes to a line that begins
-    with it. Without a ``height`` the page is as high as what it shows.
+    ``keys`` stand at its foot, the one that closes last, and ``foot`` stands below a list. By
+    Textual's names of keys, ``answers`` are what they answer, ``acts`` what they do, and ``closes``
+    those that close beside escape. A page that is ``strict`` is closed by every key that does
+    nothing; with ``jumps`` a letter goes to a line that begins with it. Without a ``height`` the
+    page is as high as what it shows.
     """
 
     title: str
     keys: Sequence[tuple[str, str]]
     name: str = ""
     note: str = ""
-    lead: Words = ""
     document: Document | Callable[[int], Any] | None = None
     choices: Sequence[Choice] = ()
     chosen: int = 0

@@ -198,7 +198,6 @@ class PageDialog(Dialog[Any]):
         self._page = form.read(form.at)
 
     def content(self) -> ComposeResult:
-        yield Bar(lambda width: [cut(words_line(self._page.lead), width)], id="lead")
         yield ChoiceList(markup=False)
         yield Pane()
         yield Bar(lambda width: document_lines(self._page.foot or _NOTHING, width), id="foot")
@@ -265,9 +264,8 @@ class PageDialog(Dialog[Any]):
         self.keys = page.keys
         options = self.query_one(OptionList)
         self.set_class(page.document is not None, "-document")
-        for name, shown in (("lead", bool(page.lead)), ("foot", page.foot is not None)):
-            self.query_one(f"#{name}").display = shown
-            self.query_one(f"#{name}", Bar).redraw()
+        self.query_one("#foot").display = page.foot is not None
+        self.query_one("#foot", Bar).redraw()
         self._fit()
         self.redraw()
         # A hidden list would keep the focus, and act on enter.

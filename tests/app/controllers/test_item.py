@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.state import PromptForm
+from reviewdesk.app.controllers.state import DialogPage, PromptForm
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import edits
 from reviewdesk.domain.records import View
-from reviewdesk.views.document import plain
+from reviewdesk.views.document import Document, Paragraph, plain
 from tests.app.builders import open_run, report, verdict
 from tests.app.controllers.second_run import second_run
 from tests.app.reviewkit import Review, dialog_events, dialog_page, reviewing
@@ -150,13 +150,21 @@ def test_blind_history_holds_no_judgement_of_others(tmp_path: Path) -> None:
         assert [event.detail["note"] for event in dialog_events(review)] == ["the panel is right"]
 
 
+def lead(page: DialogPage) -> str:
+    """The line with which a comparison begins."""
+    assert isinstance(page.document, Document)
+    (first,) = page.document.sections[0].blocks
+    assert isinstance(first, Paragraph)
+    return plain(first.text)
+
+
 def test_two_runs_of_one_content_are_compared(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=View(order="file")) as review:
         second_run(review.desk)
         review.press("diff")
         page = dialog_page(review)
         # Items 1 and 2 of 6 fail in the second run, where two of their three jurors turned.
-        assert plain(page.lead) == "with again   6 items in both runs, 2 decided otherwise"
+        assert lead(page) == "with again   6 items in both runs, 2 decided otherwise"
         assert page.note == "1 of 1 other runs"
         review.answer(page.answers["f"])
         assert review.session.view.filter == "flip:again"
@@ -178,7 +186,7 @@ def test_a_blind_comparison_is_told_to_count_no_decisions(tmp_path: Path) -> Non
         review.press("diff")
         assert "hidden until the item is labelled" in review.notice
         review.press("label.pass", "back", "diff")
-        assert plain(dialog_page(review).lead) == "with again   6 items in both runs"
+        assert lead(dialog_page(review)) == "with again   6 items in both runs"
 
 
 def test_nothing_to_compare_with_says_so(review: Review) -> None:
