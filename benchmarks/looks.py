@@ -136,7 +136,7 @@ def session(process: Process, ask: Callable[[Run], Asked], seed: int) -> Session
         look = made.look()
         missed |= not look.low - 1e-9 <= truth <= look.high + 1e-9
         if count >= FIRST:
-            # Of the Brier score the product has no such interval that may be fractions of a label.
+            # It is of shares: for the Brier score it means nothing, and is not printed.
             fixed = stratified_rate([Part(len(right[h]), *seen[h]) for h in right])
             missed_fixed |= not fixed.low - 1e-9 <= truth <= fixed.high + 1e-9
             if count in AT:
