@@ -23,6 +23,7 @@ from reviewdesk.app.keys.actions import ACTIONS, COMMANDS, EVERYWHERE, Action, b
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.cli import cli
 from reviewdesk.domain.report_model import HeaderModel, VerdictModel
+from reviewdesk.domain.stats.methods import FIGURES
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -140,6 +141,17 @@ def _kind(node: dict[str, Any]) -> str:
     return f"{word} {bounds}" if bounds else word
 
 
+def methods_text() -> str:
+    """Return a section for each figure: what it estimates, how, and when it fails."""
+    made = []
+    for one in FIGURES:
+        rows = (
+            f"- {name}: {_code(text) if name == 'formula' else text}" for name, text in one.rows
+        )
+        made.append("\n".join((f"### {one.figure}", "", *rows)))
+    return "\n\n".join(made)
+
+
 def library_table() -> str:
     """Return a table of the library's names, with the first sentence of what each says."""
     rows = []
@@ -167,6 +179,7 @@ SHAPES = (
     ("calibrate", "calibrate --run library-desk"),
     ("calibrate --jurors", "calibrate --run library-desk --jurors"),
     ("calibrate --by", "calibrate --run library-desk --by decision"),
+    ("calibrate --simulate", "calibrate --run library-desk --simulate 20"),
     ("ask", "ask accuracy>=0.8 --run library-desk"),
     ("calibrate LABELS", f"calibrate {SAMPLES / 'library-desk-labels.jsonl'}"),
     ("compare", "compare support-bot support-bot-second-panel"),
@@ -311,6 +324,7 @@ BLOCKS = {
     "report": ("report.md", report_text),
     "names": ("library.md", library_table),
     "shapes": ("json.md", shapes_text),
+    "methods": ("methods.md", methods_text),
 }
 """The page and the maker of each made part, by the name in its marks."""
 

@@ -315,6 +315,7 @@ class DeskRun(LibraryResult):
         from reviewdesk.desk.figures.people import with_question_and_people
         from reviewdesk.views import calibration as views
         from reviewdesk.views.json import figures
+        from reviewdesk.views.run import segments as segment_document
 
         with self._use() as (desk, run):
             page = calibration_page(desk, run, confidence, jurors=False, fits=FitScope.HEADLINE)
@@ -324,7 +325,7 @@ class DeskRun(LibraryResult):
         parts = [partial(views.calibration, page)]
         if by is not None:
             found |= figures.segments(by, split)
-            parts.append(partial(views.segments, by, split))
+            parts.append(partial(segment_document, by, split))
         return CalibrationRecord(found, partial(diagram_of, self.name, page), *parts)
 
     def jurors(self) -> DeskRecord:

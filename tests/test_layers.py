@@ -34,6 +34,7 @@ NUMPY = {
     "domain/jury/verdicts.py",
     "domain/labels/draw.py",
     "domain/labels/label_columns.py",
+    "domain/labels/simulation.py",
     "domain/labels/summary.py",
     "domain/labels/team.py",
     "domain/query/places.py",

@@ -24,6 +24,13 @@ from reviewdesk.errors import UsageError
     help="Split the figures, the worst first.",
 )
 @click.option("--suite", help="With --by subject: a suite that weighs dimensions.")
+@click.option(
+    "--simulate",
+    "simulated",
+    type=click.IntRange(20, 10_000),
+    metavar="RUNS",
+    help="Check the intervals on so many runs like this one.",
+)
 @options("run", "json")
 def calibrate(
     *,
@@ -33,6 +40,7 @@ def calibrate(
     jurors: bool,
     by: str | None,
     suite: str | None,
+    simulated: int | None,
     run_name: str | None,
     as_json: bool,
 ) -> None:
@@ -44,12 +52,16 @@ def calibrate(
     if suite and by != "subject":
         raise UsageError("--suite: only subjects have a composite", "Add --by subject.")
     if labels is None:
-        _of_run(run_name, confidence, by, suite, full=full, jurors=jurors, as_json=as_json)
+        _of_run(
+            run_name, confidence, by, suite, simulated, full=full, jurors=jurors, as_json=as_json
+        )
         return
     if by:
         raise UsageError(
             "--by: a labels file holds no run to split", "Leave out the file, or --by."
         )
+    if simulated:
+        raise UsageError("--simulate: a labels file holds no run", "Leave out one of them.")
     if jurors:
         raise UsageError(
             "--jurors: a labels file holds no votes", "Leave out the file, or --jurors."
@@ -79,6 +91,7 @@ def _of_run(
     confidence: str | None,
     by: str | None,
     suite: str | None,
+    simulated: int | None,
     *,
     full: bool,
     jurors: bool,
@@ -89,27 +102,33 @@ def _of_run(
         calibration_page,
         composite_table,
         segments,
+        simulation,
     )
     from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
-    from reviewdesk.desk.figures.people import with_question_and_people
+    from reviewdesk.desk.figures.people import with_parts, with_question_and_people
     from reviewdesk.desk.gates.suite import suite_weights
     from reviewdesk.views import jurors as juror_views
     from reviewdesk.views.calibration import calibration
-    from reviewdesk.views.calibration import composites as composite_document
-    from reviewdesk.views.calibration import segments as segment_document
     from reviewdesk.views.json import figures
+    from reviewdesk.views.json.shape import shape
+    from reviewdesk.views.run import composites as composite_document
+    from reviewdesk.views.run import segments as segment_document
+    from reviewdesk.views.run import simulation as simulation_document
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         page = calibration_page(desk, run, confidence, jurors=full, fits=FitScope.HEADLINE)
         page = with_question_and_people(desk, run, page)
+        page = with_parts(desk, run, page) if full else page
         seated = jurors_page(desk, run, worth=True) if jurors else None
         probes = bias_probes(desk, run) if jurors else ()
         split = segments(desk, run, by) if by else ()
+        checked = simulation(desk, run, simulated, confidence) if simulated else ()
         weighed = composite_table(desk, run, suite_weights(suite)) if suite else ()
     if as_json:
         more = {} if seated is None else figures.jurors(seated) | figures.bias(probes)
         more |= figures.segments(by, split) if by else {}
+        more |= {"simulation": [shape(one) for one in checked]} if checked else {}
         put_json(figures.run_figures(page) | more | figures.composites(weighed))
         return
     put_document(calibration(page, full=full))
@@ -119,6 +138,9 @@ def _of_run(
     if weighed:
         put()
         put_document(composite_document(weighed))
+    if checked:
+        put()
+        put_document(simulation_document(checked, simulated or 0))
     if seated is not None:
         put()
         put_document(juror_views.jurors(seated))

@@ -191,11 +191,13 @@ def completion(*, shell: str) -> None:
 
 def _words(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the next word of each entry that begins with the words before it."""
+    from reviewdesk.domain.stats.methods import FIGURES
     from reviewdesk.views.glossary import TERMS
 
     typed = [word.casefold() for word in ctx.params.get("words") or ()]
     start = incomplete.casefold()
-    entries = [term.word.split() for term in TERMS if term.word.replace(" ", "").isalnum()]
+    names = (*(term.word for term in TERMS), *(one.figure for one in FIGURES))
+    entries = [name.split() for name in names if name.replace(" ", "").isalnum()]
     found = {
         entry[len(typed)]: None
         for entry in entries
@@ -208,7 +210,7 @@ def _words(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
 @click.argument("words", nargs=-1, metavar="[WORD]...", shell_complete=_words)
 @options("json")
 def explain(*, words: tuple[str, ...], as_json: bool) -> None:
-    """Explain a word or sign of the screens.
+    """Explain a word or sign of the screens, or how a figure is computed.
 
     Without WORD, all are listed.
     """
@@ -217,8 +219,10 @@ def explain(*, words: tuple[str, ...], as_json: bool) -> None:
 
     terms = [glossary.find(" ".join(words))] if words else glossary.TERMS
     if as_json:
-        put_json([{"word": one.word, "group": one.group, "meaning": one.text} for one in terms])
+        put_json([glossary.shape(one) for one in terms])
     elif words:
         put(f"{terms[0].word}: {terms[0].text}")
+        if (method := glossary.method_of(terms[0].word)) is not None:
+            put(section_text(glossary.method_section(method)))
     else:
         put("\n\n".join(map(section_text, glossary.sections())))

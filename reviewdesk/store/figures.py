@@ -104,6 +104,12 @@ def of_items(
     ]
 
 
+def every_row(conn: sqlite3.Connection, run: int) -> list[LabelledRow]:
+    """Return every verdict of the run in draw order, as if no label said pass or fail."""
+    rows = conn.execute("SELECT * FROM verdicts WHERE run = ? ORDER BY draw", (run,))
+    return [_to_labelled_row(row, Truth.UNSURE, seen=True) for row in rows]
+
+
 def contents(conn: sqlite3.Connection, run: int) -> list[ReportContent]:
     """Return the content of every verdict of a run, in the order of its file. Reads every body."""
     rows = conn.execute(

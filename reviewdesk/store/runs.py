@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.run.details import DecisionCounts
     from reviewdesk.domain.run.digest import RunDigest
     from reviewdesk.domain.run.tally import RunTally
+    from reviewdesk.domain.run.volatility import RunMeans
 
 _BATCH = 500
 """Rows read at once for a content hash."""
@@ -160,6 +161,43 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Decis
         )
         for key, found in decisions.items()
     } | archives.tallies(conn, run)
+
+
+_DIMENSIONS = """SELECT name, count(x) AS n, avg(x) AS mean, total(x * x) AS squares
+    FROM (SELECT json_extract(b.body, '$.case.dimension') AS name,
+                 ifnull(v.score, CASE v.decision WHEN 'pass' THEN 1.0 WHEN 'fail' THEN 0.0 END) AS x
+          FROM verdicts v JOIN bodies b ON b.verdict = v.key
+          WHERE v.run = ? AND instr(b.body, '"dimension"'))
+    WHERE name IS NOT NULL AND x IS NOT NULL GROUP BY name ORDER BY name"""
+
+
+def run_means(conn: sqlite3.Connection, run: int) -> RunMeans:
+    """Return the mean score of each dimension of a run; a decision without a score is 1 or 0.
+
+    Bodies are read only if a dimension is among the first verdicts.
+    """
+    # Imported here because opening a run compares none.
+    from reviewdesk.domain.run.volatility import RunMean, RunMeans
+
+    names = conn.execute("SELECT names FROM measures WHERE run = ?", (run,)).fetchone()
+    row = conn.execute(
+        f"""SELECT total(answered > 1) AS n, total({UNANIMOUS["unanimous_votes"]}) AS alike
+            FROM verdicts WHERE run = ?""",
+        (run,),
+    ).fetchone()
+    share = row["alike"] / row["n"] if row["n"] else 0.0
+    alike = RunMean(int(row["n"]), share, row["alike"] * (1 - share))
+    some = conn.execute(
+        """SELECT 1 FROM bodies WHERE instr(body, '"dimension"') AND verdict IN
+           (SELECT key FROM verdicts WHERE run = ? ORDER BY key LIMIT 50)""",
+        (run,),
+    ).fetchone()
+    rows = conn.execute(_DIMENSIONS, (run,)) if some else ()
+    dimensions = {
+        name: RunMean(n, mean, max(squares - n * mean * mean, 0.0))
+        for name, n, mean, squares in rows
+    }
+    return RunMeans(tuple(sorted(json.loads(names["names"]))) if names else (), dimensions, alike)
 
 
 def by_hash(conn: sqlite3.Connection, run_hash: str) -> Run | None:

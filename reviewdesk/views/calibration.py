@@ -8,10 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reviewdesk.domain.gates.expect import GateStatus, LimitCheck
+from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorCounts
-from reviewdesk.domain.labels.composite import Composite
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
-from reviewdesk.domain.labels.segments import SegmentFigures
 from reviewdesk.domain.records import Calibration, Design, Metrics, TagCount
 from reviewdesk.domain.stats.calibration_page import (
     BlindSplit,
@@ -21,8 +20,7 @@ from reviewdesk.domain.stats.calibration_page import (
     RateMethod,
     RunRate,
 )
-from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, NullEce, Ranged, Target, ZTest
-from reviewdesk.domain.verdict import SLACK
+from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, NullEce, Target, ZTest
 from reviewdesk.views import words
 from reviewdesk.views.conclusion import conclusion, file_conclusion, next_steps, progress
 from reviewdesk.views.document import (
@@ -39,14 +37,14 @@ from reviewdesk.views.document import (
     Text,
     Tone,
     Words,
-    joined,
     outside,
     plain,
     table,
 )
+from reviewdesk.views.jurors import bias_facts
 from reviewdesk.views.queue import strip_line
 from reviewdesk.views.team import people_err
-from reviewdesk.views.words import DESIGNS, MEANS, NONE, number, plural
+from reviewdesk.views.words import DESIGNS, MEANS, NONE, between, number, plural
 
 RISK = 0.05
 """A p-value below this counts as more than chance."""
@@ -251,15 +249,6 @@ def _errors(
     return _row(name, share, turned, f"share of what should {deserved}")
 
 
-def between(found: Interval | Estimate | RunRate | Ranged | None, sign: str = "") -> str:
-    """Return an interval in brackets, ``exact`` if it is a point, or ``-`` if it is undefined."""
-    if found is None or found.low is None or found.high is None:
-        return NONE
-    if found.high - found.low < SLACK:
-        return "exact"
-    return words.interval(found.low, found.high, sign=sign)
-
-
 def _sureness(line: Metrics) -> str:
     """Compare confidence with accuracy in words, by the numbers as they are shown."""
     if line.gap is None:
@@ -284,7 +273,7 @@ def _answers(page: CalibrationPage, found: _Figures, *, blind: bool) -> list[Sec
         *([] if blind else [_which_items(page)]),
         *([_blind_and_open(split)] if measured else []),
         *([] if blind else people_err(page.people)),
-        *_which_juror(page.jurors),
+        *_which_juror(page.jurors, () if blind else page.probes),
         *([_gates(gates, found, () if blind else page.more)] if measured else []),
         *_tags(page.tags),
     ]
@@ -413,7 +402,25 @@ def _which_items(page: CalibrationPage) -> Section:
         text += ": for new items, labels of one test count as related"
         blocks.append(Paragraph(text, Tone.MUTED))
     blocks += [Paragraph(text, Tone.WARN) for text in page.missing]
+    blocks += _worst(page)
     return Section("Which items?", tuple(blocks), DESIGNS[page.calibration.design])
+
+
+def _worst(page: CalibrationPage) -> list[Block]:
+    """Return the worst segments whose interval lies below that of the run, a line each."""
+    shown: list[Block] = []
+    calm = []
+    for one in page.worst:
+        rate = one.accuracy
+        if page.accuracy.low is None or rate.high >= page.accuracy.low:
+            calm.append(one.by)
+            continue
+        text = f" is right {number(rate.estimate, 2)} {between(rate)} by {words.labels(one.labels)}"
+        name = outside(one.segment, 60)
+        shown.append(Paragraph((f"worst by {one.by}: ", name, f"{text} labels"), Tone.WARN))
+    if calm:
+        shown.append(Paragraph(f"by {', '.join(calm)}: nothing shown", Tone.MUTED))
+    return shown
 
 
 def _group(one: Stratum) -> list[Words]:
@@ -475,7 +482,9 @@ def _anchoring_text(blind: Metrics, seen: Metrics) -> str:
     return f"{agree}: {abs(shown - hidden):.2f} {word} with the answer in view"
 
 
-def _which_juror(found: Sequence[JurorCounts] | None) -> list[Section]:
+def _which_juror(
+    found: Sequence[JurorCounts] | None, probes: Sequence[BiasProbe] = ()
+) -> list[Section]:
     """Return each juror's counts against the labels, and how many dissents were right."""
     if not found:
         return []
@@ -489,8 +498,9 @@ def _which_juror(found: Sequence[JurorCounts] | None) -> list[Section]:
     right = sum(one.dissents_right for one in found)
     text = f"{right} of {dissents} dissents were right" if dissents else "nobody dissented"
     made = table(_JUROR, rows, "Every juror's votes against the labels")
-    blocks = (made, Paragraph(text, Tone.STRONG))
-    return [Section("Which juror?", blocks, "counts of labels; the jurors' page has rates")]
+    blocks: list[Block] = [made, Paragraph(text, Tone.STRONG)]
+    blocks += [bias_facts(probes)] if probes else []
+    return [Section("Which juror?", tuple(blocks), "counts of labels; the jurors' page has rates")]
 
 
 def _gates(
@@ -544,54 +554,3 @@ def _tags(found: Sequence[TagCount]) -> list[Section]:
         return []
     groups = tuple((outside(one.tag, 80), " ", Text(str(one.count), Tone.STRONG)) for one in found)
     return [Section("Tags", (Flow(groups),), "items that carry them")]
-
-
-def segments(by: str, found: Sequence[SegmentFigures]) -> Document:
-    """Return the figures by segment; segments with few labels are named without figures."""
-    rates = ("accuracy", "false_passes", "false_fails", "should_pass")
-    heads = (
-        by, Column("verdicts", rank=2), "labels", "accuracy", "95%", "false passes", "95%",
-        "false fails", Column("95%", rank=1), "should pass", Column("95%", rank=1),
-    )  # fmt: skip
-    rows: list[list[Words]] = []
-    small: list[Text] = []
-    for one in found:
-        name = outside(one.segment, 60)
-        if one.accuracy is None:
-            small.append(name)
-            continue
-        row: list[Words] = [name, f"{one.verdicts:,}", f"{one.labels:,}"]
-        for rate in (getattr(one, key) for key in rates):
-            known = rate is not None and (rate.low > 0 or rate.high < 1)
-            row += [number(rate.estimate, 2), between(rate)] if known else [NONE, NONE]
-        rows.append(row)
-    blocks: list[Block] = []
-    if rows:
-        text = "Each interval is for one row alone: among many, the worst looks worse than it is."
-        blocks += [table(heads, rows, f"Figures by {by}"), Paragraph(text, Tone.MUTED)]
-    if small:
-        more = f" and {len(small) - 12} more" if len(small) > 12 else ""
-        said = ("too small, under 20 labels: ", *joined(small[:12]), more)
-        blocks.append(Paragraph(said, Tone.WARN))
-    return Document((Section(f"By {by}", tuple(blocks), "the worst first"),))
-
-
-def composites(found: Sequence[Composite]) -> Document:
-    """Return each subject's composite with its dimensions, the lowest first."""
-    heads = ("subject", "by the panel", "should pass", "95%", Column("labels", right=False))
-    rows: list[list[Words]] = []
-    reasons: list[Block] = []
-    for one in found:
-        counts = [
-            (outside(part.dimension, 60), f" {number(part.weight, 2)} x {part.labels}")
-            for part in one.dimensions
-        ]
-        ends = NONE if one.found.low is None else between(one.found)
-        figures = (number(one.panel), number(one.found.value), ends)
-        rows.append([outside(one.subject, 60), *figures, joined(counts)])
-        if one.found.reason:
-            reason = (outside(one.subject, 60), f": {one.found.reason}")
-            reasons.append(Paragraph(reason, Tone.WARN))
-    text = "A weighted sum of the shares that should pass. Behind each weight: the labels of it."
-    blocks = (table(heads, rows, "Composites"), Paragraph(text, Tone.MUTED), *reasons)
-    return Document((Section("Composite", blocks, "the lowest first"),))

@@ -8,10 +8,13 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from reviewdesk.domain.assessment.result import SHORT, WORDS, Flag, FlagNote
+from reviewdesk.domain.stats import methods
+from reviewdesk.domain.stats.methods import FigureMethod
 from reviewdesk.errors import NotFoundError
-from reviewdesk.views.document import Facts, Section
+from reviewdesk.views.document import Facts, Flow, Section
 
 PANELS = "Panels and verdicts"
 DECISION = "Rules and agreement"
@@ -173,6 +176,8 @@ _FIGURES = _terms(
     ("gate", "a limit that a figure must keep, checked in CI; a suite is a file of gates",
      "gates", "suite"),
 )  # fmt: skip
+
+
 TERMS = (*_PANELS, *_DECISION, *FLAG_TERMS.values(), *_REVIEW, *_DESIGN, *_FIGURES)
 SIGNS = {
     "▸": "the current line of the queue",
@@ -209,14 +214,30 @@ def find(word: str) -> GlossaryTerm:
     names = _by_name()
     if (found := names.get(_folded(word))) is not None:
         return found
+    if (method := method_of(word)) is not None:
+        return GlossaryTerm(method.figure, "Methods", method.estimates, method.names)
     for signs, text in (SIGNS | _LABEL_MARKS).items():
         if word in {signs, *signs.split()}:
             return GlossaryTerm(word, "Signs", text)
     near = [name for name in names if _folded(word) in name]
-    near += difflib.get_close_matches(_folded(word), names, n=5)
-    words = list(dict.fromkeys(names[name].word for name in near))[:5]
+    figures = [one.figure for one in methods.FIGURES]
+    near += difflib.get_close_matches(_folded(word), [*names, *figures], n=5)
+    near += [name for name in figures if _folded(word) in _folded(name)]
+    words = list(dict.fromkeys(names[name].word if name in names else name for name in near))[:5]
     hint = f"Near: {', '.join(words)}." if words else "See: reviewdesk explain."
     raise NotFoundError(f"no word {word!r} is explained", hint)
+
+
+def method_of(word: str) -> FigureMethod | None:
+    """Return how the figure with this word or name is computed; ``None`` for any other word."""
+    term = _by_name().get(_folded(word))
+    names = {_folded(name): one for one in methods.FIGURES for name in (one.figure, *one.names)}
+    return names.get(_folded(word if term is None else term.word))
+
+
+def method_section(method: FigureMethod) -> Section:
+    """Return what is said of how a figure is computed."""
+    return Section("Method", (Facts.of(*method.rows, column=14),))
 
 
 def mentioned(texts: Iterable[str]) -> tuple[GlossaryTerm, ...]:
@@ -259,10 +280,19 @@ def _folded(word: str) -> str:
 def sections() -> tuple[Section, ...]:
     """Return all terms with their sentences, by group."""
     column = max(len(term.word) for term in TERMS) + 2
-    return tuple(
+    terms = (
         Section(
             group,
             (Facts.of(*((t.word, t.text) for t in TERMS if t.group == group), column=column),),
         )
         for group in GROUPS
     )
+    figures = Flow(tuple(one.figure for one in methods.FIGURES))
+    return (*terms, Section("Methods", (figures,), "explain FIGURE"))
+
+
+def shape(term: GlossaryTerm) -> dict[str, object]:
+    """Return a term as JSON, with the method of a figure."""
+    made: dict[str, object] = {"word": term.word, "group": term.group, "meaning": term.text}
+    method = method_of(term.word)
+    return made | {"method": method and asdict(method)}

@@ -13,11 +13,11 @@ from reviewdesk.domain.jurors.facts import (
     PanelWorth,
     Quoted,
     Rate,
-    VolatileCase,
     Windows,
 )
 from reviewdesk.domain.records import Design
-from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.run.volatility import VolatileCase
+from reviewdesk.domain.stats.figures import Ranged, Target
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -35,6 +35,7 @@ from reviewdesk.views.document import (
     outside,
     table,
 )
+from reviewdesk.views.run import over_runs
 from reviewdesk.views.words import NONE, number
 
 _PROBES = {
@@ -68,7 +69,13 @@ def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN
         return Document((rated, _kappas(page, blind=True)), end=end)
     return Document(
         (rates(page, target), *_against_panel(page), _kappas(page)),
-        (*_worth(page.worth), _offsets(page), _seats(page.jurors), _volatile(page)),
+        (
+            *_worth(page.worth),
+            *over_runs(page.earlier),
+            _offsets(page),
+            _seats(page.jurors),
+            _volatile(page),
+        ),
     )
 
 
@@ -77,7 +84,13 @@ def _name(one: JurorFacts) -> Text:
 
 
 def bias(found: Sequence[BiasProbe]) -> Document:
-    """Return what goes with the panel's answers that should not, a line each."""
+    """Return what goes with the panel's answers that should not."""
+    note = "from -1 to +1, through the draw"
+    return Document((Section("What else goes with the score?", (bias_facts(found),), note),))
+
+
+def bias_facts(found: Sequence[BiasProbe]) -> Facts:
+    """Return a line for each association of the panel's answers that should not be."""
     rows: list[tuple[str, Words]] = []
     for one in found:
         ends = words.interval(one.found.low, one.found.high, 2, "+")
@@ -91,8 +104,7 @@ def bias(found: Sequence[BiasProbe]) -> Document:
         why = f", {one.found.reason}" if one.found.value is None else ""
         tone = Tone.WARN if one.shown else Tone.MUTED
         rows.append((_PROBES[one.probe], Text(f"{text}: {told}{why}", tone)))
-    note = "from -1 to +1, through the draw"
-    return Document((Section("What else goes with the score?", (Facts.of(*rows),), note),))
+    return Facts.of(*rows, column=21)
 
 
 # Against the labels
@@ -260,8 +272,12 @@ def _lone(one: JurorFacts, *, blind: bool) -> str:
 
 def _offsets(page: JurorsPage) -> Section:
     """Return each juror's mean score minus that of the others, and whether it drifted."""
-    heads = ("juror", "offset", "scores", "change", "against", "q")
-    text = "offset: positive is lenient; change: later less earlier; q: p adjusted over the jurors"
+    heads = (
+        "juror", "offset", Column("scores", rank=1), "change", Column("95%", rank=1), "against",
+        "q", Column("mean score", rank=2), Column("passes", rank=3),
+    )  # fmt: skip
+    text = "offset: positive is lenient; change, mean score, passes: later less earlier; q: p "
+    text += "adjusted over the jurors"
     rows = [_offset(one) for one in page.jurors]
     blocks: list[Block] = [table(heads, rows, "Offsets of scores"), Paragraph(text, Tone.MUTED)]
     drifts = [(one, one.offset.drift) for one in page.jurors if one.offset and one.offset.drift]
@@ -283,16 +299,24 @@ def _offsets(page: JurorsPage) -> Section:
 
 def _offset(one: JurorFacts) -> list[Words]:
     offset = one.offset
+    level = (one.level.score, one.level.passes) if one.level else ()
+    moved = [_moved(change) for change in level] or [NONE] * 2
     if offset is None:
-        return [_name(one), *[NONE] * 5]
+        return [_name(one), *[NONE] * 6, *moved]
     cells = [number(offset.mean, sign="+"), str(offset.n)]
     drift = offset.drift
     if drift is None:
-        return [_name(one), *cells, *[NONE] * 3]
+        return [_name(one), *cells, *[NONE] * 4, *moved]
     halves = drift.windows is Windows.HALVES
     against = "half" if halves else words.plural(drift.runs, "run")
-    cells += [number(drift.change, sign="+"), f"{against} {drift.before}", number(drift.q)]
-    return [_name(one), *cells]
+    ends = words.interval(drift.low, drift.high, 3, "+")
+    cells += [number(drift.change, sign="+"), ends, f"{against} {drift.before}", number(drift.q)]
+    return [_name(one), *cells, *moved]
+
+
+def _moved(change: Ranged) -> str:
+    ends = words.interval(change.low, change.high, 2, "+")
+    return NONE if change.value is None else f"{change.value:+.2f} {ends}"
 
 
 def _seats(found: Sequence[JurorFacts]) -> Section:

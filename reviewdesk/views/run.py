@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reviewdesk.domain.assessment.result import WORDS, Breach
+from reviewdesk.domain.labels.composite import Composite
+from reviewdesk.domain.labels.segments import SegmentFigures
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.run.details import RunDetails, RunLine
+from reviewdesk.domain.run.volatility import AgainstEarlier, EarlierRange
+from reviewdesk.domain.stats.figures import SimulatedFigure
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views import words
 from reviewdesk.views.document import (
@@ -24,6 +28,7 @@ from reviewdesk.views.document import (
     Words,
     joined,
     outside,
+    table,
 )
 
 _HIDDEN = (
@@ -78,6 +83,7 @@ def run(found: RunDetails, *, blind: bool = False) -> Document:
         (
             about,
             _section("Agreement", _agreement(found), "of the jurors, over all verdicts"),
+            *over_runs(found.earlier),
             _section("Broken rules", _breaches(found), "rules of the report's own"),
             report,
             labels,
@@ -102,11 +108,16 @@ _OF_PANEL = {"hash", "flagged", "alpha"}
 
 
 def run_lines(
-    found: Sequence[RunLine], *, at: tuple[int, str] | None = None, blind: bool = False
+    found: Sequence[RunLine],
+    newest: AgainstEarlier | None = None,
+    *,
+    at: tuple[int, str] | None = None,
+    blind: bool = False,
 ) -> Document:
     """Return a line for each run: its name and hash, its counts, and how far its jurors agree.
 
     ``at`` marks the line under a cursor, and the run of a hash; a blind list tells no panel.
+    Below, the ``newest`` is set against the earlier runs.
     """
     columns = (
         Column("run", right=False), Column("hash", 4, right=False), Column("verdicts"),
@@ -130,7 +141,8 @@ def run_lines(
         mark = None if at is None else Text("▸ " if place == at[0] else "  ", Tone.KEY)
         rows.append(Row(tuple(cells[one] for one in shown), mark))
     kept = tuple(columns[one] for one in shown)
-    return Document((Section("", (Table(kept, tuple(rows), least=24, caption="The runs"),)),))
+    lines = Table(kept, tuple(rows), least=24, caption="The runs")
+    return Document((Section("", (lines,)), *over_runs(newest)))
 
 
 def _section(name: str, pairs: Sequence[tuple[str, Words]], note: Words = "") -> Section:
@@ -271,3 +283,118 @@ def _desk(found: RunDetails, *, blind: bool) -> _Pairs:
 
 def _outcome(value: Decision | None) -> str:
     return "none stated" if value is None else words.decided(value)
+
+
+def over_runs(found: AgainstEarlier | None) -> list[Section]:
+    """Return a run against the earlier runs of the same jurors: its dimensions, and unanimity."""
+    if found is None or (not found.dimensions and found.unanimity is None):
+        return []
+    blocks: list[Block] = []
+    swing = found.swings
+    moved = [one for one in found.dimensions if one.outside]
+    if swing is not None:
+        text = f" swings while the others hold: {_against(swing)}"
+        blocks.append(Paragraph((outside(swing.name, 60), text), Tone.WARN))
+    elif moved:
+        names = joined([(outside(one.name, 60), f" {_against(one)}") for one in moved], "; ")
+        blocks.append(Paragraph(("several dimensions moved: ", *names), Tone.NOTE))
+    elif len(found.dimensions) > 1:
+        count = len(found.dimensions)
+        blocks.append(Paragraph(f"none of the {count} dimensions swings by itself", Tone.MUTED))
+    if (watch := found.unanimity) is not None:
+        text = f"unanimous votes: {_against(watch.share)}"
+        if watch.warns:
+            text += f"; with {words.labels(watch.labels)} labels nobody sees if accuracy rose too"
+        blocks.append(Paragraph(text, Tone.WARN if watch.warns else Tone.MUTED))
+    return [Section("Over runs", tuple(blocks), "against earlier runs of the same jurors")]
+
+
+def _against(one: EarlierRange) -> str:
+    ends = words.interval(max(one.low, 0.0), min(one.high, 1.0), 2)
+    return f"{one.now:.2f}, by {words.plural(one.runs, 'earlier run')} expected in {ends}"
+
+
+# Parts of a run, and runs like it
+
+
+def segments(by: str, found: Sequence[SegmentFigures]) -> Document:
+    """Return the figures by segment; segments with few labels are named without figures."""
+    rates = ("accuracy", "false_passes", "false_fails", "should_pass")
+    heads = (
+        by, Column("verdicts", rank=2), "labels", "accuracy", "95%", "false passes", "95%",
+        "false fails", Column("95%", rank=1), "should pass", Column("95%", rank=1),
+    )  # fmt: skip
+    rows: list[list[Words]] = []
+    small: list[Text] = []
+    for one in found:
+        name = outside(one.segment, 60)
+        if one.accuracy is None:
+            small.append(name)
+            continue
+        row: list[Words] = [name, f"{one.verdicts:,}", f"{one.labels:,}"]
+        for rate in (getattr(one, key) for key in rates):
+            known = rate is not None and (rate.low > 0 or rate.high < 1)
+            row += (
+                [words.number(rate.estimate, 2), words.between(rate)]
+                if known
+                else [words.NONE, words.NONE]
+            )
+        rows.append(row)
+    blocks: list[Block] = []
+    if rows:
+        text = "Each interval is for one row alone: among many, the worst looks worse than it is."
+        blocks += [table(heads, rows, f"Figures by {by}"), Paragraph(text, Tone.MUTED)]
+    if small:
+        more = f" and {len(small) - 12} more" if len(small) > 12 else ""
+        said = ("too small, under 20 labels: ", *joined(small[:12]), more)
+        blocks.append(Paragraph(said, Tone.WARN))
+    return Document((Section(f"By {by}", tuple(blocks), "the worst first"),))
+
+
+def composites(found: Sequence[Composite]) -> Document:
+    """Return each subject's composite with its dimensions, the lowest first."""
+    heads = ("subject", "by the panel", "should pass", "95%", Column("labels", right=False))
+    rows: list[list[Words]] = []
+    reasons: list[Block] = []
+    for one in found:
+        counts = [
+            (outside(part.dimension, 60), f" {words.number(part.weight, 2)} x {part.labels}")
+            for part in one.dimensions
+        ]
+        ends = words.NONE if one.found.low is None else words.between(one.found)
+        figures = (words.number(one.panel), words.number(one.found.value), ends)
+        rows.append([outside(one.subject, 60), *figures, joined(counts)])
+        if one.found.reason:
+            reason = (outside(one.subject, 60), f": {one.found.reason}")
+            reasons.append(Paragraph(reason, Tone.WARN))
+    text = "A weighted sum of the shares that should pass. Behind each weight: the labels of it."
+    blocks = (table(heads, rows, "Composites"), Paragraph(text, Tone.MUTED), *reasons)
+    return Document((Section("Composite", blocks, "the lowest first"),))
+
+
+_SIMULATED = {
+    "should_pass": "should pass", "specificity": "false passes", "sensitivity": "false fails",
+    "brier": "Brier",
+}  # fmt: skip
+
+
+def simulation(found: Sequence[SimulatedFigure], runs: int) -> Document:
+    """Return how often each interval of the page holds the truth in runs like this one."""
+    heads = ("", "holds the truth", "mean width", "bias", "runs")
+    # Rates of errors are 1 less what was simulated.
+    turned = {"specificity", "sensitivity"}
+    rows = [
+        (
+            _SIMULATED.get(one.figure, one.figure),
+            words.share(round((one.coverage or 0.0) * one.runs), one.runs)
+            if one.runs
+            else words.NONE,
+            words.number(one.width),
+            words.number(-one.bias if one.bias and one.figure in turned else one.bias, sign="+"),
+            str(one.runs),
+        )
+        for one in found
+    ]
+    text = "Truth is drawn by the labels' own rates, and every draw labels as many as count now."
+    blocks = (table(heads, rows, "Intervals in simulated runs"), Paragraph(text, Tone.MUTED))
+    return Document((Section("Do the intervals hold?", blocks, f"{runs:,} runs like this one"),))

@@ -8,7 +8,7 @@ from typing import Any
 from reviewdesk.domain.gates.expect import Op
 from reviewdesk.domain.panel import samples
 from reviewdesk.domain.records import Design, Run
-from reviewdesk.domain.verdict import CanonicalBallot, Decision
+from reviewdesk.domain.verdict import SLACK, CanonicalBallot, Decision
 from reviewdesk.domain.verdict import number as known_number
 from reviewdesk.views.document import Text, Tone, outside
 
@@ -152,3 +152,12 @@ def answers(body: CanonicalBallot, threshold: float | None) -> str:
         return ""
     rate = f"; flip rate {differing / pairs:.0%}" if pairs else ""
     return f"{plural(len(told), 'answer')}: {', '.join(told)}{rate}"
+
+
+def between(found: Any, sign: str = "") -> str:
+    """Return an interval in brackets, ``exact`` if it is a point, or ``-`` if it is undefined."""
+    if found is None or found.low is None or found.high is None:
+        return NONE
+    if found.high - found.low < SLACK:
+        return "exact"
+    return interval(found.low, found.high, sign=sign)

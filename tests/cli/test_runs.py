@@ -116,3 +116,36 @@ def test_an_order_that_is_none_is_refused(loaded: Cli) -> None:
     assert done.code == 2
     assert "no order 'ranges'" in done.err
     assert "agreement" in done.err
+
+
+def test_runs_are_set_against_earlier_ones_of_the_same_jurors(cli: Cli, write: Write) -> None:
+    for week in range(5):
+        made = [
+            verdict(
+                f"{name}{i}",
+                # Jurors are split, until in the last week they pass all but what is unsafe.
+                *((0.9, 0.9, 0.9) if week == 4 else (0.9, 0.9, 0.2 + 0.6 * (i % 2))),
+                score=0.1 if week == 4 and name == "safe" else 0.7 + 0.01 * (i % 9),
+                case={"test": f"t{i}", "dimension": name},
+                output=f"{week} {i}",
+            )
+            for i in range(30)
+            for name in ("right", "safe")
+        ]
+        cli(
+            "ingest",
+            write(f"w{week}.json", report(*made, created_at=f"2026-01-0{week + 1}T00:00:00Z")),
+        )
+    out = cli("runs").out
+    assert "safe swings while the others hold: 0.10, by 4 earlier runs expected in [0.7" in out
+    assert "unanimous votes: 1.00, by 4 earlier runs expected in [0." in out
+    assert "with 0 labels nobody sees if accuracy rose too" in out
+    listed = cli("runs", "--json").json
+    assert [one["over_runs"]["swings"] for one in listed] == [None] * 4 + ["safe"]
+    found = cli("calibrate", "--jurors", "--json").json
+    assert found["over_runs"] == listed[-1]["over_runs"]
+    third = found["jurors"][2]
+    # Votes of .2 and .8 by turns, then .9: from 60 of 120 passes to 60 of 60.
+    assert third["level_change"]["score"]["value"] == pytest.approx(0.4)
+    assert third["level_change"]["passes"]["value"] == pytest.approx(0.5)
+    assert "OVER RUNS" in cli("calibrate", "--jurors").out

@@ -52,7 +52,9 @@ from reviewdesk.domain.labels.team import (
 from reviewdesk.domain.panel.rerun import RerunHistory, flip_rates
 from reviewdesk.domain.panel.turnout import ConsentPlan, Turnout, Turnouts
 from reviewdesk.domain.records import Item, Pace, Run, Truth
-from reviewdesk.domain.stats.figures import Estimate, Ranged, Target
+from reviewdesk.domain.run.volatility import AgainstEarlier, EarlierRange, UnanimityWatch
+from reviewdesk.domain.stats.calibration_page import WorstSegment
+from reviewdesk.domain.stats.figures import Estimate, Ranged, SimulatedFigure, Target
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif.table import attacks
 from reviewdesk.reports import Source
@@ -60,7 +62,7 @@ from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.views import improve, whatif
 from reviewdesk.views import run as run_views
 from reviewdesk.views import team as team_views
-from reviewdesk.views.calibration import calibration, composites, file_calibration, segments
+from reviewdesk.views.calibration import calibration, file_calibration
 from reviewdesk.views.comparison import comparison, two_panels
 from reviewdesk.views.document import Document, Section
 from reviewdesk.views.gates import gates
@@ -71,6 +73,7 @@ from reviewdesk.views.overview import short_overview
 from reviewdesk.views.panel import consent, panel, turnout
 from reviewdesk.views.queue import records
 from reviewdesk.views.reliability import reliability
+from reviewdesk.views.run import composites, segments, simulation
 from reviewdesk.views.verdict import headline, jury, result, verdict
 from tests.helpers import SAMPLES, load, open_desk, report, tag
 from tests.helpers import verdict as body_of
@@ -139,6 +142,20 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     weighed = Composite("v1", shares[:1], 0.5, Ranged(0.6, 0.4, 0.8))
     lacking = Composite(HOSTILE, shares, None, Ranged(None, reason="no verdict on b"))
     yield "composites", composites([weighed, lacking])
+    checked = SimulatedFigure("sensitivity", 20, 0.01, 0.95, 0.2)
+    yield "simulation", simulation([checked, SimulatedFigure("gap", 0, None, None, None)], 20)
+    swing = EarlierRange(HOSTILE, 4, 60, 0.8, 0.3, 0.7, 0.9, holds=False)
+    calm = EarlierRange("b", 4, 60, 0.8, 0.8, 0.7, 0.9, holds=True)
+    for dimensions in ((swing, calm), (swing, swing), (calm, calm)):
+        watch = UnanimityWatch(swing if swing in dimensions else calm, 3)
+        found = run_views.over_runs(AgainstEarlier(dimensions, watch))
+        yield f"over runs {dimensions.count(swing)}", Document(tuple(found))
+    rising = UnanimityWatch(EarlierRange("", 4, 60, 0.5, 0.9, 0.4, 0.6, holds=False), 3)
+    yield "unanimous", Document(tuple(run_views.over_runs(AgainstEarlier((), rising))))
+    parts = replace(page, worst=tuple(
+        WorstSegment("tag", HOSTILE, 30, Estimate(0.1, 0, end)) for end in (0.01, 1.0)
+    ), probes=bias_probes(desk, run))  # fmt: skip
+    yield "calibration with parts", calibration(parts, full=True)
     yield "jurors of such items", jurors(seated, target=Target.ITEMS)
     yield "jurors, blind", jurors(seated, blind=True)
     yield "what if", whatif.what_if(what_if_of(desk, run))

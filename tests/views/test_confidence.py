@@ -14,9 +14,9 @@ from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.calibration_page import LabelsNeeded
 from reviewdesk.domain.stats.figures import Interval, LogLoss, NullEce, ZTest
 from reviewdesk.domain.stats.reliability import fit
-from reviewdesk.views.calibration import between, confidence, labels_needed, null_text
+from reviewdesk.views.calibration import confidence, labels_needed, null_text
 from reviewdesk.views.document import Section
-from reviewdesk.views.words import chance
+from reviewdesk.views.words import between, chance
 from tests.app.paint.test_styled import WIDTHS, check
 from tests.views.test_calibration import census, text
 

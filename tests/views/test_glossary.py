@@ -3,6 +3,7 @@
 import pytest
 
 from reviewdesk.domain.assessment.result import Flag, FlagNote
+from reviewdesk.domain.stats.methods import FIGURES
 from reviewdesk.domain.values import Strategy
 from reviewdesk.errors import NotFoundError
 from reviewdesk.views import glossary
@@ -66,3 +67,15 @@ def test_a_verdict_brings_its_flags_then_its_rule() -> None:
     words = [term.word for term in glossary.of_verdict(notes, "trimmed_mean")]
     assert words[:4] == ["escalated", "votes split", "trimmed mean", "threshold"]
     assert glossary.of_verdict([], None)[0].word == "threshold"
+
+
+def test_every_figure_of_the_first_layer_has_a_method_of_a_few_words() -> None:
+    names = [name.casefold() for one in FIGURES for name in (one.figure, *one.names)]
+    assert len(names) == len(set(names))
+    for shown in ("acc", "observed", "honest", "spec.", "fn", "gap", "Brier", "ECE", "kappa"):
+        assert glossary.method_of(shown) is not None, shown
+    assert glossary.method_of("juror") is None
+    for one in FIGURES:
+        words = " ".join(text for _, text in one.rows).split()
+        assert 40 <= len(words) <= 90, one.figure
+        assert glossary.find(one.figure).text

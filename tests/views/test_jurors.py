@@ -20,12 +20,12 @@ from reviewdesk.domain.jurors.facts import (
     JurorsPage,
     Offset,
     Seats,
-    VolatileCase,
     Windows,
     design,
     quoted_kappa,
 )
 from reviewdesk.domain.records import Truth
+from reviewdesk.domain.run.volatility import VolatileCase
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import Voted
@@ -58,7 +58,9 @@ FLAGGED = Voted(0, 1244, 845, _LABELLED, _LABELLED)
 
 
 def facts(name: str, seat: int = 0, q: float | None = 0.001) -> JurorFacts:
-    drift = Drift(Windows.EARLIER, 3, 12345, 2345, -0.123, 4.5, 99.1, 0.0004, q, 7, 9.87)
+    drift = Drift(
+        Windows.EARLIER, 3, 12345, 2345, -0.123, -0.15, -0.1, 4.5, 99.1, 0.0004, q, 7, 9.87
+    )
     return JurorFacts(
         JurorCounts(name, seat, 1234, 56, 789, 10, 3, 4, 555, 66, 44, 30, 12),
         Seats(seat, 2345, 67, 8, 2300, 1150),
@@ -100,7 +102,8 @@ def test_every_figure_of_a_juror_is_said() -> None:
     assert rows_of(shown, "a-juror")[1] == ["234", "200", "-0.12", "-0.20", "to", "-0.05"]
     # kappa: p_o .96841, p_e (1290·1244 + 799·845)/2089² = .52244. 12 of 30 lone dissents are right.
     assert rows_of(shown, "a-juror")[2] == ["10", "56", "0.93", "12", "of", "30", "(0.40)"]
-    offsets = ["-0.046", "2345", "-0.123", "3", "runs", "12345", "0.001"]
+    change = ["-0.123", "[-0.150,", "-0.100]"]
+    offsets = ["-0.046", "2345", *change, "3", "runs", "12345", "0.001", "-", "-"]
     assert rows_of(shown, "a-juror")[3] == offsets
     assert rows_of(shown, "a-juror")[4] == ["2345", "50.0%", "67", "8", "0.00", "0.00-0.01"]
     for said in ("drifted: a-juror, other", "drift alarm (CUSUM): other at a-juror"):

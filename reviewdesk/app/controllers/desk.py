@@ -26,10 +26,11 @@ from reviewdesk.desk.figures import question as questions
 from reviewdesk.desk.review import edits, filters
 from reviewdesk.domain.labels.question import RunAnswer, parse_question
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.stats.methods import FigureMethod
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.settings import KEPT
 from reviewdesk.views import glossary
-from reviewdesk.views.document import Tone
+from reviewdesk.views.document import Document, Tone
 from reviewdesk.views.queue import strip_line
 
 KEEPING = "keeping"
@@ -152,15 +153,25 @@ def _help(core: Core) -> None:
 def _explain(core: Core) -> None:
     """Open a dialog with the terms in view; what is nearest to the top is the chosen one."""
 
+    def show(method: FigureMethod | None) -> None:
+        if method is not None:
+            document = Document((glossary.method_section(method),))
+            closes = frozenset("qe")
+            keys = (("esc", "closes"),)
+            page = DialogPage(method.figure, keys, document=document, closes=closes)
+            core.ask(one_page(page), lambda _: None)
+
     def took(lines: Sequence[str]) -> None:
         # Beside an item, words of its own texts are no terms of the screen.
         terms = _terms_of_item(core) or glossary.mentioned(lines)
         if terms:
-            keys = ("enter", "next"), ("j k", "move"), ("esc", "closes")
-            choices = [Choice(term.word, below=term.text) for term in terms]
+            keys = ("enter", "its method, or next"), ("j k", "move"), ("esc", "closes")
+            choices = [
+                Choice(term.word, glossary.method_of(term.word), term.text) for term in terms
+            ]
             closes = frozenset("qe")
             page = DialogPage("What is in view", keys, choices=choices, closes=closes)
-            core.ask(one_page(page), lambda _: None)
+            core.ask(one_page(page), show)
         else:
             core.say_here("no figure is in view; reviewdesk explain lists every word")
 

@@ -17,8 +17,8 @@ from reviewdesk.app.controllers.state import DialogPage, FieldInput, PromptForm,
 from reviewdesk.app.keys.actions import files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page, skipped
-from reviewdesk.desk.figures.jurors import jurors_page, panel_comparison
-from reviewdesk.desk.figures.people import with_question_and_people
+from reviewdesk.desk.figures.jurors import jurors_page, over_runs, panel_comparison
+from reviewdesk.desk.figures.people import with_parts, with_question_and_people
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.review.items import flips
 from reviewdesk.desk.review.runs import overview, run_details
@@ -26,6 +26,7 @@ from reviewdesk.domain.jurors.panels import PanelComparison, panel_drills
 from reviewdesk.domain.labels.split import WrongCases
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.run.details import RunDetails, RunLine
+from reviewdesk.domain.run.volatility import AgainstEarlier
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown, bin_drills, drill
 from reviewdesk.domain.stats.figures import Target
@@ -72,7 +73,7 @@ def _figure_drills(found: CalibrationPage, *, blind: bool) -> tuple[DrillDown, .
 
 def _page(desk: Desk, run: Run) -> CalibrationPage:
     page = replace(calibration_page(desk, run), skipped=skipped(desk, run))
-    return with_question_and_people(desk, run, page)
+    return with_parts(desk, run, with_question_and_people(desk, run, page))
 
 
 _LABELS = "reading the labels …"
@@ -302,6 +303,7 @@ class RunsController:
         self._core = core
         self.runs: Sequence[RunLine] = ()
         self._details: dict[str, RunDetails] = {}
+        self._earlier: Mapping[int, AgainstEarlier] = {}
         self.cursor = 0
         self._path = ""
         self.reading = False
@@ -344,7 +346,8 @@ class RunsController:
     @property
     def details(self) -> RunDetails | None:
         """The details of the run under the cursor, once they are read."""
-        return self._details.get(self._chosen.hash) if self._chosen else None
+        found = self._details.get(self._chosen.hash) if self._chosen else None
+        return found and replace(found, earlier=self._earlier.get(found.run.key))
 
     def hints(self) -> Mapping[str, object]:
         """Return the footer's actions for the run under the cursor."""
@@ -367,6 +370,12 @@ class RunsController:
         hashes = [line.run.hash for line in self.runs]
         self.cursor = hashes.index(stay) if stay in hashes else 0
         self._read()
+        if len(self.runs) > 1:
+            work = lambda desk, _report: over_runs(desk)  # noqa: E731
+            self._core.background("over runs", work, self._compared, fault="no comparison of runs")
+
+    def _compared(self, found: Mapping[int, AgainstEarlier] | None) -> None:
+        self._earlier = found or {}
 
     def _read(self) -> None:
         """Read the details of the run under the cursor."""

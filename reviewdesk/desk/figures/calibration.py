@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.labels.summary import LabelledRows
     from reviewdesk.domain.records import Run
     from reviewdesk.domain.run.columns import Bools, Columns
-    from reviewdesk.domain.stats.figures import ConfidenceSums
+    from reviewdesk.domain.stats.figures import ConfidenceSums, SimulatedFigure
 
 
 def panels(desk: Desk, run: Run) -> Columns:
@@ -244,6 +244,29 @@ def composite_table(desk: Desk, run: Run, weights: Mapping[str, float]) -> tuple
     with reading(desk.conn, desk.path):
         made = make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key))
         return subjects(desk, run, made, weights, Target.RUN)
+
+
+def simulation(
+    desk: Desk, run: Run, runs: int, source: str | None = None
+) -> tuple[SimulatedFigure, ...]:
+    """Check the page's intervals on so many runs like this one; raise UsageError without a draw."""
+    from reviewdesk.domain.labels.rows import chosen_source
+    from reviewdesk.domain.labels.simulation import simulate
+    from reviewdesk.domain.labels.summary import make_rows
+
+    with reading(desk.conn, desk.path):
+        totals = figures.run_figures(desk.conn, run.key)
+        made = make_rows(labelled(desk, run), totals, source)
+        if run.whole != run.verdicts or not made.weighing.design.stands:
+            raise UsageError(
+                f"{show_line(run.name, 80)}: its labels do not stand for a whole run",
+                "Label at least one of every group, in order; reviewdesk queue lists them.",
+            )
+        every = figures.every_row(desk.conn, run.key)
+        sums = figures.confidence_sums(
+            desk.conn, run.key, chosen_source(totals, source), scores_stated=totals.scores_stated
+        )
+    return simulate(made, every, sums, runs)
 
 
 def _counts(run: Run, labelled: list[LabelledRow], decided: int) -> TruthCounts:

@@ -23,11 +23,16 @@ from reviewdesk.domain.jurors.facts import (
     PanelWorth,
     Seats,
     suggested_weights,
-    volatile,
 )
 from reviewdesk.domain.jurors.panels import PanelComparison
 from reviewdesk.domain.panel.samples import by_order
 from reviewdesk.domain.records import Design, Run, Truth
+from reviewdesk.domain.run.volatility import (
+    AgainstEarlier,
+    UnanimityWatch,
+    against_earlier,
+    volatile,
+)
 from reviewdesk.domain.verdict import Decision, stored_body, verdict_reader
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, jurors, runs, verdicts
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.jurors.panels import CommonItems
     from reviewdesk.domain.jurors.strata import Labels
     from reviewdesk.domain.run.columns import Columns
+    from reviewdesk.domain.run.volatility import RunMeans
     from reviewdesk.store.verdicts import Counterpart
 
 
@@ -96,7 +102,9 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     # An archive holds flagged verdicts above all.
     whole = (one for one in desk.runs() if one.whole == one.verdicts)
     past = (panels(desk, one) for one in whole if _run_time(one) < _run_time(run))
-    offsets = drift.drifts(drift.offsets(now), drift.earlier(past, now.names))
+    before = drift.earlier(past, now.names)
+    offsets = drift.drifts(drift.offsets(now), before)
+    levels = drift.level_changes(now, before)
     with reading(desk.conn, desk.path):
         counted = _label_figures(desk, run, now)
         failed = now.key[now.failed.any(axis=0)].tolist()
@@ -114,6 +122,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
         models = jurors.models(desk.conn, [key for key, _ in firsts.values()])
     cases.sort(key=lambda case: (-case.sd, -case.swing, case.key))
     facts, mean = _facts(counted, seats, offsets)
+    facts = tuple(replace(one, level=levels.get(one.name)) for one in facts)
     return JurorsPage(
         jurors=facts,
         labels=counted.labels,
@@ -125,7 +134,41 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
         models={name: models[place] for name, place in firsts.items()},
         pairs=pairs(now),
         worth=_worth(desk, now, counted.drawn_labels) if worth else None,
+        earlier=over_runs(desk).get(run.key, AgainstEarlier()),
     )
+
+
+_MOST_READ = 100_000
+"""The verdicts of the newest runs that are compared over runs: a second's work."""
+
+
+def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
+    """Return each run against the earlier runs of the same jurors, by the run's key.
+
+    Archives are left out, as is what lies behind the newest 100,000 verdicts.
+    """
+    found: dict[tuple[str, ...], list[RunMeans]] = {}
+    made = {}
+    left = _MOST_READ
+    whole = [one for one in desk.runs() if one.whole == one.verdicts]
+    chosen = []
+    for run in sorted(whole, key=_run_time, reverse=True):
+        left -= run.verdicts
+        chosen += [run] if left >= 0 else []
+    with reading(desk.conn, desk.path):
+        labels = runs.labelled(desk.conn)
+        for run in reversed(chosen):
+            mine = runs.run_means(desk.conn, run.key)
+            series = [*found.get(mine.jurors, ()), mine]
+            found[mine.jurors] = series
+            dimensions = {
+                name: [one.dimensions[name] for one in series if name in one.dimensions]
+                for name in mine.dimensions
+            }
+            alike = against_earlier({"": [one.alike for one in series if one.alike.n]})
+            watch = [UnanimityWatch(one, labels.get(run.key, 0)) for one in alike if mine.alike.n]
+            made[run.key] = AgainstEarlier(against_earlier(dimensions), *watch)
+    return made
 
 
 def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:

@@ -1,4 +1,4 @@
-"""What a calibration page says beside the run's figures: an asked question, and people's errors."""
+"""What a calibration page says beside the run's figures: a question, people's errors, parts."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from reviewdesk.desk.figures.calibration import labelled
+from reviewdesk.desk.figures.jurors import bias_probes
 from reviewdesk.desk.figures.question import answer
 from reviewdesk.desk.team.agreement import people_err
-from reviewdesk.domain.stats.calibration_page import CalibrationPage, PeopleErr
+from reviewdesk.domain.labels.segments import BY, segment_table
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, PeopleErr, WorstSegment
 from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.stats.reviewers import sensitivity
+from reviewdesk.store import figures
+from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -28,3 +33,23 @@ def with_question_and_people(desk: Desk, run: Run, page: CalibrationPage) -> Cal
     if found.estimate is not None and found.low is not None and found.high is not None:
         band = sensitivity(Estimate(found.estimate, found.low, found.high), error)
     return replace(page, people=PeopleErr(error, band))
+
+
+def with_parts(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
+    """Return a page with the worst segment by each property, and what goes with the scores."""
+    from reviewdesk.domain.labels.summary import make_rows
+
+    if run.whole != run.verdicts or not page.calibration.labelled.n:
+        return page
+    worst = []
+    with reading(desk.conn, desk.path):
+        made = make_rows(labelled(desk, run), figures.run_figures(desk.conn, run.key))
+        for by in BY:
+            frame = figures.segment_frame(desk.conn, run.key, by)
+            found = [
+                WorstSegment(by, one.segment, one.labels, one.accuracy)
+                for one in segment_table(made, frame, by)
+                if one.accuracy is not None
+            ]
+            worst += found[:1] if len(found) > 1 else []
+    return replace(page, worst=tuple(worst), probes=bias_probes(desk, run))

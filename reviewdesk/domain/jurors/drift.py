@@ -10,12 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
-from reviewdesk.domain.jurors.facts import Drift, Offset, Seats, Windows
+from reviewdesk.domain.jurors.facts import Drift, LevelChange, Offset, Seats, Windows
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.stats.dense import Floats, Ints, Moments, counted, parts
-from reviewdesk.domain.stats.rates import benjamini_hochberg, t_two_sided
+from reviewdesk.domain.stats.figures import Ranged
+from reviewdesk.domain.stats.rates import (
+    benjamini_hochberg,
+    rate_difference,
+    t_quantile,
+    t_two_sided,
+)
 from reviewdesk.domain.verdict import SLACK
 
 STEP = 0.5
@@ -204,15 +210,36 @@ def welch(one: Moments, two: Moments) -> Welch | None:
 
     ``None`` under two values on either side, and if neither side varies. Source: Welch 1947.
     """
+    found = _error(one, two)
+    if found is None:
+        return None
+    error, df = found
+    t = (two.mean - one.mean) / error
+    return Welch(t, df, t_two_sided(t, df))
+
+
+def _error(one: Moments, two: Moments) -> tuple[float, float] | None:
+    """Return the standard error of the difference of two means, and its degrees of freedom."""
     sd1 = one.sd
     sd2 = two.sd
     if sd1 is None or sd2 is None or max(sd1, sd2) <= SLACK:
         return None
     part1 = sd1**2 / one.n
     part2 = sd2**2 / two.n
-    t = (two.mean - one.mean) / math.sqrt(part1 + part2)
     df = (part1 + part2) ** 2 / (part1**2 / (one.n - 1) + part2**2 / (two.n - 1))
-    return Welch(t, df, t_two_sided(t, df))
+    return math.sqrt(part1 + part2), df
+
+
+def mean_change(before: Moments, after: Moments) -> Ranged:
+    """Return the later mean less the earlier with Welch's 95% interval, if that is defined."""
+    if not before.n or not after.n:
+        return Ranged(None, reason="no score in one of the windows")
+    change = after.mean - before.mean
+    found = _error(before, after)
+    if found is None:
+        return Ranged(change, reason="too few scores, or none varies")
+    off = found[0] * t_quantile(0.975, found[1])
+    return Ranged(change, change - off, change + off)
 
 
 def offsets(found: Columns) -> dict[str, Offsets]:
@@ -274,11 +301,59 @@ def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seat
     }
 
 
+class Level(Struct, frozen=True):
+    """A juror's scores and votes in one window, whatever the other jurors said."""
+
+    scores: Moments = Moments()
+    votes: int = 0
+    passes: int = 0
+
+    def merge(self, other: Level) -> Level:
+        """Return the scores and votes of both windows."""
+        return Level(
+            self.scores.merge(other.scores), self.votes + other.votes, self.passes + other.passes
+        )
+
+
+def levels(found: Columns) -> dict[str, Level]:
+    """Return each juror's scores and votes, by name."""
+    made = {}
+    for at, name in enumerate(found.names):
+        mine = found.juror == at
+        scores = found.scores[mine]
+        votes = found.votes[mine]
+        passes = int((votes == 1).sum())
+        made[name] = Level(Moments.of(scores[~np.isnan(scores)]), int((votes >= 0).sum()), passes)
+    return made
+
+
+def level_changes(now: Columns, past: Past) -> dict[str, LevelChange]:
+    """Return how each juror's mean score and pass rate changed, in the windows of ``drifts``.
+
+    The interval of the pass rate takes both windows as independent (Newcombe 1998, method 10).
+    """
+    if past.jurors:
+        usual = {name: one.level for name, one in past.jurors.items()}
+        later = levels(now)
+    else:
+        half = len(now) // 2
+        usual = levels(now.at(np.arange(half)))
+        later = levels(now.at(np.arange(half, len(now))))
+    made = {}
+    for name in usual.keys() & later.keys():
+        one = usual[name]
+        two = later[name]
+        rate = rate_difference(two.passes, two.votes, one.passes, one.votes)
+        made[name] = LevelChange(mean_change(one.scores, two.scores), Ranged(*astuple(rate)))
+    return made
+
+
 class EarlierOffsets(Struct, frozen=True):
-    """The moments of a juror's offsets in earlier runs, and the number of runs it has some in."""
+    """What is known of a juror from the earlier runs in which it has offsets."""
 
     runs: int
     moments: Moments
+    level: Level = Level()
 
 
 class Past(Struct, frozen=True):
@@ -302,10 +377,13 @@ def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
         if set(run.names) != set(jurors):
             continue
         here = offsets(run)
+        level = levels(run)
         for name, one in here.items():
             before = made.get(name, EarlierOffsets(0, Moments()))
             made[name] = EarlierOffsets(
-                before.runs + 1, before.moments.merge(Moments.of(one.values))
+                before.runs + 1,
+                before.moments.merge(Moments.of(one.values)),
+                before.level.merge(level[name]),
             )
         rows = np.concatenate([rows, by_verdict(here, names)[1]])[-SIMULATED:]
     return Past(made, names, rows)
@@ -368,7 +446,9 @@ def _drift(found: Offsets, past: EarlierOffsets | None) -> Drift | None:
         return None
     after = Moments.of(later)
     tested = welch(usual, after) or (None, None, None)
-    return Drift(windows, runs, usual.n, after.n, after.mean - usual.mean, *tested)
+    change = mean_change(usual, after)
+    ends = change.low, change.high
+    return Drift(windows, runs, usual.n, after.n, after.mean - usual.mean, *ends, *tested)
 
 
 def _alarms(now: Mapping[str, Offsets], past: Past) -> tuple[float | None, dict[str, int]]:

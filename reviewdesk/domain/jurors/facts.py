@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
@@ -12,11 +11,12 @@ from msgspec.structs import replace
 
 from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
 from reviewdesk.domain.records import Design
+from reviewdesk.domain.run.volatility import AgainstEarlier, VolatileCase
 from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, Z, rogan_gladen
 from reviewdesk.domain.stats.figures import Estimate, Part, Ranged, Target
 from reviewdesk.domain.stats.rates import kappa_weights, wilson
 from reviewdesk.domain.stats.stratified import Rates, Voted, midp_interval
-from reviewdesk.domain.verdict import CanonicalVerdict, Decision, Strategy, stated_trim
+from reviewdesk.domain.verdict import CanonicalVerdict, Strategy, stated_trim
 
 ENOUGH = 20
 """The fewest labelled votes for which a juror's kappa, and a weight from it, is given."""
@@ -279,10 +279,10 @@ class Windows(StrEnum):
 class Drift(Struct, frozen=True):
     """A juror's offsets in two windows of ``before`` and ``after`` verdicts.
 
-    ``change`` is the later mean offset less the earlier; ``t``, ``df`` and ``p`` are Welch's, and
-    ``q`` is p adjusted over the jurors. ``alarm`` is the key of the verdict where CUSUM exceeded
-    its ``limit``, which any juror does in 5% of driftless runs. A figure is ``None`` if a window is
-    too short for it, or varies too little.
+    ``change`` is the later mean offset less the earlier, ``low`` and ``high`` its 95% ends; ``t``,
+    ``df`` and ``p`` are Welch's, and ``q`` is p adjusted over the jurors. ``alarm`` is the key of
+    the verdict where CUSUM exceeded its ``limit``, which any juror does in 5% of driftless runs. A
+    figure is ``None`` if a window is too short for it, or varies too little.
     """
 
     windows: Windows
@@ -290,12 +290,21 @@ class Drift(Struct, frozen=True):
     before: int
     after: int
     change: float
+    low: float | None
+    high: float | None
     t: float | None
     df: float | None
     p: float | None
     q: float | None = None
     alarm: int | None = None
     limit: float | None = None
+
+
+class LevelChange(Struct, frozen=True):
+    """A juror's mean score and its pass rate, later less earlier, in the windows of its drift."""
+
+    score: Ranged
+    passes: Ranged
 
 
 class Offset(Struct, frozen=True):
@@ -338,6 +347,7 @@ class JurorFacts(Struct, frozen=True):
     drawn: JurorRates
     offset: Offset | None = None
     weight: float | None = None
+    level: LevelChange | None = None
 
     @property
     def name(self) -> str:
@@ -486,21 +496,6 @@ class Basis(Struct, frozen=True):
     mean: float | None = None
 
 
-class VolatileCase(Struct, frozen=True):
-    """A case whose panel score changed between runs: ``scores`` by run, the oldest first.
-
-    ``sd`` is the sample standard deviation, ``swing`` the largest difference of two runs;
-    ``turned`` says whether one run passed it and another failed it.
-    """
-
-    key: int
-    id: str
-    scores: tuple[tuple[str, float], ...]
-    sd: float
-    swing: float
-    turned: bool
-
-
 class Added(Struct, frozen=True):
     """What a juror adds: the panel as it is less the same panel without the juror."""
 
@@ -549,6 +544,7 @@ class JurorsPage(Struct, frozen=True):
     basis: Basis
     contest: Contest = field(default_factory=Contest)
     volatile: tuple[VolatileCase, ...] = ()
+    earlier: AgainstEarlier = field(default_factory=AgainstEarlier)
     repeated: int = 0
     """The number of cases of the run that have a score in another run too."""
     ids: Mapping[int, str] = field(default_factory=dict)
@@ -586,21 +582,3 @@ def suggested_weights(
         for value, n in clipped
     ]
     return kappa_weights(shrunk), mean
-
-
-def volatile(
-    key: int, name: str, seen: Sequence[tuple[str, float, Decision | None]]
-) -> VolatileCase | None:
-    """Build the record of one case from its scores by run, oldest first; ``None`` under two."""
-    if len(seen) < 2:
-        return None
-    scores = [score for _, score, _ in seen]
-    decided = {made for _, _, made in seen}
-    return VolatileCase(
-        key=key,
-        id=name,
-        scores=tuple((run, score) for run, score, _ in seen),
-        sd=statistics.stdev(scores),
-        swing=max(scores) - min(scores),
-        turned={Decision.PASS, Decision.FAIL} <= decided,
-    )

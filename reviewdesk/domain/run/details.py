@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from reviewdesk.domain.assessment.result import Breach, Flag
 from reviewdesk.domain.records import Progress, Run
 from reviewdesk.domain.run.packing import Bar
+from reviewdesk.domain.run.volatility import AgainstEarlier
 from reviewdesk.domain.verdict import Decision
 
 
@@ -114,3 +115,5 @@ class RunDetails(Struct, frozen=True):
     unlabelled: int = 0
     progress: Progress | None = None
     """How far the reviewer has come; ``None`` where it was not counted."""
+    earlier: AgainstEarlier | None = None
+    """The run against earlier ones; ``None`` where these were not read."""

@@ -9,6 +9,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from reviewdesk.domain.gates.expect import BRIER_LIMIT, ECE_LIMIT, LimitCheck, Op
+from reviewdesk.domain.jurors.bias import BiasProbe
 from reviewdesk.domain.jurors.facts import JurorCounts
 from reviewdesk.domain.labels.question import RunAnswer
 from reviewdesk.domain.labels.sampling import AuditSample, Stratum
@@ -136,6 +137,15 @@ class PeopleErr(Struct, frozen=True):
     band: SensitivityBand | None
 
 
+class WorstSegment(Struct, frozen=True):
+    """The segment with the least accuracy, of those that a property splits the run into."""
+
+    by: str
+    segment: str
+    labels: int
+    accuracy: Estimate
+
+
 class BlindSplit(Struct, frozen=True):
     """The figures of the verdicts that were labelled blind, beside those of all others.
 
@@ -211,6 +221,10 @@ class CalibrationPage(Struct, frozen=True):
     """The newest question asked of the run, with its answer."""
     people: PeopleErr | None = None
     """``None`` if one person gave every label."""
+    worst: tuple[WorstSegment, ...] = ()
+    """By each property of which two or more segments have figures, if asked for."""
+    probes: tuple[BiasProbe, ...] = ()
+    """What goes with the scores that should not, if asked for."""
     blockers: tuple[Blocker, ...] = ()
     """What labels wait behind, by the draw."""
     skipped: tuple[Blocker, ...] = ()

@@ -216,3 +216,17 @@ class Look(Struct, frozen=True):
     high: float
     now_low: float
     now_high: float
+
+
+class SimulatedFigure(Struct, frozen=True):
+    """How one interval does over the ``runs`` in which its figure is defined.
+
+    ``bias`` is the mean of estimate less truth, ``coverage`` the share of intervals that hold the
+    truth, ``width`` their mean width; all ``None`` if no run defines the figure.
+    """
+
+    figure: str
+    runs: int
+    bias: float | None
+    coverage: float | None
+    width: float | None

@@ -17,6 +17,7 @@ from reviewdesk.domain.panel.composition import ITEM_BYTES, PanelCheck
 from reviewdesk.domain.panel.juror import seat_body
 from reviewdesk.domain.panel.turnout import BatchesPending, BatchSummary, Turnout
 from reviewdesk.domain.records import Calibration, Item, Metrics
+from reviewdesk.domain.run.volatility import AgainstEarlier
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage, PeopleErr
 from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Target
 from reviewdesk.domain.verdict import Strategy
@@ -168,6 +169,18 @@ def composites(found: Sequence[Composite]) -> dict[str, Any]:
     return {"composites": made} if found else {}
 
 
+def over_runs(found: AgainstEarlier) -> dict[str, Any]:
+    """Return a run against earlier runs: each dimension, the one that swings, and unanimity."""
+    watch = found.unanimity
+    return {
+        "dimensions": [shape(one) | {"outside": one.outside} for one in found.dimensions],
+        "swings": found.swings and found.swings.name,
+        "unanimity": watch
+        and shape(watch.share, "runs n before now low high")
+        | {"labels": watch.labels, "warns": watch.warns},
+    }
+
+
 def bias(found: Sequence[BiasProbe]) -> dict[str, Any]:
     """Return the associations that should not be, each with its interval."""
     keys = (
@@ -189,6 +202,7 @@ def jurors(page: JurorsPage) -> dict[str, Any]:
             for one in page.volatile
         ],
         "repeated_cases": page.repeated,
+        "over_runs": over_runs(page.earlier),
         "weights_basis": shape(page.basis, "labels mean_kappa=mean", sum=1, applied=False),
         "pairs": [
             {
@@ -252,6 +266,7 @@ def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
         **shape(one, _SEATS),
         "offset_n": offset.n if offset else 0,
         "drift": drift and shape(drift) | {"alarm": alarm},
+        "level_change": one.level and shape(one.level),
     }
 
 

@@ -206,3 +206,24 @@ def test_a_gate_on_composites(agents: Cli, write: Write) -> None:
     bare = write("bare.yml", kept.split(b"    composite")[0])
     done = agents("calibrate", "--by", "subject", "--suite", bare)
     assert "no entry under calibration has composite" in done.err
+
+
+def test_intervals_are_checked_on_runs_like_this_one(run: Cli, write: Write) -> None:
+    found = run("calibrate", "--simulate", "20", "--json").json["simulation"]
+    # Every verdict is labelled.
+    assert [(one["coverage"], one["runs"]) for one in found] == [(1, 20)] * 6
+    assert found[0]["figure"] == "accuracy"
+    assert (
+        "DO THE INTERVALS HOLD?  20 runs like this one" in run("calibrate", "--simulate", "20").out
+    )
+    run("ingest", write("few.json", report(verdict("x"), report_id="few")))
+    few = run("calibrate", "--simulate", "20", "--run", "few")
+    assert (few.code, "its labels do not stand for a whole run" in few.err) == (2, True)
+
+
+def test_the_second_layer_names_the_worst_part_and_what_goes_with_scores(run: Cli) -> None:
+    out = run("calibrate", "--full").out
+    # Every verdict is labelled: the run is at .9 and "a" at .8, both without an interval.
+    assert "worst by tag: a is right 0.80 exact by 30 labels" in out
+    assert "length, should pass" in out
+    assert "worst by" not in run("calibrate").out

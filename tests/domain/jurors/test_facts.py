@@ -16,12 +16,12 @@ from reviewdesk.domain.jurors.facts import (
     design,
     quoted_kappa,
     suggested_weights,
-    volatile,
 )
 from reviewdesk.domain.jurors.strata import pairs
 from reviewdesk.domain.labels.rows import TENTATIVE, UNSEEN
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.run.packing import DECISIONS
+from reviewdesk.domain.run.volatility import volatile
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import Voted
