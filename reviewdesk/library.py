@@ -106,19 +106,14 @@ class _Opened:
             self._end()
 
     @contextmanager
-    def use(self) -> Iterator[Desk]:
+    def use(self, *, writing: bool = False) -> Iterator[Desk]:
+        if writing and self.in_memory:
+            hint = "Open the report on a desk of yours: reviewdesk.open(REPORT)."
+            raise UsageError("a desk in memory keeps no labels", hint)
         with self._lock:
             if not self._end.alive:
                 raise UsageError("this desk is closed", "Open it again: reviewdesk.open().")
             yield self._desk
-
-    @contextmanager
-    def write(self) -> Iterator[Desk]:
-        if self.in_memory:
-            hint = "Open the report on a desk of yours: reviewdesk.open(REPORT)."
-            raise UsageError("a desk in memory keeps no labels", hint)
-        with self.use() as desk:
-            yield desk
 
 
 class ReviewDesk(LibraryResult):
@@ -137,7 +132,7 @@ class ReviewDesk(LibraryResult):
         """Every run of the desk, the newest last."""
         with self._opened.use() as desk:
             found = [DeskRun(self._opened, run) for run in desk.runs()]
-        more = {"find": self._run, "document": self._document}
+        more = {"find": self._run, "document": self._document, "whole": self.to_dict}
         return DeskRecords.of("runs", found, lambda run: run.name, **more)
 
     @property
@@ -151,7 +146,7 @@ class ReviewDesk(LibraryResult):
 
     def undo(self) -> DeskRecord | None:
         """Take back your newest label, as ``label undo`` does; ``None`` if there is none."""
-        with self._opened.write() as desk:
+        with self._opened.use(writing=True) as desk:
             made = desk.undo()
             return None if made is None else _event(desk, made)
 
@@ -169,7 +164,13 @@ class ReviewDesk(LibraryResult):
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return the runs, as ``runs --json`` has them."""
-        return self.runs.to_dict()
+        from reviewdesk.desk.review.runs import overview, tallies
+        from reviewdesk.views.json.review import run_line
+
+        with self._opened.use() as desk:
+            counted = tallies(desk)
+            lines = [run_line(line, counted.get(line.run.key)) for line in overview(desk)]
+        return [DeskRecord("run", line).to_dict() for line in lines]
 
     def _document(self) -> Document:
         from reviewdesk.desk.review.runs import overview
@@ -270,16 +271,14 @@ class DeskRun(LibraryResult):
 
     def show(self, verdict: str) -> DeskRecord:
         """Return everything about a verdict, as ``show`` does; its data frame has the jurors."""
-        from reviewdesk.desk.review.items import of_item
-        from reviewdesk.domain.panel.rerun import RerunHistory
+        from reviewdesk.desk.review.items import with_reruns
         from reviewdesk.views import verdict as views
         from reviewdesk.views.json import review
 
         with self._use() as (desk, run):
-            item = desk.item(desk.find(run, verdict), run)
-            reruns = tuple(one.rerun for one in of_item(desk, item))
-        document = partial(views.verdict, item, RerunHistory(reruns))
-        return DeskRecord("verdict", review.verdict(item, reruns), document, rows="jurors")
+            item, history = with_reruns(desk, desk.find(run, verdict))
+        document = partial(views.verdict, item, history)
+        return DeskRecord("verdict", review.verdict(item, history.reruns), document, rows="jurors")
 
     def label(
         self,
@@ -300,7 +299,7 @@ class DeskRun(LibraryResult):
         """
         from reviewdesk.desk.review.runs import label_named
 
-        with self._opened.write(), self._use() as (desk, run):
+        with self._opened.use(writing=True), self._use() as (desk, run):
             made = label_named(
                 desk, verdict, truth, run.hash, note=note, tags=_many(tags), force=force
             )
@@ -311,15 +310,14 @@ class DeskRun(LibraryResult):
     ) -> CalibrationRecord:
         """Return how far the judge can be trusted, as ``calibrate`` does."""
         from reviewdesk.desk.export.report import diagram_of
-        from reviewdesk.desk.figures.calibration import FitScope, calibration_page, segments
-        from reviewdesk.desk.figures.people import with_question_and_people
+        from reviewdesk.desk.figures.calibration import segments
+        from reviewdesk.desk.figures.people import headline_page
         from reviewdesk.views import calibration as views
         from reviewdesk.views.json import figures
         from reviewdesk.views.run import segments as segment_document
 
         with self._use() as (desk, run):
-            page = calibration_page(desk, run, confidence, jurors=False, fits=FitScope.HEADLINE)
-            page = with_question_and_people(desk, run, page)
+            page = headline_page(desk, run, confidence)
             split = () if by is None else segments(desk, run, by)
         found = figures.run_figures(page)
         parts = [partial(views.calibration, page)]

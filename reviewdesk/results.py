@@ -115,8 +115,10 @@ class DeskRecords(LibraryResult, Sequence[T]):
         name: Callable[[T], str],
         find: Callable[[str], T] | None = None,
         document: Callable[[], Document] | None = None,
+        whole: Callable[[], list[dict[str, Any]]] | None = None,
     ) -> None:
         self._what = what
+        self._whole = whole
         self._places = places
         self._read = read
         self._name = name
@@ -166,7 +168,7 @@ class DeskRecords(LibraryResult, Sequence[T]):
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return all entries, as the command's ``--json`` has them. This reads the whole list."""
-        return [one.to_dict() for one in self]
+        return self._whole() if self._whole else [one.to_dict() for one in self]
 
     def _document(self) -> Document:
         from reviewdesk.views.queue import FIRST, records

@@ -97,15 +97,9 @@ def _of_run(
     jurors: bool,
     as_json: bool,
 ) -> None:
-    from reviewdesk.desk.figures.calibration import (
-        FitScope,
-        calibration_page,
-        composite_table,
-        segments,
-        simulation,
-    )
+    from reviewdesk.desk.figures.calibration import composite_table, segments, simulation
     from reviewdesk.desk.figures.jurors import bias_probes, jurors_page
-    from reviewdesk.desk.figures.people import with_parts, with_question_and_people
+    from reviewdesk.desk.figures.people import headline_page, with_parts
     from reviewdesk.desk.gates.suite import suite_weights
     from reviewdesk.views import jurors as juror_views
     from reviewdesk.views.calibration import calibration
@@ -117,8 +111,7 @@ def _of_run(
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        page = calibration_page(desk, run, confidence, jurors=full, fits=FitScope.HEADLINE)
-        page = with_question_and_people(desk, run, page)
+        page = headline_page(desk, run, confidence, jurors=full)
         page = with_parts(desk, run, page) if full else page
         seated = jurors_page(desk, run, worth=True) if jurors else None
         probes = bias_probes(desk, run) if jurors else ()

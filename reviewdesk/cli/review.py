@@ -468,18 +468,15 @@ def _rows(desk: Desk, keys: Sequence[int]) -> Iterator[QueueRow]:
 @options("run", "json")
 def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     """Show everything about VERDICT, an id or RUN:ID."""
-    from reviewdesk.desk.review.items import of_item
+    from reviewdesk.desk.review.items import with_reruns
     from reviewdesk.desk.review.runs import named_verdict
-    from reviewdesk.domain.panel.rerun import RerunHistory
     from reviewdesk.views import verdict as views
     from reviewdesk.views.json import review as shapes
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
-        item = desk.item(key)
-        records = of_item(desk, item)
-        if as_json:
-            put_json(shapes.verdict(item, [one.rerun for one in records]))
-        else:
-            history = RerunHistory(tuple(one.rerun for one in records))
-            put_document(views.verdict(item, history))
+        item, history = with_reruns(desk, key)
+    if as_json:
+        put_json(shapes.verdict(item, history.reruns))
+    else:
+        put_document(views.verdict(item, history))

@@ -95,14 +95,13 @@ class DeskTools:
         self, verdict: VerdictName, run: RunName = None, at: At = "", offset: Offset = 0
     ) -> dict[str, Any]:
         """Show a verdict: texts, ballots with reasons, figures, flags, labels and suggestions."""
-        from reviewdesk.desk.review.items import of_item
+        from reviewdesk.desk.review.items import with_reruns
         from reviewdesk.desk.review.runs import named_verdict
         from reviewdesk.views.json import review
 
         with self._desk() as desk:
-            item = desk.item(named_verdict(desk, verdict, run)[1])
-            found = review.verdict(item, [one.rerun for one in of_item(desk, item)])
-        return _page(found, at, offset)
+            item, history = with_reruns(desk, named_verdict(desk, verdict, run)[1])
+        return _page(review.verdict(item, history.reruns), at, offset)
 
     def calibrate(
         self,
@@ -112,15 +111,13 @@ class DeskTools:
         offset: Offset = 0,
     ) -> dict[str, Any]:
         """Give the calibration of a run's judge by people's labels, and their sampling design."""
-        from reviewdesk.desk.figures.calibration import FitScope, calibration_page
         from reviewdesk.desk.figures.jurors import jurors_page
-        from reviewdesk.desk.figures.people import with_question_and_people
+        from reviewdesk.desk.figures.people import headline_page
         from reviewdesk.views.json import figures
 
         with self._desk() as desk:
             found = desk.run(run)
-            page = calibration_page(desk, found, jurors=False, fits=FitScope.HEADLINE)
-            made = figures.run_figures(with_question_and_people(desk, found, page))
+            made = figures.run_figures(headline_page(desk, found))
             if jurors:
                 made |= figures.jurors(jurors_page(desk, found))
         return _page(made, at, offset)

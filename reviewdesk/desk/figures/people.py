@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from reviewdesk.desk.figures.calibration import labelled
+from reviewdesk.desk.figures.calibration import FitScope, calibration_page, labelled
 from reviewdesk.desk.figures.jurors import bias_probes
 from reviewdesk.desk.figures.question import answer
 from reviewdesk.desk.team.agreement import people_err
@@ -20,6 +20,14 @@ from reviewdesk.store.connect import reading
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.domain.records import Run
+
+
+def headline_page(
+    desk: Desk, run: Run, confidence: str | None = None, *, jurors: bool = False
+) -> CalibrationPage:
+    """Compute the calibration page of a session that hides nothing, with all that is said on it."""
+    page = calibration_page(desk, run, confidence, jurors=jurors, fits=FitScope.HEADLINE)
+    return with_question_and_people(desk, run, page)
 
 
 def with_question_and_people(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:

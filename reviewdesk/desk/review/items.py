@@ -23,6 +23,7 @@ from reviewdesk.domain.panel.rerun import (
     FlipRate,
     Rerun,
     RerunExtent,
+    RerunHistory,
     RerunRequest,
     RerunScope,
     correct,
@@ -384,6 +385,12 @@ def of_item(desk: OpenFile, item: Item) -> tuple[RerunRecord, ...]:
         # A plan is an event about the item.
         stored = reruns.of_verdict(desk.conn, item.row.key) if item.history else []
     return filed + tuple(_record(one, truth) for one in stored)
+
+
+def with_reruns(desk: OpenFile, key: int) -> tuple[Item, RerunHistory]:
+    """Read a verdict with its re-runs, oldest first."""
+    found = item(desk, key)
+    return found, RerunHistory(tuple(one.rerun for one in of_item(desk, found)))
 
 
 def _record(stored: reruns.StoredRerun, truth: str | None) -> RerunRecord:
