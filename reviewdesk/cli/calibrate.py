@@ -104,7 +104,7 @@ def _of_run(
     from reviewdesk.views import jurors as juror_views
     from reviewdesk.views.calibration import calibration
     from reviewdesk.views.json import figures
-    from reviewdesk.views.json.shape import shape
+    from reviewdesk.views.json.review import shape
     from reviewdesk.views.run import composites as composite_document
     from reviewdesk.views.run import segments as segment_document
     from reviewdesk.views.run import simulation as simulation_document

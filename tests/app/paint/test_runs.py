@@ -15,8 +15,10 @@ from tests.helpers import verdict
 from tests.views.test_run import THREE, loaded, text
 
 
-def drawn(line: RunLine, width: int, cursor: int = 1, chosen: str = "", **more: bool) -> Lines:
-    return document_lines(run_lines([line], at=(cursor, chosen), **more), width)
+def drawn(
+    line: RunLine, width: int, cursor: int = 1, chosen: str = "", blind: bool = False
+) -> Lines:
+    return document_lines(run_lines([line], at=(cursor, chosen), blind=blind), width)
 
 
 def test_a_line_of_the_list_leaves_out_what_it_has_no_room_for(tmp_path: Path) -> None:
