@@ -182,8 +182,9 @@ def _escape_key(key: str) -> str:
 _NOTHING: tuple[Any, ...] = ([], {})
 _PASSES = ("pass", "passed", "verdict")
 """The keys of a juror's vote; null there withholds it."""
+_JUROR_NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "model")
 _RULE = {
-    "each": "juror", "judge": "name|id|juror|judge|critic|critic_id|model|@key",
+    "each": "juror", "judge": "seat", "known": [*_JUROR_NAMES],
     "score": "score", "raw_score": "raw_score", "pass": "|".join(_PASSES), "label": "label",
     "reason": "reason|reasoning|rationale", "error": "error", "status": "status",
     "model": "model", "vendor": "vendor", "role": "role", "confidence": "confidence",
@@ -193,16 +194,19 @@ _RULE = {
 """Where a juror's record holds its ballot."""
 
 
-def _panel(jury: FoundJury) -> dict[str, dict[str, Any]]:
-    """Return the records of a jury's jurors by their seats, without settings and empty values."""
-    return {
-        f"juror {seat}": {
+def _panel(jury: FoundJury) -> list[dict[str, Any]]:
+    """Return the records of a jury's jurors with their names, without settings and empty values."""
+    panel = []
+    for seat, one in enumerate(jury.panel, 1):
+        record = {
             key: value
             for key, value in one.items()
             if value not in _NOTHING and not is_setting(key)
         }
-        for seat, one in enumerate(jury.panel, 1)
-    }
+        names = (values.label(record[key]) for key in _JUROR_NAMES if key in record)
+        record["seat"] = next(filter(None, names), f"juror {seat}")
+        panel.append(record)
+    return panel
 
 
 _BANDS = ("high", "medium", "low")

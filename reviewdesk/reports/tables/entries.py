@@ -73,6 +73,7 @@ _OWN: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 """The paths of the cells that belong to one ballot alone, its field, and how it is read."""
 _OF_VOTE = ("judge", "score", "failed", "dimension")
 _PATHS = (*_OF_VOTE, "by", *_CELLS, *_OWN)
+_MOST_SHAPES = 1000
 _MOST_KNOWN = 10_000
 """How many ballots of one place are remembered by their cells."""
 
@@ -192,14 +193,28 @@ class _Place:
         reads = [read for _, read in wanted]
         if plain:
             return lambda scope: tuple([read(scope) for read in reads])
+        keys = [one for path in cells for one in ([path] if path in columns else path.split("|"))]
         asked = tuple(self.asked.values())
-
-        def typed(scope: Mapping[str, Any]) -> Any:
+        if any("." in key or " + " in key or key.startswith("=") for key in keys):
             # 1, 1.0 and true are one key, and not one vote. An absent cell is no empty one.
-            found = [read(scope) for read in reads]
-            return *found, *map(type, found), *[column in scope for column in asked]
+            def typed(scope: Mapping[str, Any]) -> Any:
+                found = [read(scope) for read in reads]
+                return *found, *map(type, found), *[column in scope for column in asked]
 
-        return typed
+            return typed
+        shapes: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+        def keyed(scope: Mapping[str, Any]) -> Any:
+            # Most rows have one of a few sets of keys.
+            shape = tuple(scope)
+            if (present := shapes.get(shape)) is None:
+                if len(shapes) > _MOST_SHAPES:
+                    shapes.clear()
+                present = shapes[shape] = tuple([key for key in keys if key in scope])
+            found = [scope[key] for key in present]
+            return present, *found, *map(type, found)
+
+        return keyed
 
     def fits(self, cells: Mapping[str, Any]) -> bool:
         """Return True if the conditions of the rule hold for a row or an element."""

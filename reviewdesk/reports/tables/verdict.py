@@ -471,13 +471,14 @@ class PanelReader:
         self._survey = survey
         self._options = options
         self._reading = MapReader(made, Layout(()), options)
+        self._brief = MapReader(made, Layout(()), options, brief=True)
         self.notes = BallotNotes()
         self._maker = VerdictMaker(survey, options, self.notes, made, keeps_outside=True)
         self.threshold = self._maker.threshold
 
     def look(self, panel: Any) -> None:
         """Learn from a panel, before any is read."""
-        self._survey.add(self._reading.entries(TableRow((), {self._each: panel}), Remarks()))
+        self._survey.add(self._brief.entries(TableRow((), {self._each: panel}), Remarks()))
 
     def juries(self, panel: Any, place: Path = ()) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         """Yield the questions that a panel answers, each with its jurors."""
