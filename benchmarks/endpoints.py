@@ -6,7 +6,7 @@ body. llmock answers every request with placeholder text, which must count as no
 counts only if its condition occurred: the limiter did refuse, bodies were broken, text came. Else
 the command says so, ends with 1 and writes nothing. They are installed into ``--folder`` by
 ``pip install 'litellm[proxy]'`` in a virtual environment and by ``npm install @copilotkit/aimock
-llmock``; ``--write`` puts the table into docs/explanation/measured.md.
+llmock``; ``--write`` puts the table into docs/reference/measured.md.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def main() -> None:
-    """Print both tables of docs/explanation/measured.md."""
+    """Print both tables of docs/reference/measured.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--desks", type=int, default=DESKS)
     desks = parser.parse_args().desks

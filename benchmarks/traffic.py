@@ -2,7 +2,7 @@
 
 Each tool asks the same server, first as fast as it likes, then behind a limiter that names its wait
 in a 429. It prints wall time, CPU time and lost ballots, as figures and as multiples of ours;
-``--write`` puts the table into docs/explanation/measured.md. The peers are installed into
+``--write`` puts the table into docs/reference/measured.md. The peers are installed into
 ``--folder``: cross-judge 0.1.0 in a virtual environment, promptfoo by npx. A peer that does not
 install or run is listed with the reason.
 """

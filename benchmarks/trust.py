@@ -1,7 +1,7 @@
 """Measure what is lost and let in by faults and hostile input, each beside its control.
 
 Run it as ``python benchmarks/trust.py``. ``--quick`` takes a minute or two and tries each fault a
-few times; ``--write`` puts the table into docs/explanation/measured.md.
+few times; ``--write`` puts the table into docs/reference/measured.md.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.helpers import ROOT
 
 PACKAGE = ROOT / "reviewdesk"
-GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+GLOSSARY = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*")
 COMPOUNDS = {"labelled", "seen"}
 """Adjectives that may qualify a noun in the name of a class, but never name a module."""

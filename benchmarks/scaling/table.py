@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from scaling.measure import ROOT, Row
 
 MOST_LABELS = 100_000
-PAGE = ROOT / "docs" / "explanation" / "measured.md"
+PAGE = ROOT / "docs" / "reference" / "measured.md"
 
 
 def markdown(

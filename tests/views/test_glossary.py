@@ -12,7 +12,7 @@ from tests.helpers import ROOT
 
 
 def test_the_glossary_of_the_docs_holds_every_term_and_sentence() -> None:
-    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
     for group in GROUPS:
         table = text.split(f"\n## {group}\n")[1].split("\n## ")[0]
         rows = [f"| {term.word} | {term.text} |" for term in TERMS if term.group == group]
