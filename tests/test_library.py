@@ -184,7 +184,7 @@ UNREAD: list[tuple[dict[str, Any], str]] = [
     ({"threshold": 60}, "60 is not a threshold"),
     ({"quorum": 3}, "3 is not a quorum"),
     ({"strategy": "most"}, "no rule 'most'"),
-    ({"models": "critic"}, "'critic' is no pair"),
+    ({"models": "critic"}, "'critic' is not JUROR=MODEL"),
     ({"format": "none"}, 'no format "none"'),
     ({"max_size": 5}, "larger than the bound of 5 bytes"),
     ({"max_size": "much"}, "'much' is not a size"),
