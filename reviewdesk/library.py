@@ -164,13 +164,10 @@ class ReviewDesk(LibraryResult):
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return the runs, as ``runs --json`` has them."""
-        from reviewdesk.desk.review.runs import overview, tallies
-        from reviewdesk.views.json.review import run_line
+        from reviewdesk.desk.figures.jurors import run_rows
 
         with self._opened.use() as desk:
-            counted = tallies(desk)
-            lines = [run_line(line, counted.get(line.run.key)) for line in overview(desk)]
-        return [DeskRecord("run", line).to_dict() for line in lines]
+            return [DeskRecord("run", row).to_dict() for row in run_rows(desk)]
 
     def _document(self) -> Document:
         from reviewdesk.desk.review.runs import overview
@@ -376,11 +373,11 @@ class DeskRun(LibraryResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the run, as ``runs --json`` has it."""
-        from reviewdesk.desk.review.runs import run_line
-        from reviewdesk.views.json import review
+        from reviewdesk.desk.figures.jurors import run_rows
 
-        with self._use() as (desk, run):
-            return DeskRecord("run", review.run_line(*run_line(desk, run))).to_dict()
+        with self._use() as (desk, _):
+            (found,) = [row for row in run_rows(desk) if row["hash"] == self.hash]
+        return DeskRecord("run", found).to_dict()
 
     def _document(self) -> Document:
         from reviewdesk.desk.review.runs import run_details

@@ -15,23 +15,13 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
     """List the loaded runs; --json has everything about them."""
     if ctx.invoked_subcommand is not None:
         return
-    from reviewdesk.desk.figures.jurors import over_runs
-    from reviewdesk.desk.review.runs import overview, tallies
-    from reviewdesk.domain.run.volatility import AgainstEarlier
-    from reviewdesk.views.json import review as shapes
-    from reviewdesk.views.json.figures import over_runs as over_runs_shape
+    from reviewdesk.desk.figures.jurors import over_runs, run_rows
+    from reviewdesk.desk.review.runs import overview
     from reviewdesk.views.run import run_lines
 
     with open_desk() as desk:
         if as_json:
-            counted = tallies(desk)
-            compared = over_runs(desk)
-            lines = [
-                shapes.run_line(line, counted.get(line.run.key))
-                | {"over_runs": over_runs_shape(compared.get(line.run.key, AgainstEarlier()))}
-                for line in overview(desk)
-            ]
-            put_json(lines)
+            put_json(run_rows(desk))
             return
         say(f"desk: {desk.path}")
         found = overview(desk)

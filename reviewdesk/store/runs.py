@@ -103,13 +103,11 @@ UNANIMOUS = {
 """SQL conditions that hold if all jurors of a verdict gave the same score, or the same vote."""
 
 
-def labelled(conn: sqlite3.Connection, run: int | None = None) -> dict[int, int]:
-    """Count the labelled contents of each run, or of one; runs without any are absent."""
+def labelled(conn: sqlite3.Connection) -> dict[int, int]:
+    """Count the labelled contents of each run; runs without any are absent."""
     rows = conn.execute(
         """SELECT v.run, count(*) AS n FROM truths t CROSS JOIN verdicts v ON v.item = t.item
-           WHERE v.run IN (SELECT key FROM runs WHERE ifnull(key = ?, 1)) AND v.audit < 2
-           GROUP BY v.run""",
-        (run,),
+           WHERE v.run IN (SELECT key FROM runs) AND v.audit < 2 GROUP BY v.run"""
     )
     return {row["run"]: row["n"] for row in rows}
 

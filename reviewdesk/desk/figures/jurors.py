@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -169,6 +169,21 @@ def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
             watch = [UnanimityWatch(one, labels.get(run.key, 0)) for one in alike if mine.alike.n]
             made[run.key] = AgainstEarlier(against_earlier(dimensions), *watch)
     return made
+
+
+def run_rows(desk: Desk) -> list[dict[str, Any]]:
+    """Return every loaded run as ``runs --json`` has it, the newest last."""
+    from reviewdesk.desk.review.runs import overview, tallies
+    from reviewdesk.domain.run.volatility import AgainstEarlier
+    from reviewdesk.views.json import figures, review
+
+    counted = tallies(desk)
+    compared = over_runs(desk)
+    return [
+        review.run_line(line, counted.get(line.run.key))
+        | {"over_runs": figures.over_runs(compared.get(line.run.key, AgainstEarlier()))}
+        for line in overview(desk)
+    ]
 
 
 def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:

@@ -124,14 +124,6 @@ def overview(desk: Desk) -> list[RunLine]:
         ]
 
 
-def run_line(desk: Desk, run: Run) -> tuple[RunLine, DecisionCounts | None]:
-    """Return the line of one run, and the counts of its decisions and flags."""
-    with reading(desk.conn, desk.path):
-        labelled = runs.labelled(desk.conn, run.key).get(run.key, 0)
-        alphas = measures.alphas(desk.conn, run.key).get(run.key, RunAlphas())
-        return RunLine(run, labelled, alphas), runs.tallies(desk.conn, run.key).get(run.key)
-
-
 def tallies(desk: Desk) -> dict[int, DecisionCounts]:
     """Count the decisions and flags of every run, by the run's key. This reads all verdicts."""
     with reading(desk.conn, desk.path):
