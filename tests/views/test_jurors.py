@@ -158,7 +158,7 @@ def test_what_is_undefined_is_a_dash() -> None:
     assert rows_of(shown, "a ")[0] == ["1", "1.00", "0.00-1.00", "1.00", "0.00-1.00", "-", "-"]
     assert "every juror: a group has no label that counts" in shown
     assert ["a", "0", "0", "-", "-"] in [line.split() for line in shown.splitlines()]
-    assert rows_of(shown, "a ")[1] == ["-"] * 5
+    assert rows_of(shown, "a ")[1] == ["-"] * 8
     assert "- no case of this run" in shown
 
 
