@@ -120,35 +120,45 @@ def called_better(kind: Kind, items: int, change: Change, desks: int, tries: int
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    lines = [f"| {' | '.join(line)} |" for line in (heads, *rows)]
+    return "\n".join([lines[0], f"|{'---|' * len(heads)}", *lines[1:]])
 
 
-def main() -> None:
-    """Print both tables of docs/reference/measured.md."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--desks", type=int, default=DESKS)
-    desks = parser.parse_args().desks
-    changes = {
-        "do nothing": nothing,
-        "gain among the flagged what they lose among the rest": traded,
-    }
-    for name, change in changes.items():
-        rows = [
-            [kind.name, *(f"{called_better(kind, n, change, desks, TRIES):.1%}" for n in HOLDOUTS)]
-            for kind in KINDS
-        ]
-        print(f"\n{TRIES} tries of changes that {name}; any called better")
-        print(table(["desk", *(f"{n} items" for n in HOLDOUTS)], rows))
-    rows = [
+def tables(desks: int = DESKS) -> tuple[str, str, str]:
+    """Return the tables of docs/reference/measured.md.
+
+    They are of tries of changes that do nothing, of changes that gain here what they lose there,
+    and of the first try of a change that helps.
+    """
+    heads = ["desk", *(f"{n} items" for n in HOLDOUTS)]
+    idle, even = (
+        table(
+            heads,
+            [
+                [
+                    one.name,
+                    *(f"{called_better(one, n, change, desks, TRIES):.1%}" for n in HOLDOUTS),
+                ]
+                for one in KINDS
+            ],
+        )
+        for change in (nothing, traded)
+    )
+    gains = [
         [
             f"+{100 * gain:g} points",
             *(f"{called_better(KINDS[0], n, mended(gain), desks, 1):.0%}" for n in HOLDOUTS),
         ]
         for gain in (0.03, 0.05, 0.08, 0.12)
     ]
-    print("\nthe first try of a change that helps; called better")
-    print(table(["true gain", *(f"{n} items" for n in HOLDOUTS)], rows))
+    return idle, even, table(["true gain", *heads[1:]], gains)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--desks", type=int, default=DESKS)
+    print("\n\n".join(tables(parser.parse_args().desks)))
 
 
 if __name__ == "__main__":
