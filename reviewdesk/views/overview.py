@@ -217,9 +217,8 @@ def _steps(found: RunOverview) -> Iterator[Block]:
         yield Paragraph("Label them with reviewdesk open, then export this again.")
         return
     if found.wrong:
-        text = "Read the wrong verdicts. Change the rubric or the panel, judge the same answers"
-        text += " again, and see with reviewdesk compare which panel is right more often."
-        yield Paragraph(text)
+        text = "Read the wrong verdicts. reviewdesk improve counts what they have in common, and"
+        yield Paragraph(f"{text} tests a changed panel on labels that are kept aside for that.")
     if page.calibration.design.stands and page.calibration.headline.n >= FEWEST:
         text = "Notice when the judge gets worse: reviewdesk labels export --format suite -o judge"
         yield Paragraph(f"{text} writes the gates, and reviewdesk gate checks them.")

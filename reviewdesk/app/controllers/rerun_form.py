@@ -25,7 +25,7 @@ from reviewdesk.app.controllers.state import (
     PromptForm,
     question_form,
 )
-from reviewdesk.app.keys.actions import files
+from reviewdesk.app.keys.actions import panel_files
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun
 from reviewdesk.desk.live.rerun import JURORS, ReadyRerun, RerunOrder, payloads
@@ -235,7 +235,7 @@ class RerunForm:
             "Panel file",
             "" if self.path.startswith("@") else self.path,
             check=rerun.panel_from,
-            complete=files,
+            complete=panel_files,
             hint="YAML or TOML: the jurors that are asked, and the rule that decides",
             replaces=True,
         )

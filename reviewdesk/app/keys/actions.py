@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reviewdesk.app.controllers.state import Completer, Session
 from reviewdesk.desk import Desk
@@ -425,6 +426,13 @@ def files(typed: str, cursor: int) -> Completion:
         # No such home folder, a folder that may not be read, or no path at all.
         options = ()
     return Completion(0, cursor, options)
+
+
+def panel_files(typed: str, cursor: int) -> Completion:
+    """Complete the path of a panel file, YAML or TOML."""
+    found = files(typed, cursor)
+    ends = (".yaml", ".yml", ".toml", "/")
+    return replace(found, options=tuple(o for o in found.options if o.text.endswith(ends)))
 
 
 def _matching_paths(typed: str) -> list[str]:
