@@ -47,7 +47,6 @@ from reviewdesk.app.paint.inks import (
 )
 from reviewdesk.app.paint.item import pages
 from reviewdesk.app.screens.base import DeskScreen, TypeAhead, app_bindings
-from reviewdesk.app.screens.fields import DoorDialog
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.app.terminal.changes import ChangesApp
 from reviewdesk.desk import Desk
@@ -441,6 +440,8 @@ class VisitorApp(ConsoleApp):
 
     def on_mount(self) -> None:
         if self.opening is None:
+            from reviewdesk.app.screens.fields import DoorDialog
+
             self.push_screen(DoorDialog(self._door, self._named))
 
     def _named(self, name: str) -> None:

@@ -210,7 +210,7 @@ def _words(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
 @click.argument("words", nargs=-1, metavar="[WORD]...", shell_complete=_words)
 @options("json")
 def explain(*, words: tuple[str, ...], as_json: bool) -> None:
-    """Explain a word or sign of the screens, or how a figure is computed.
+    """Explain a word of the screens, or how a figure is made.
 
     Without WORD, all are listed.
     """

@@ -56,6 +56,7 @@ def test_the_settings_in_force(cli: Cli, file: File, desk_path: Path) -> None:
         "prices": {"value": "", "source": "default"},
         "repeat": {"value": 0.0, "source": "default"},
         "double": {"value": 0.0, "source": "default"},
+        "opinions": {"value": 2, "source": "default"},
         "tags": {"value": [], "source": "default"},
         "tags_after_fail": {"value": False, "source": "default"},
         "api_key_command": {"value": {}, "source": "default"},

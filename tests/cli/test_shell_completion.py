@@ -76,7 +76,8 @@ def test_formats_orders_and_filter_words_are_offered(offered: Offered) -> None:
     assert offered("ingest", "--format", "promp") == ["promptfoo"]
     assert offered("queue", "--order", "s") == ["score"]
     # A fact comes with its values, so that a shell does not take it for a whole word.
-    labels = [f"label:{word}" for word in ("none", "pass", "fail", "unsure", "disputed")]
+    truths = "none", "pass", "fail", "unsure", "disputed", "tuning", "holdout"
+    labels = [f"label:{word}" for word in truths]
     assert offered("queue", "--filter", "la") == ["label:", *labels]
     assert offered("open", "--filter", "label:n") == ["label:none"]
     assert offered("queue", "--filter", "kin !(mark|spl") == ["kin !(mark|split"]
