@@ -154,7 +154,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     for name, (value, source) in settings.items():
         yield f"{name:15}  {value:{wide}}  {source}"
     if facts["kept"]:
-        yield "kept by the desk, and over the file; forget it in the palette (ctrl+p):"
+        yield "kept by the desk, overriding the file; the palette (ctrl+p) forgets it:"
     for name, found in facts["kept"].items():
         yield f"  {name:12}  {_value_text(found['value'])}"
     yield "keys that differ from the defaults:" if facts["keys"] else "keys: the defaults"

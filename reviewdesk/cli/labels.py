@@ -217,7 +217,7 @@ def _import_remarks(done: ImportResult, file: str, run: str, *, every: bool) -> 
         more = " and others" if len(done.places) > len(done.places[:shown]) else ""
         yield f"{file}: no verdict of {run} fits line {lines}{more}"
     if done.unusable_tags:
-        yield f"{done.unusable_tags} tags left out: too long, or with characters no tag may hold"
+        yield f"{done.unusable_tags} tags left out: too long, or with a forbidden character"
     if done.conflicts:
         yield f"{done.conflicts} rows differ from a label the desk holds; the desk's stand"
     for one in done.differing[:shown]:

@@ -334,7 +334,7 @@ def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | 
     if ended:
         raise Ended(ended[0])
     if app.return_code:
-        raise app.fault or RuntimeError("the terminal app broke off")
+        raise app.fault or RuntimeError("the console stopped unexpectedly")
 
 
 @click.command(cls=ShortHelp, epilog="Example: reviewdesk ingest runs/*.json --json")

@@ -93,7 +93,8 @@ def serve(
         sys.stdout.flush()
         if not (is_loopback(host) or any(one.startswith("https:") for one in origins)):
             say(
-                "the network reads along: put a proxy with TLS before it, and name it: --public-url"
+                "connections are not encrypted: put a proxy with TLS in front, and name it with"
+                " --public-url"
             )
         say(f"serving {what} for up to {most} consoles at a time; ctrl+c ends them and the server")
 
@@ -151,7 +152,7 @@ def console(*, run_name: str | None, shared: bool, named: bool) -> None:
         if app.opening is not None:
             app.opening.desk.close()
     if app.return_code:
-        raise app.fault or RuntimeError("the app broke off")
+        raise app.fault or RuntimeError("the console stopped unexpectedly")
 
 
 def _door(run_name: str | None) -> str:

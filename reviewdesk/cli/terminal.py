@@ -129,5 +129,5 @@ def opening_line(
     if asked:
         return None
     if view.blind:
-        return f"blind as left, {key} shows the answers"
-    return f"open as left, {key} reviews blind" if settings.blind else None
+        return f"still blind: {key} shows the answers"
+    return f"answers still shown: {key} reviews blind" if settings.blind else None

@@ -44,7 +44,7 @@ def panel(
 
     ``missing`` and ``malformed`` name the variables that hold no key.
     """
-    families = ", ".join(found.families) or "none that is known"
+    families = ", ".join(found.families) or "none known"
     kinds = words.plural(len(found.families), "family", "families")
     facts = [
         Fact("decides", _rule(found)),
@@ -91,7 +91,7 @@ def _seats(seats: Sequence[PanelPlace]) -> Block:
 
 def _rule(found: Composition) -> str:
     rule = found.spec.rule
-    decides = _name(found.strategy) if found.strategy else "nobody but a person (dispute)"
+    decides = _name(found.strategy) if found.strategy else "only a person (dispute)"
     quorum = rule.quorum if isinstance(rule.quorum, str) else f"{rule.quorum:g}"
     parts = [decides, f"threshold {rule.threshold:g}", f"quorum {quorum}"]
     parts.append(f"trim {rule.trim:g} rounded {rule.rounding}")

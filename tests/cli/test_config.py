@@ -170,7 +170,7 @@ def test_what_the_desk_keeps_is_shown_with_its_source(
     }
     lines = cli("config").out.splitlines()
     assert re.fullmatch(r'theme {12}"ansi-dark" +desk', lines[1])
-    place = lines.index("kept by the desk, and over the file; forget it in the palette (ctrl+p):")
+    place = lines.index("kept by the desk, overriding the file; the palette (ctrl+p) forgets it:")
     assert lines[place + 1 : place + 3] == ['  theme         "ansi-dark"', "  queue_width   0.3"]
     assert '  order         {"support-bot": "-score"}' in lines
     # Another reviewer keeps nothing, and a variable is over what is kept.
@@ -324,11 +324,11 @@ def test_what_is_said_of_blindness(
     assert start(f"blind = true\n{other}") == (True, blind)
     keep(blind=True)
     for text in ("", "blind = true"):
-        assert start(text) == (True, "blind as left, b shows the answers")
+        assert start(text) == (True, "still blind: b shows the answers")
         assert start(text, "--open") == (False, None)
     keep(blind=False)
     assert start("") == (False, None)
-    assert start("blind = true") == (False, "open as left, b reviews blind")
+    assert start("blind = true") == (False, "answers still shown: b reviews blind")
     assert start("blind = true", "--open") == (False, None)
     assert start("blind = true", "--blind") == (True, None)
 

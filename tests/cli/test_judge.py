@@ -192,7 +192,7 @@ async def test_a_run_without_one_answer_is_1_and_says_why(cli: Cli, room: Room) 
         room.put(url=server.url)
         done = await judged(cli, room, "--yes")
     assert done.code == 1
-    assert done.lines[-1].startswith("no juror of any case answered: ")
+    assert done.lines[-1].startswith("no juror answered any case: ")
     assert len(room.verdicts()) == 3
 
 

@@ -50,7 +50,7 @@ def test_filters_are_saved_listed_used_and_removed(loaded: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("save", "to do", "esc"), "is no name for a filter"),
+        (("save", "to do", "esc"), "is not a name for a filter"),
         (("save", "todo", "esc nope"), "filter, column 5: no flag 'nope'"),
         (("save", "todo", ""), "keeps everything"),
         (("remove", "todo"), "no saved filter 'todo'"),

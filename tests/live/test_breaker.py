@@ -115,7 +115,7 @@ def test_a_juror_that_never_answers_is_stopped_after_ten_attempts(
 def test_a_panel_of_which_every_juror_is_stopped_says_why(room: Room) -> None:
     found, _, notes = judged(room, lambda _: refusal(401))
     assert len(notes) == 3
-    assert found.problem == (f"no juror of any case answered: {notes[0]} (21 of 36 ballots)")
+    assert found.problem == (f"no juror answered any case: {notes[0]} (21 of 36 ballots)")
 
 
 def test_an_outage_at_the_start_stops_nobody_and_loses_nothing(room: Room) -> None:

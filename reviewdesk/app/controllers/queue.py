@@ -342,7 +342,7 @@ def _find(core: Core, text: str) -> None:
     session = core.session
     if not text:
         core.review.found(None)
-        core.say("nothing is searched for", Tone.MUTED)
+        core.say("no search text was given", Tone.MUTED)
         core.show(keep=True)
         return
     core.say("searching …", Tone.MUTED)

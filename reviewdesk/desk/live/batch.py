@@ -404,7 +404,9 @@ def _check_output(path: Path, order: Order) -> None:
     begun = order.desk is None and is_begun(path, None)
     taken = os.path.lexists(path) and not order.force
     if path.is_dir() or (taken and order.resume and not begun and order.desk is None):
-        raise UsageError(f"{path}: is there, and is no report of this run", "Name another -o.")
+        raise UsageError(
+            f"{path}: already exists, and is not a report of this run", "Name another -o."
+        )
     if begun and not order.resume:
         hint = "Go on with it by --resume, or name another -o."
         raise UsageError(f"{path}{REPLIES}: is there already", hint)

@@ -421,7 +421,7 @@ class Results:
         elif allowed.is_passed(lost, ballots) and lost == ballots:
             kind, count = turnouts.why.most_common(1)[0]
             why = turnouts.messages[kind]
-            problem = f"no juror of any case answered: {why} ({count} of {ballots} ballots)"
+            problem = f"no juror answered any case: {why} ({count} of {ballots} ballots)"
         elif allowed.is_passed(lost, ballots):
             problem = (
                 f"{lost:,} of {ballots:,} ballots are lost, and --max-failed allows "

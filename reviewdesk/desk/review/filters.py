@@ -110,7 +110,7 @@ def save(desk: Desk, name: str, text: str) -> None:
     name = name.removeprefix("@")
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} is no name for a filter", "Use up to 40 letters, digits, - _ and dots."
+            f"{name!r} is not a name for a filter", "Use up to 40 letters, digits, - _ and dots."
         )
     expanded = expand(desk, text)
     if not expanded:

@@ -145,9 +145,9 @@ def test_it_resumes_where_it_was_left(review: Review) -> None:
     assert review.closed
     view = review.desk.view(review.run)
     assert view == View(item=left)
-    later = Review(review.desk, review.run, view=view, notice="open as left")
+    later = Review(review.desk, review.run, view=view, notice="answers still shown")
     assert later.current == left
-    assert later.notice == "resumed at item 4 of 6; 5 to go; open as left"
+    assert later.notice == "resumed at item 4 of 6; 5 to go; answers still shown"
 
 
 def test_what_is_in_the_state_is_what_a_label_means_also_where_the_view_is_not_kept(
@@ -204,7 +204,7 @@ def test_search_goes_through_what_it_found_and_round(opened: Opened) -> None:
     assert review.current == last
     assert not any(review.labels)
     review.typed("search", "")
-    assert review.notice == "nothing is searched for"
+    assert review.notice == "no search text was given"
 
 
 def test_blind_search_knows_nothing_of_reasons(opened: Opened) -> None:

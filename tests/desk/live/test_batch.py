@@ -314,7 +314,7 @@ def test_a_desk_is_not_written_over_and_nobody_is_asked(room: Room) -> None:
 def test_resume_does_not_write_over_what_is_no_report_of_this_run(room: Room) -> None:
     order = room.put().order(resume=True)
     before = Path(order.cases).read_bytes()
-    with pytest.raises(UsageError, match="is no report of this run"):
+    with pytest.raises(UsageError, match="is not a report of this run"):
         judge_cases(replace(order, report=order.cases), YES, world(silent()))
     assert Path(order.cases).read_bytes() == before
 
@@ -368,7 +368,7 @@ def test_a_run_that_nobody_answered_says_why(room: Room) -> None:
 
     found = judge_cases(room.put().order(), YES, world(Jurors(answer)))
     assert found.problem is not None
-    assert found.problem.startswith("no juror of any case answered: ")
+    assert found.problem.startswith("no juror answered any case: ")
     # Four of five jurors were refused for their key, over three cases.
     assert "bad key" in found.problem
     assert "(12 of 15 ballots)" in found.problem

@@ -183,7 +183,7 @@ def test_what_a_saved_filter_quotes_is_written_out(desk: Desk) -> None:
 
 @pytest.mark.parametrize("name", ["", "@", "a b", "a|b", 'a"', "a" * 41, "a\n", "é!"])
 def test_what_is_no_name(desk: Desk, name: str) -> None:
-    with pytest.raises(UsageError, match="is no name for a filter"):
+    with pytest.raises(UsageError, match="is not a name for a filter"):
         save(desk, name, "esc")
 
 
