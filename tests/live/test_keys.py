@@ -324,7 +324,7 @@ def test_a_panel_file_names_a_reference_and_nothing_else(tmp_path: Path, value: 
 
 def test_one_key_a_juror(tmp_path: Path) -> None:
     text = PANEL.replace('"@work"', '"@work", api_key_env: OPENAI_API_KEY')
-    with pytest.raises(PanelError, match="stands beside an api_key_env"):
+    with pytest.raises(PanelError, match="cannot be given with api_key_env"):
         read_panel(panel(tmp_path, text))
 
 

@@ -129,7 +129,7 @@ class PanelRule:
         if strategy is not None and not counts_labels(Strategy(strategy)):
             counting = ", ".join(one.value for one in LABEL_RULES)
             hint = f"Give a strategy that counts labels: {counting}, quorum"
-            raise UsageError(f"labels stand beside {Strategy(strategy).value}", hint)
+            raise UsageError(f"labels do not go with {Strategy(strategy).value}", hint)
 
     @property
     def counting(self) -> LabelRules:

@@ -329,10 +329,10 @@ class JurorEntry(PanelPart):
                     raise FieldError((key,), "is for the vendor azure alone", "Leave it out.")
         if self.api_key is not None and self.api_key_env is not None:
             hint = "Keep one of api_key and api_key_env."
-            raise FieldError(("api_key",), "stands beside an api_key_env", hint)
+            raise FieldError(("api_key",), "cannot be given with api_key_env", hint)
         if self.prompt is not None and self.prompt_file is not None:
             hint = "Keep one of prompt and prompt_file."
-            raise FieldError(("prompt_file",), "stands beside a prompt", hint)
+            raise FieldError(("prompt_file",), "cannot be given with prompt", hint)
         return self
 
     def juror(self, folder: Path) -> Juror:

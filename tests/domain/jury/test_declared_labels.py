@@ -153,8 +153,8 @@ def test_labels_beside_votes_that_one_of_them_lacks() -> None:
         ({"labels": ["A", "B"], "priority": ["C"]}, "priority has 'C'"),
         ({"passing": ["KEEP"]}, "passing stands without labels"),
         ({"fallback": ""}, "fallback is ''"),
-        ({"strategy": "mean", "labels": ["A", "B"]}, "labels stand beside mean"),
-        ({"regime": "irreversible", "labels": ["A", "B"]}, "labels stand beside median"),
+        ({"strategy": "mean", "labels": ["A", "B"]}, "labels do not go with mean"),
+        ({"regime": "irreversible", "labels": ["A", "B"]}, "labels do not go with median"),
     ],
 )
 def test_labels_that_no_panel_can_use_are_refused(rule: dict[str, Any], told: str) -> None:
