@@ -19,9 +19,10 @@ class ProjectAddress(MetadataHookInterface):
     def update(self, metadata: dict[str, Any]) -> None:
         """Set ``urls`` and ``readme``; links lead to the tag of the version that is built."""
         repository, tag = self.config["repository"], f"v{metadata['version']}"
+        owner, name = repository.split("/")[-2:]
         metadata["urls"] = {
             "Homepage": repository,
-            "Documentation": f"{repository}/blob/{tag}/docs/README.md",
+            "Documentation": f"https://{owner}.github.io/{name}/",
             "Changelog": f"{repository}/blob/HEAD/CHANGELOG.md",
             "Issues": f"{repository}/issues",
         }

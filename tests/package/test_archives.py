@@ -81,6 +81,8 @@ def test_the_metadata_names_the_project(described: Metadata) -> None:
     assert str(described.version) == __version__
     urls = described.project_urls or {}
     assert list(urls) == ["Homepage", "Documentation", "Changelog", "Issues"]
+    owner, name = REPOSITORY.split("/")[-2:]
+    assert urls.pop("Documentation") == f"https://{owner}.github.io/{name}/"
     assert all(url.startswith(REPOSITORY) for url in urls.values())
     assert {"inspect", "test"} <= {str(extra) for extra in described.provides_extra or ()}
     assert described.license_expression == "MIT"

@@ -19,6 +19,7 @@ from tests.helpers import ROOT
 
 CI = ROOT / ".github" / "workflows" / "ci.yml"
 RELEASE = CI.with_name("release.yml")
+SITE = CI.with_name("docs.yml")
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
@@ -50,13 +51,14 @@ def test_the_tests_run_on_every_system_with_every_python() -> None:
     assert "python -m pip install --require-hashes -r requirements.lock" in run
 
 
-@pytest.mark.parametrize("path", [CI, RELEASE], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [CI, RELEASE, SITE], ids=lambda path: path.name)
 def test_a_workflow_may_read_and_uses_what_cannot_change(path: Path) -> None:
     found = read(path)
     assert found["permissions"] == {"contents": "read"}
     for name, job in found["jobs"].items():
         # To publish, a job shows who it is; it never runs code of the repository.
-        assert job.get("permissions", {}) == ({"id-token": "write"} if name == "publish" else {})
+        shown = {"id-token": "write"} | ({"pages": "write"} if path == SITE else {})
+        assert job.get("permissions", {}) == (shown if name == "publish" else {})
         assert name != "publish" or not any("run" in step for step in job["steps"])
         assert job["timeout-minutes"] <= 30
         for step in job["steps"]:
@@ -73,6 +75,14 @@ def test_a_tag_publishes_what_was_built_and_checked() -> None:
     assert found["jobs"]["publish"]["needs"] == "build"
     run = [step.get("run", "") for step in found["jobs"]["build"]["steps"]]
     assert {"python -m build", "python -m twine check --strict dist/*"} <= set(run)
+
+
+def test_a_tag_publishes_the_site_that_is_built_strictly() -> None:
+    found = read(SITE)
+    assert found[True] == {"push": {"tags": ["v*"]}}
+    assert found["jobs"]["publish"]["needs"] == "build"
+    run = [step.get("run", "") for step in found["jobs"]["build"]["steps"]]
+    assert "python -m zensical build --strict" in run
 
 
 @pytest.mark.parametrize(("tag", "code"), [(f"v{__version__}", 0), ("v0.0.0", 1), ("v.*", 1)])
