@@ -163,6 +163,13 @@ PRINTED = {
         "reviewdesk labels export --format suite -o judge",
         "reviewdesk gate judge/suite.yml --report library-desk.jsonl",
     ),
+    "improve": (
+        "reviewdesk ingest library-desk.jsonl",
+        "reviewdesk labels import library-desk-truth.jsonl",
+        "reviewdesk panel new panel.yaml --from library-desk.jsonl",
+        "reviewdesk improve split --open",
+        "reviewdesk improve --panel panel.yaml",
+    ),
 }
 """Commands of pages whose output is a picture: of the last command alone."""
 

@@ -9,8 +9,9 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import reviewdesk
 from reviewdesk.app.keys.actions import ACTIONS, COMMANDS, EVERYWHERE, Action, by_group, rows
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.cli import cli
+from reviewdesk.cli.program import GROUPS
 from reviewdesk.domain.report_model import HeaderModel, VerdictModel
 from reviewdesk.domain.stats.methods import FIGURES
 
@@ -74,9 +76,12 @@ def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Comman
         yield f"{path} {name}", command
 
 
-def options_text() -> str:
-    """Return a section for each command: its usage, its help and a table of its own options."""
-    return "\n\n".join(_command_section(path, command) for path, command in commands())
+def options_text(group: str) -> str:
+    """Return a section for each command of a group: its usage, help and own options."""
+    names = {place.rpartition(".")[2].rstrip("_") for place in GROUPS[group].split()}
+    return "\n\n".join(
+        _command_section(path, command) for path, command in commands() if path.split()[1] in names
+    )
 
 
 def _command_section(path: str, command: click.Command) -> str:
@@ -84,7 +89,7 @@ def _command_section(path: str, command: click.Command) -> str:
     context = click.Context(command, info_name=path, **cli.context_settings)
     usage = " ".join([path, *command.collect_usage_pieces(context)])
     said = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
-    parts = [f"### {path}", f"```text\n{usage}\n```", *said]
+    parts = [f"## {path}", f"```text\n{usage}\n```", *said]
     options = [one for one in command.params if isinstance(one, click.Option)]
     records = [one.get_help_record(context) for one in options if one.name not in EVERYWHERE_TAKEN]
     rows = [(_code(written), " ".join(text.split())) for written, text in filter(None, records)]
@@ -317,10 +322,13 @@ def _table(head: tuple[str, ...], body: list[tuple[str, ...]]) -> str:
     return "\n".join([rows[0], f"|{'---|' * len(head)}", *rows[1:]])
 
 
-BLOCKS = {
+BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "keys": ("keys.md", keys_table),
     "command line": ("keys.md", command_line_table),
-    "options": ("commands.md", options_text),
+    "review": ("commands-review.md", partial(options_text, "Review")),
+    "figures": ("commands-figures.md", partial(options_text, "Figures and gates")),
+    "panels": ("commands-panels.md", partial(options_text, "Ask jurors")),
+    "desk": ("commands-desk.md", partial(options_text, "Desk and program")),
     "report": ("report.md", report_text),
     "names": ("library.md", library_table),
     "shapes": ("json.md", shapes_text),

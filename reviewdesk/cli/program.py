@@ -30,7 +30,7 @@ Start with: reviewdesk demo, or reviewdesk open report.json
 To complete names in your shell: reviewdesk completion --help
 For agents (MCP): reviewdesk mcp"""
 
-_GROUPS = {
+GROUPS = {
     "Review": """start.demo start.init review.open_ review.ingest review.map_ runs.runs review.queue
         review.show labels.label labels.labels export.export""",
     "Figures and gates": """calibrate.calibrate calibrate.ask runs.compare whatif.whatif gate.gate
@@ -55,12 +55,12 @@ class _Program(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands; ``--help`` lists those that are not hidden."""
         del ctx
-        return [_name(place) for places in _GROUPS.values() for place in places.split()]
+        return [_name(place) for places in GROUPS.values() for place in places.split()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command."""
         del ctx
-        every = f"{' '.join(_GROUPS.values())} {_UNLISTED}".split()
+        every = f"{' '.join(GROUPS.values())} {_UNLISTED}".split()
         for place in every:
             if _name(place) == cmd_name:
                 module, _, command = place.rpartition(".")
@@ -71,7 +71,7 @@ class _Program(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under the names of their groups."""
         wide = max(map(len, self.list_commands(ctx)))
-        for title, places in _GROUPS.items():
+        for title, places in GROUPS.items():
             commands = [self.get_command(ctx, _name(place)) for place in places.split()]
             shown = [one for one in commands if one is not None and not one.hidden]
             rows = [(f"{one.name:{wide}}", one.get_short_help_str(60)) for one in shown]
