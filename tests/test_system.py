@@ -23,7 +23,7 @@ PACKAGE = ROOT / "reviewdesk"
 POSIX_ALONE = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 WINDOWS_ALONE = {"_winapi", "msvcrt", "nt", "winreg", "winsound"}
 PLACES = {
-    "desk/core.py",  # groups of users
+    "desk/access.py",  # groups of users
     "file_output.py",  # names and modes of files
     "desk/team/sync.py",  # modes of a shared folder
     "system/locks.py",

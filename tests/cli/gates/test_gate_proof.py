@@ -269,7 +269,8 @@ def refuse() -> Any:
 
 
 SIZES = ("0", "1e-320", "0.4", "1", "7", "33", "40", "1000000", "1e15")
-EVERY = [*CALIBRATION_SPANS]
+# A composite needs weights, which these entries have none of.
+EVERY = [one for one in CALIBRATION_SPANS if one != "composite_low"]
 
 
 @pytest.mark.slow
