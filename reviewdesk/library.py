@@ -91,7 +91,7 @@ def _path(report: object) -> str:
 
 
 class _Opened:
-    """An open desk that one thread at a time uses, and that is closed at the latest at the end."""
+    """An open desk. One thread uses it at a time, and it is closed at exit at the latest."""
 
     def __init__(self, desk: Desk, stack: ExitStack, *, in_memory: bool) -> None:
         self.path = desk.path
@@ -125,7 +125,7 @@ class ReviewDesk(LibraryResult):
         self.path = opened.path
         self.reviewer = opened.reviewer
         self.notes = notes
-        """What is to be known about the reports that were loaded."""
+        """Notes about the reports that were loaded."""
 
     @property
     def runs(self) -> DeskRecords[DeskRun]:

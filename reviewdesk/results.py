@@ -1,4 +1,4 @@
-"""What the library hands out: records and lists of them, which a notebook shows.
+"""The results of the library: records and lists of them, which a notebook shows.
 
 Each has the shape of a command's ``--json``, and the document that the command prints.
 """
@@ -21,7 +21,7 @@ _PAGE = 500
 
 
 class LibraryResult:
-    """What every result can do; it is a mapping or a list beside."""
+    """The methods of every result, which is also a mapping or a list."""
 
     def to_dict(self) -> Any:
         """Return the result as JSON has it, with the shape of the command's ``--json``."""
