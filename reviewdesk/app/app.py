@@ -73,7 +73,7 @@ class JobNews(Message):
 
 
 class WorkerRunner:
-    """Runs each job in a worker of the app; only the newest job of a name is heard."""
+    """Runs each job in a worker of the app; only the newest job of a name reports."""
 
     def __init__(self, app: App[None], desk: Desk) -> None:
         """Open connections to ``desk`` for the jobs of ``app``."""
@@ -81,7 +81,7 @@ class WorkerRunner:
         self._desk = desk
         self._running: dict[str, Job] = {}
         self._readers: list[Desk] = []
-        """The connections of the jobs, whose threads the process waits for at its end."""
+        """The connections of the jobs; the process waits for their threads when it ends."""
 
     def start(self, job: Job) -> None:
         self._running[job.name] = job
@@ -138,7 +138,7 @@ class WorkerRunner:
         self._app.post_message(JobNews(job, partial(job.ended, found, error), last=True))
 
     def _explained(self, job: Job, fault: Exception) -> ReviewDeskError:
-        """Return what to tell of a fault in a job."""
+        """Return the message about a fault in a job."""
         damage = found_damage(fault, self._desk.path)
         what = job.fault or f"{job.name} failed"
         # A library's message may repeat the headers of a request, and so a key.
@@ -147,7 +147,7 @@ class WorkerRunner:
 
 
 class ConsoleApp(ChangesApp, inherit_bindings=False):
-    """The app around a controller, which comes with the desk that is opened."""
+    """The app around a controller, which is made when a desk is opened."""
 
     TITLE = "reviewdesk"
     BINDINGS: ClassVar[list[BindingType]] = [*app_bindings()]
@@ -294,7 +294,7 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
     def get_line_filters(self) -> Sequence[LineFilter]:
         if self.no_color:
             return NO_COLOUR
-        # Themes with colours of their own have none of the terminal's to be turned into others.
+        # Themes that define their colours use no colours of the terminal that need conversion.
         own = () if self.current_theme.ansi else ANSIToTruecolor
         return [one for one in super().get_line_filters() if not isinstance(one, own)]
 
@@ -305,7 +305,7 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
             self.theme = name
 
     def _use_own_themes(self, settings: Settings) -> None:
-        """Use the theme that is kept or set or, if none is, one that the terminal can show."""
+        """Use the theme that is kept or set, or else one that the terminal can show."""
         for theme in OWN:
             self.register_theme(theme)
         able = fallback(self.console.color_system)
@@ -317,7 +317,7 @@ class ConsoleApp(ChangesApp, inherit_bindings=False):
     async def on_event(self, event: events.Event) -> None:
         """Pass keys, pastes and clicks on, with the seconds since they were read."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            # One that nothing below has handled comes a second time, forwarded.
+            # An event that no widget has handled is forwarded and arrives a second time.
             await self.ahead.take(event, self._stamp(event))
             return
         if isinstance(event, events.MouseUp):
@@ -371,7 +371,7 @@ class ReviewApp(ConsoleApp):
         notice: str | None = None,
         **more: Any,
     ) -> None:
-        """Open ``run`` where ``view`` left it; ``more`` is what every console takes."""
+        """Open ``run`` where ``view`` left it; ``more`` are the arguments of every console."""
         super().__init__(settings, **more)
         self.begin(desk, run, view, notice or "")
 
@@ -399,7 +399,7 @@ def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
 
     match form:
         case HelpForm():
-            # A key can start those that are bound now.
+            # A key can start the actions that are bound now.
             bound = app.top.active_bindings
             able = {found.binding.id for key, found in bound.items() if key != NO_KEY}
             active = [action for action in app.likely() if action.id in able]
@@ -413,12 +413,12 @@ def _dialog(app: ConsoleApp, form: Form) -> Screen[Any]:
 
 
 class VisitorApp(ConsoleApp):
-    """Reviews a desk as whoever names himself at the door, without the machine's files and keys."""
+    """Reviews a desk under the name given at the door, without the machine's files and keys."""
 
     def __init__(
         self, opening: Opening | str, enter: Callable[[str], Opening], settings: Settings
     ) -> None:
-        """Ask for a name at a run's door, or go on with an ``opening`` that needs none.
+        """Ask for a name at a run's door, or continue with an ``opening`` that needs no name.
 
         From now on the process writes no file of the machine, whatever its keys ask for.
         """
@@ -452,7 +452,7 @@ class VisitorApp(ConsoleApp):
         self.switch_screen(ReviewScreen(self))
 
     async def on_event(self, event: events.Event) -> None:
-        """Leave keys to the field at the door; behind it they are the review's."""
+        """Leave keys to the field at the door; after it, pass them to the review."""
         if self.opening is None:
             await ChangesApp.on_event(self, event)
         else:

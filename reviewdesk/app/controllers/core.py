@@ -62,11 +62,11 @@ RUNS = "runs"
 
 
 Verb: TypeAlias = "Callable[[Core], object]"
-"""Carries out an action, whose id it has in a table."""
+"""Carries out an action; a table has it by the action's id."""
 
 
 class PageController(Protocol):
-    """The controller of a screen that stands in front of the review: calibration or runs."""
+    """The controller of a screen that covers the review: calibration or runs."""
 
     where: str
     verbs: dict[str, Callable[[], None]]
@@ -74,7 +74,7 @@ class PageController(Protocol):
 
     @property
     def name(self) -> str:
-        """What the header says is in view."""
+        """The name of the screen in view, for the header."""
 
     @property
     def shown(self) -> object:
@@ -84,11 +84,11 @@ class PageController(Protocol):
         """Return the actions that the footer offers, as ``keys.actions.hints`` takes them."""
 
     def arrived(self) -> None:
-        """Follow a report that was loaded or a run that was indexed in the background."""
+        """Update after a report was loaded or a run was indexed in the background."""
 
 
 class Core:
-    """The state behind the view, all of it, and what every part does with it."""
+    """The whole state behind the view, and the steps that every part uses."""
 
     page: PageController | None = None
     reasons: ReasonsLine | None = None
@@ -98,7 +98,7 @@ class Core:
     criteria: tuple[Criterion, ...] = ()
     unfinished: Sequence[UnfinishedRerun] = ()
     halves: SplitLabels | None = None
-    """The labels of the run by half of their split, once one is made and read."""
+    """The labels of the run by half of their split, once a split is made and read."""
     _panes = Panes()
     saved = ""
     start = rows = seek = 0
@@ -106,7 +106,7 @@ class Core:
     asking = keeping = False
     """Whether a dialog is open, and whether choices are being kept."""
     queue_of: ReviewSession | None = None
-    """The session whose queue is read or was."""
+    """The session whose queue is being read or was read."""
     wanted: View | None = None
     """The view whose queue was asked for last, until it is there."""
     opening: tuple[View, str] | None = None
@@ -115,7 +115,7 @@ class Core:
     """The reviewer's tags, read once: the counts of a large desk take long to read."""
     last_selected = 0
     without_response = ""
-    """The item whose missing response was told of last: the next press labels it."""
+    """The item whose missing response was reported last: the next press labels it."""
     follows_hidden = False
     """Whether the reviewer agreed to a blind queue that follows a hidden fact."""
     kept_file: Path | None = None
@@ -147,16 +147,16 @@ class Core:
         self.held: list[tuple[str, float]] = []
         """The actions that wait for the queue, each with the time at which its key was pressed."""
         self.drafts: dict[tuple[int, int], str] = {}
-        """The drafts of notes that the desk has not, by verdict and the event since which it is."""
+        """The drafts of notes that the desk lacks, by verdict and ``Repeats.since`` of the item."""
         self.unsaved_tags: dict[tuple[int, int], str] = {}
         self.tagged: dict[str, float] = {}
         """When the digit of each tag was pressed last."""
         self.read_selected: set[int] = set()
-        """Those of the selected whose response had been on screen."""
+        """The selected verdicts whose response had been on screen."""
         self.past: dict[str, list[str]] = {"filter": [], "find": [], "command": []}
         """What was typed into each field, oldest first."""
         self.given = settings
-        """The settings without what the desk keeps."""
+        """The settings without the choices that the desk keeps."""
         self.stored: dict[str, Any] = {}
         """The choices that the desk keeps."""
         self.outbox = Outbox(desk, runner, self.follow, self.complain)
@@ -235,14 +235,14 @@ class Core:
         *,
         fault: str = "",
     ) -> None:
-        """Do ``work`` in the background, and ``then`` take its result; an error is shown.
+        """Do ``work`` in the background and pass its result to ``then``; show an error.
 
         ``fault`` begins the message about an unforeseen error.
         """
         self.jobs.runner.start(Job(name, work, self.unless(then), fault=fault))
 
     def unless(self, then: Callable[[Any], object]) -> Ended:
-        """Return what shows the error of a job, or does ``then`` with its result."""
+        """Return a callback that shows the error of a job, or calls ``then`` with its result."""
 
         def ended(found: object, error: ReviewDeskError | None) -> None:
             if error is not None:
@@ -255,13 +255,13 @@ class Core:
     # what is drawn
 
     def item(self, what: str) -> Item | None:
-        """Return the current item, or say that there is none to do ``what`` with."""
+        """Return the current item; without one, say that ``what`` needs an item."""
         if self.session.item is None:
             self.say_here(f"No item to {what} here.")
         return self.session.item
 
     def item_to_change(self, what: str) -> Item | None:
-        """Return the current item, or say why nothing of it can be changed."""
+        """Return the current item, or say why it cannot be changed."""
         item = self.item(what)
         if item is None or not self.desk.read_only:
             return item
@@ -273,7 +273,7 @@ class Core:
     ) -> None:
         """Show the session's item; ``keep`` leaves texts scrolled, ``rows`` reads the list again.
 
-        Of a list that ``changed`` only those rows are read that the session has forgotten.
+        If the list ``changed``, only the rows that the session has forgotten are read again.
         ``seek`` scrolls to the first hit of the search. Unless ``keep``, no label key counts until
         the item has been drawn, from where it was left on.
         """
@@ -343,7 +343,7 @@ class Core:
     def recalibrate(self, done: Sequence[Applied] = ()) -> None:
         """Read the figures of the strip in the background.
 
-        ``done`` are actions of the reviewer, which may be all that changed since the last time.
+        ``done`` are actions of the reviewer, possibly the only changes since the last time.
         """
         session = self.session
 
@@ -364,7 +364,7 @@ class Core:
         self.jobs.runner.start(Job(FIGURES, read, ended, fault="no figures"))
 
     def read_halves(self) -> None:
-        """Read which labelled items are of which half of a split, in the background."""
+        """Read in the background which half of a split each labelled item belongs to."""
         run = self.session.run
 
         def ended(found: object, _error: ReviewDeskError | None) -> None:
@@ -376,7 +376,7 @@ class Core:
 
     @property
     def half(self) -> str:
-        """The half of the split that the item in view is of; empty without one."""
+        """The half of the split that the item in view belongs to; empty without a split."""
         item = self.session.item
         found = None if item is None or self.halves is None else half_of(self.halves.split, item)
         return found or ""
@@ -384,7 +384,7 @@ class Core:
     # sessions and screens
 
     def go(self, page: PageController | None) -> bool:
-        """Bring a screen or the review into view, if no dialog is open; return if it changed."""
+        """Bring a screen or the review into view unless a dialog is open; return if it changed."""
         if self.asking or (page and page.where) == (self.page and self.page.where):
             return False
         self.page = page
@@ -448,9 +448,9 @@ class Core:
 
 
 def opening_text(session: Session, view: View, notice: str) -> str:
-    """Return where a review goes on and how much of its queue is left, and then ``notice``.
+    """Return where a review continues, how much of its queue is left, and ``notice``.
 
-    An empty or finished queue has a page that says what to do, so nothing is said beside it.
+    An empty or finished queue has a page that says what to do, so the text is left out.
     """
     if session.page in {Page.NOTHING, Page.DONE}:
         return ""

@@ -1,4 +1,4 @@
-"""What works on every screen: screens, help, the choices that a desk keeps, the command line."""
+"""Actions of every screen: screens, help, the choices that a desk keeps, the command line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KEEPING = "keeping"
 SETTINGS = ("theme", "panel")
 """The settings that can be chosen on the screen. The panel "" is the report's own."""
 WIDTHS = {"queue_width": "queue", "jury_width": "jury"}
-"""The kept shares of the screen's width, and the panes that have them."""
+"""The kept shares of the screen's width, and the panes that they size."""
 
 
 _USABLE: Mapping[str, Callable[[Any], bool]] = {
@@ -66,7 +66,7 @@ def choices(core: Core) -> dict[str, Any]:
 
 
 def start_choices(core: Core) -> None:
-    """Give a session the choices that the desk keeps; those of the settings give way."""
+    """Give a session the choices that the desk keeps; they override the settings."""
     core.given = core.settings
     _use(core, usable(edits.kept(core.desk)))
 
@@ -94,7 +94,7 @@ def keep_choices(core: Core) -> None:
         return
 
     def ended(_found: object, error: ReviewDeskError | None) -> None:
-        # After an error too: a choice that cannot be stored is told once, not every second.
+        # After an error too: a choice that cannot be stored is reported once, not every second.
         core.keeping = False
         core.stored = core.stored | changed
         if error is not None:
@@ -151,7 +151,7 @@ def _help(core: Core) -> None:
 
 
 def _explain(core: Core) -> None:
-    """Open a dialog with the terms in view; what is nearest to the top is the chosen one."""
+    """Open a dialog with the terms in view; the term nearest to the top is chosen."""
 
     def show(method: FigureMethod | None) -> None:
         if method is not None:
@@ -162,7 +162,7 @@ def _explain(core: Core) -> None:
             core.ask(one_page(page), lambda _: None)
 
     def took(lines: Sequence[str]) -> None:
-        # Beside an item, words of its own texts are no terms of the screen.
+        # Words in the texts of an item are not terms of the screen.
         terms = _terms_of_item(core) or glossary.mentioned(lines)
         if terms:
             keys = ("enter", "its method, or next"), ("j k", "move"), ("esc", "closes")
@@ -179,7 +179,7 @@ def _explain(core: Core) -> None:
 
 
 def _terms_of_item(core: Core) -> tuple[glossary.GlossaryTerm, ...]:
-    """Return the terms of the item's verdict; those of a hidden one would tell of its answer."""
+    """Return the terms of the item's verdict; those of a hidden one would reveal its answer."""
     session = core.session
     if core.where != REVIEW or session.item is None:
         return ()
@@ -227,7 +227,7 @@ def close(core: Core) -> None:
 
 
 def end(core: Core) -> None:
-    """Save the view and close, whatever waits to be saved."""
+    """Save the view and close, even if writes wait to be saved."""
     core.jobs.stop()
     core.requests.append(Do("close"))
     # These are a convenience: failing to save them must not keep the app open.
@@ -290,7 +290,7 @@ def _forget(core: Core, name: str) -> None:
 
 
 def _ask(core: Core, text: str) -> None:
-    """Ask the run a question, close the one that is open, or say how it stands."""
+    """Ask the run a question, close the open question, or report its answer so far."""
     desk = core.desk
     run = core.session.run
     if text == "close":
@@ -343,5 +343,5 @@ _NAMED = {
     "queue": "screen.queue", "item": "screen.item", "cal": "screen.calibration",
     "runs": "screen.runs", "stop": "stop", "help": "help", "quit": "quit", "q": "quit",
 }  # fmt: skip
-"""The commands that do what an action does."""
+"""The commands that carry out an action."""
 _ON_REVIEW = queue.COMMANDS | item.COMMANDS | rerun.COMMANDS | labels.COMMANDS

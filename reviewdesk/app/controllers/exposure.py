@@ -58,7 +58,7 @@ class LabelGuard:
         self._stray = float("-inf")
         self._counted = float("-inf")
         self.early = False
-        """Whether the last press was ignored for the item alone, which had only just come up."""
+        """Whether the last press was ignored only because the item had just appeared."""
 
     def hide(self) -> None:
         """Record that what comes next is not on screen yet: no key counts until ``shown``."""
@@ -81,7 +81,7 @@ class LabelGuard:
         self._stray = self._clock()
 
     def bar(self, keys: Iterable[str], seconds: float) -> None:
-        """Ignore keys for so long: what is typed behind a refused label is not meant for them."""
+        """Ignore keys for so long: keys typed after a refused label are not meant as labels."""
         self._pressed |= dict.fromkeys(keys, self._clock() + seconds)
 
     def press(self, key: str, late: float = 0.0) -> bool:
@@ -104,9 +104,9 @@ class LabelGuard:
 
 
 class DrawnItem(Struct, frozen=True):
-    """What a front end has drawn of an item, as it reports it after each frame that differs.
+    """What a front end has drawn of an item; it reports this after each frame that differs.
 
-    ``shown`` holds the characters of each response that are on screen, ``top`` is what stands in
+    ``shown`` holds the characters of each response that are on screen, ``top`` is the passage in
     the first line of the pane, and ``height`` counts the pane's lines.
     """
 
@@ -117,7 +117,7 @@ class DrawnItem(Struct, frozen=True):
 
 
 class Unseen(Struct, frozen=True):
-    """The passage of a response that has to come on screen before a label.
+    """The passage of a response that must be on screen before a label.
 
     ``lines`` counts its first and last line from 1, if others of the response were on screen.
     """
@@ -127,7 +127,7 @@ class Unseen(Struct, frozen=True):
 
 
 class _SeenText(Struct):
-    """One response: which characters of its pages were on screen, and since when that is enough."""
+    """One response: which characters of its pages were on screen, and since when they suffice."""
 
     since: float = math.inf
     seen: dict[int, list[Cut]] = {}
@@ -148,7 +148,7 @@ class _SeenText(Struct):
         return [at for at, cut in enumerate(part.cuts) if not covered(cut, seen)]
 
     def unseen(self, part: PartLines) -> Unseen:
-        """Return what has to come on screen, on the shown page or else on another."""
+        """Return the passage that must come on screen, on the shown page or else on another."""
         missing = self.missing(part)
         cuts = [*part.cuts]
         if missing:
@@ -170,7 +170,7 @@ class SeenItems:
     """Remembers what was on screen of each item's responses, and where the item was left.
 
     Items are known by their texts, so that the criteria of one response are seen together. What is
-    enough once stays enough: neither another width nor another height of the pane takes it back.
+    enough once stays enough, whatever the width and height of the pane become.
     """
 
     def __init__(self, clock: Callable[[], float] = lambda: 0.0) -> None:
@@ -183,7 +183,7 @@ class SeenItems:
         self.scroll = ItemScroll()
 
     def saw(self, drawn: DrawnItem) -> None:
-        """Take in what a frame shows."""
+        """Record what a frame shows."""
         item = self._items.setdefault(drawn.layout.item, _SeenItem(drawn))
         item.drawn = drawn
         asked = drawn.layout.part("input")
@@ -199,7 +199,7 @@ class SeenItems:
         """Scroll to where an item was left, or to the start of a new one; return its page.
 
         An item that came back after the event ``since`` is new when it is opened first: nothing
-        may tell that it was there before.
+        may reveal that it was shown before.
         """
         name = "" if item is None else item.read_as
         if item is not None and since > self._came_back.get(name, 0):
@@ -214,9 +214,9 @@ class SeenItems:
         self.scroll = ItemScroll(top, self.scroll.turns + 1)
 
     def unseen(self, item: Item, at: float = math.inf) -> Unseen | None:
-        """Return what has to come on screen before a label of the item, ``None`` if nothing.
+        """Return the passage that must be on screen before a label of the item, or ``None``.
 
-        Of a folded input that is its start. A response must have been on screen before ``at``, the
+        For a folded input this is its start. A response must have been on screen before ``at``, the
         time at which the label's key was pressed.
         """
         found = self._items.get(item.read_as)
@@ -240,7 +240,7 @@ class SeenItems:
         return frozenset(one.folded for one in parts if one.folded)
 
     def paged(self, item: Item) -> Place:
-        """Return the heading of a text that has several pages, of a response if one has."""
+        """Return the heading of a text that has several pages, preferably of a response."""
         found = self._items.get(item.read_as)
         parts = () if found is None else found.drawn.layout.parts
         paged = [one.name for one in parts if one.pages > 1]
@@ -289,14 +289,14 @@ class Exposure:
 
 
 _NEUTRAL = frozenset({"text", "juror", "run"})
-"""The conditions of a filter that depend on nothing a reviewer did or a panel answered."""
+"""The filter conditions that depend on neither a reviewer's actions nor a panel's answers."""
 
 
 class Repeats:
-    """The items that came back, as the log tells them, and how they look until they are told.
+    """The items that came back, by the log, and how they look until that is revealed.
 
-    A repeat of an earlier session is shown as what it is. ``share`` is the share of labels that
-    come back; with 0, and in an open session, nothing does.
+    A repeat of an earlier session is shown as a repeat. ``share`` is the share of labels that
+    come back; with 0, and in an open session, no item comes back.
     """
 
     def __init__(self, desk: Desk, share: float) -> None:
@@ -311,7 +311,7 @@ class Repeats:
         """The queue that was asked for last, with and without the items that came back."""
 
     def read(self, session: Session) -> None:
-        """Follow the log: which items of the session's run have come back."""
+        """Read from the log which items of the session's run have come back."""
         self._active = {}
         if self._share and session.view.blind:
             if self._log is None or self._log.run.key != session.run.key:
@@ -328,9 +328,9 @@ class Repeats:
     # what comes back
 
     def facts(self, session: Session, item: Item) -> dict[str, object]:
-        """Return what a label of ``item`` must say for later repeats.
+        """Return the facts that a label of ``item`` must record for later repeats.
 
-        ``told`` is whether the panel's answer is told after it, ``again`` the content, in hex, that
+        ``told`` says whether the panel's answer follows it, ``again`` is the content, in hex, that
         comes back after it.
         """
         if not session.view.blind:
@@ -339,9 +339,9 @@ class Repeats:
         return {"told": told, "again": self._after(session, item)}
 
     def _after(self, session: Session, item: Item) -> str | None:
-        """Return the content that comes back after a label of ``item``, if any does.
+        """Return the content that comes back after a label of ``item``, or ``None``.
 
-        It comes between two undecided items of a queue that does not tell what was labelled.
+        It comes between two undecided items, in a queue that does not reveal what was labelled.
         """
         if not self._share or item.row.decided:
             return None
@@ -374,7 +374,7 @@ class Repeats:
         return 0 if found is None else found.since
 
     def placed(self, keys: array[int]) -> array[int]:
-        """Return the queue with each item that came back behind the one it came after."""
+        """Return the queue with each item that came back placed after the item it followed."""
         moves = [
             (one.key, one.after)
             for one in sorted(self._active.values(), key=lambda one: one.since)
@@ -400,7 +400,7 @@ class Repeats:
         return [self.item(desk.item(row.key)).row if row.key in hidden else row for row in rows]
 
     def item(self, item: Item) -> Item:
-        """Return an item with what is shown of it."""
+        """Return an item as it is shown."""
         one = self._by_key.get(item.row.key)
         if one is None:
             return item
@@ -461,7 +461,7 @@ class Repeats:
         return list(dict.fromkeys([*(tag for given in earlier for tag in given), *tags]))
 
     def _earlier(self, key: int, name: str) -> list[Any] | None:
-        """Return the newest value of a detail before an item came back, as a list of one or none.
+        """Return the newest value of a detail before an item came back, as a list of at most one.
 
         ``None`` if the item did not come back.
         """

@@ -17,7 +17,7 @@ _LABEL_KINDS = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
 
 
 def export(core: Core, argument: str) -> None:
-    """Write the labels or the run to a file, whose name says which; ask before it is replaced."""
+    """Write the labels or the run, depending on the file's name; ask before replacing a file."""
     path = files.named(argument)
     files.check_target(core.desk, path, force=True)
     write = _export_labels if files.run_kind(path) is None else _export_run

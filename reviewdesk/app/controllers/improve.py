@@ -1,4 +1,4 @@
-"""From labels to a better panel: where it is wrong, candidates, tries on the holdout, adoption."""
+"""From labels to a better panel: its errors, candidates, tries on the holdout, adoption."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Read(Struct, frozen=True):
 
 
 class _Do(Struct, frozen=True):
-    """A step that a line or a key of the page answers."""
+    """The step that a line or a key of the page returns."""
 
     step: str
     about: str = ""
@@ -176,7 +176,7 @@ def _act(core: Core, found: _Read, answer: _Do | None) -> None:
 
 
 def _again(core: Core, found: _Read, said: str = "", at: int = 1) -> None:
-    """Open the page again, unless a dialog is open by now; say what came of the step."""
+    """Open the page again, unless a dialog is open by now; report the result of the step."""
     core.say(said, Tone.NOTE)
     if not core.asking:
         _open(core, found.panel, at, said)
@@ -199,7 +199,7 @@ def _split(core: Core, found: _Read, _about: str = "", *, open_labels: bool = Fa
 
 
 def _edit(core: Core, found: _Read, _about: str = "", text: str = "") -> None:
-    """Open the panel in an editor; what cannot be used may be edited again."""
+    """Open the panel in an editor; an unusable text may be edited again."""
     labels = found.page.labels
 
     def edited(made: str | None) -> None:
@@ -220,7 +220,7 @@ def _edit(core: Core, found: _Read, _about: str = "", text: str = "") -> None:
 
 
 def _offers(core: Core, found: _Read, _about: str = "") -> None:
-    """Work out what changes would be right on in the tuning half, which takes seconds."""
+    """Count what each change would get right in the tuning half, which takes seconds."""
     labels = found.page.labels
     work = lambda desk, _report: candidates.offers(desk, labels, found.panel)  # noqa: E731
 
@@ -289,7 +289,7 @@ def _try(core: Core, found: _Read, name: str) -> None:
 
 
 def _agreed(core: Core, found: _Read, ready: PreparedTry, shown: str, yes: bool | None) -> None:
-    """Carry out a try that was agreed to; it can be stopped, and goes on later."""
+    """Carry out a try that was agreed to; it can be stopped and continued later."""
 
     def ended(outcome: TryAnswer | None) -> None:
         if outcome is None:

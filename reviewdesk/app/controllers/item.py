@@ -1,4 +1,4 @@
-"""What is done with one item: notes, tags, marks and reveals; history, other runs and copying."""
+"""Actions on one item: notes, tags, marks and reveals; history, other runs and copying."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ REASON_KEYS = frozenset({*"123456789", "escape", "enter", "t"})
 
 
 def _labelled(core: Core) -> Item | None:
-    """Return the item that the reviewer labelled last in this run, or say why there is none."""
+    """Return the item that the reviewer labelled last in this run, or say why it is missing."""
     run = core.session.run
     if (waiting := core.outbox.labelled(run.key)) is not None:
         return core.review.item(waiting.row.key)
@@ -69,7 +69,7 @@ def _put(
     """Save an edit of an item; ``shown`` changes the item so until it is on disk."""
 
     def saved(event: object) -> None:
-        """Show that it was saved; name its item unless it is the one on screen."""
+        """Show that the edit was saved; name its item unless that is on screen."""
         current = core.session.item
         core.review.refresh()
         if event is None:
@@ -503,7 +503,7 @@ def _unfold_jury(core: Core) -> None:
 def _unfold_texts(core: Core) -> None:
     """Show the kinds of text that are folded in view whole, or fold all kinds again.
 
-    What is not long here keeps folding where it is: one long input must not open every rubric.
+    A kind that is short here still folds elsewhere: one long input must not open every rubric.
     """
     item = core.session.item
     opened = core.reading.open_sections

@@ -76,9 +76,9 @@ class TaskStop:
 def run_rerun(
     ready: ReadyRerun, stop: TaskStop, desk: Desk, report: Callable[[object], bool]
 ) -> RerunSummary | None:
-    """Ask the jurors; return what it brought, ``None`` if it was stopped before it began.
+    """Ask the jurors; return the result, ``None`` if it was stopped before it began.
 
-    It reports the progress, and of one verdict each ballot.
+    It reports the progress and, for a single verdict, each ballot.
     """
     from reviewdesk.desk.live.rerun import RerunListener, carry_out
 
@@ -184,10 +184,10 @@ class Runner(Protocol):
     """Runs jobs; it calls ``heard`` and ``ended`` in the thread of the controller."""
 
     def start(self, job: Job) -> None:
-        """Start a job; an older one of its name is stopped and not heard of again."""
+        """Start a job; an older job of its name is stopped and reports nothing more."""
 
     def cancel(self, name: str) -> None:
-        """Stop the job of this name, if any; nothing more is heard of it."""
+        """Stop the job of this name, if any; it reports nothing more."""
 
 
 class Jobs:
@@ -220,7 +220,7 @@ class Jobs:
 
     @property
     def question(self) -> PageForm | None:
-        """What to ask before the app closes while re-runs or a try are under way."""
+        """The question before the app closes while re-runs or a try are under way."""
         running = [one.verdict for one in self.reruns.values()]
         if not running and TRYING in self._stops:
             reason = "What came is kept, and the same try goes on later."
@@ -248,7 +248,7 @@ class Jobs:
         """Start a job whose progress is shown; with ``what``, refuse a second one.
 
         Raises:
-            DeskError: ``what`` is being done already.
+            DeskError: ``what`` is under way already.
         """
         if what:
             if name in self._share:
@@ -290,7 +290,7 @@ class Jobs:
         heard: Callable[[OpenRerun], None],
         ended: Callable[[OpenRerun, object, ReviewDeskError | None], None],
     ) -> None:
-        """Start a re-run that a person has agreed to; ``ended`` gets it, its result and the error.
+        """Start a re-run that a person agreed to; ``ended`` gets the re-run, its result and error.
 
         Raises:
             DeskError: another one asks about one of its verdicts.
@@ -330,7 +330,7 @@ class Jobs:
         self._share.pop(name, None)
 
     def stop(self) -> list[str]:
-        """Ask every job to stop; return the names of those that ran and are shown."""
+        """Ask every job to stop; return the names of the running jobs that are shown."""
         stopped = list(self._share)
         for name in (INDEX, LOAD, EXPORT, BACKUP, UNDO):
             self.runner.cancel(name)
@@ -368,7 +368,7 @@ class RerunReader:
         return items.plans(desk, run) != counted
 
     def count(self, desk: Desk, run: Run) -> Callable[[], None]:
-        """Count the re-runs that are new, and return what makes the result count."""
+        """Count the new re-runs, and return a function that makes the result count."""
         same = run.hash == self._run
         rates, known = (self._rates, self._counted) if same else ((), frozenset[int]())
         there = items.plans(desk, run)
@@ -387,7 +387,7 @@ class RerunReader:
 
 
 def outcomes(desk: Desk) -> Callable[[Event], RerunResult | None]:
-    """Return what finds the result of an ended re-run by its event; it reads each verdict once.
+    """Return a function from the event of an ended re-run to its result; it reads a verdict once.
 
     ``None`` stands for an event that has no result, or whose run is gone.
     """

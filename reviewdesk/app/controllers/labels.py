@@ -1,6 +1,6 @@
 """The decisions of the reviewer: labels of items or a selection, deferrals and adjudications.
 
-Each is one event of the desk. It is on disk before its mark is shown; until then it is counted as
+Each is one event of the desk. Its mark is shown once it is on disk; until then it is counted as
 being saved. While any items are selected, a label is given to all of them.
 """
 
@@ -44,7 +44,7 @@ CLOSING = (
     "It then counts as wrong in the lower end of each interval that gates use, and as right in "
     "the upper one."
 )
-"""What becomes of an item that is closed."""
+"""The effect of closing an item, in words."""
 MOST = 1000
 """The most verdicts that are labelled together, so that the desk is locked for a moment only."""
 BECAUSE = "label.because"
@@ -94,7 +94,7 @@ def _press(core: Core, truth: Truth, *, because: bool = False) -> None:
         why = early if core.guard.early else " after the last key"
         core.say_here(f"{WORDS[truth]} ignored: too soon{why}", Tone.WARN)
         if because:
-            # A digit right behind it is meant for its reasons, and must not label.
+            # A digit right after it is meant for its reasons, and must not label.
             core.guard.stray()
         return
     core.reasons = None
@@ -109,7 +109,7 @@ def _was_read(core: Core, item: Item, name: str, at: float = math.inf) -> bool:
     """Return True if a label may be given: the item is open and its response was on screen.
 
     It was on screen before ``at``, the time at which the key was pressed. Else open it or scroll
-    there, and say which key gives the label. A desk that cannot be written takes none.
+    there, and say which key gives the label. A desk that cannot be written takes no label.
     """
     unseen = core.seen.unseen(item, at)
     if core.desk.read_only:
@@ -138,7 +138,7 @@ def _was_read(core: Core, item: Item, name: str, at: float = math.inf) -> bool:
 
 
 def _unseen_text(unseen: Unseen) -> str:
-    """Return which passage had not been on screen."""
+    """Return the passage that had not been on screen."""
     names = {"output": "the response", "alternative": "response B", "input": "the input"}
     text = names[unseen.passage.part]
     if unseen.lines is None:
@@ -173,7 +173,7 @@ def _give(core: Core, item: Item, truth: Truth, *, because: bool = False) -> Non
 def _decide(
     core: Core, item: Item, act: Edit, word: str, saved: Callable[[], None] = lambda: None
 ) -> None:
-    """Save what decides an item, and go on; only once it is on disk is anything told of it."""
+    """Save a decision on an item, and go on; report it only once it is on disk."""
     name = f"{word} {item.verdict.id}"
 
     def on_disk(_event: object) -> None:
@@ -241,7 +241,7 @@ def _defer(core: Core) -> None:
 
 
 def _close(core: Core, item: Item) -> None:
-    """Label an item as not answered, so that nothing waits for it any more, and go on."""
+    """Label an item as not answered, so that no item waits for it, and go on."""
     act = closing(item.row.key, blind=_is_blind(core, item), view=core.review.place())
     core.say(f"closed {show_line(item.verdict.id)} without an answer")
     _decide(core, item, act, "close")
@@ -259,7 +259,7 @@ def _put_off(core: Core, item: Item) -> None:
     core.show(rows=True)
 
 
-# which are selected
+# the selection
 
 
 def _select(core: Core) -> None:
@@ -312,7 +312,7 @@ def _choose(core: Core, keys: frozenset[int]) -> None:
     core.say(f"{len(keys):,} selected: {more}" if keys else "nothing is selected")
 
 
-# their label
+# the label of the selection
 
 
 def _ask_for_selected(core: Core, truth: Truth) -> None:
@@ -340,9 +340,9 @@ def _ask_for_selected(core: Core, truth: Truth) -> None:
 
 
 def _label_selected(core: Core, truth: Truth, keys: list[int]) -> None:
-    """Save the labels as one action of the desk, and go on behind them.
+    """Save the labels as one action of the desk, and go on after them.
 
-    A label of one that was not read by itself is not given blind.
+    The label of an item that was not read by itself does not count as blind.
     """
     session = core.session
     edits = []
@@ -372,11 +372,11 @@ def _label_selected(core: Core, truth: Truth, keys: list[int]) -> None:
     core.say(f"{text}; {core.keys.first('undo')} takes them back")
 
 
-# what several reviewers do
+# several reviewers
 
 
 def follow_claims(core: Core, *, rested: bool = False) -> None:
-    """Claim what is in view after an event; say with whom the rest of a finished queue is open."""
+    """Claim the item in view after an event; name those who have the rest of a finished queue."""
     session = core.session
     claims = core.review.claims
     claims.follow(session, core.outbox.skips, partial(_lost, core), rested=rested)
@@ -391,7 +391,7 @@ def follow_claims(core: Core, *, rested: bool = False) -> None:
 
 
 def poll(core: Core) -> None:
-    """Claim what has stayed in view, and show what others wrote, and what they have open."""
+    """Claim the item that stayed in view; show what others wrote and have open."""
     core.outbox.resume()
     try:
         if core.desk.changed():
@@ -404,7 +404,7 @@ def poll(core: Core) -> None:
 
 
 def _lost(core: Core, key: int) -> None:
-    """Go on to another item if somebody else has, or has labelled, the one that was offered."""
+    """Go on to another item if somebody else has or has labelled the offered one."""
     held = core.review.claims
     held.read(core.session.run)
     item = core.session.item
@@ -422,7 +422,7 @@ def _lost(core: Core, key: int) -> None:
 
 
 def _adjudicate(core: Core) -> None:
-    """Ask what an item deserved on which people differ, and why."""
+    """For an item on which people differ, ask which label it deserved, and why."""
     item = core.item_to_change("adjudicate")
     if item is None:
         return
@@ -459,7 +459,7 @@ def _settle(core: Core, item: Item, truth: Truth, answer: FieldInput | None) -> 
 
 
 def show_agreement(core: Core, _argument: str = "") -> None:
-    """Read how far people agree in the background; open it unless a dialog is open by then."""
+    """Read the agreement of people in the background; open it unless a dialog is open by then."""
     from reviewdesk.views import team as views
 
     session = core.session

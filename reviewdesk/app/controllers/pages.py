@@ -1,4 +1,4 @@
-"""The controllers of the screens in front of the review: calibration, runs, and two panels."""
+"""The controllers of the screens that cover the review: calibration, runs, and two panels."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from reviewdesk.views.whatif import what_if as what_if_view
 
 
 class CalibrationPageKind(Struct, frozen=True):
-    """One page. ``hidden`` tells a blind session why the page is not shown; it is not read then.
+    """One page. ``hidden`` says why a blind session neither reads nor shows the page.
 
     ``view`` describes what was read; it takes ``blind`` and, of ``options``, whether to show it
     ``as_table``, which ``target`` the intervals have, and whether the second layer is shown too
@@ -116,7 +116,7 @@ class CalibrationController:
         """Whether it shows a table and no diagram, and the second layer of the figures."""
         self.target = Target.RUN
         self.found: Mapping[str, object] = {}
-        """What was read by the name under which pages share it."""
+        """The results that were read, by the name under which pages share them."""
         self._asked: set[str] = set()
         self.verbs: dict[str, Callable[[], None]] = {
             "drill": self._drill,
@@ -137,19 +137,19 @@ class CalibrationController:
 
     @property
     def _chosen(self) -> dict[str, Any]:
-        """What is chosen of the options that the page has."""
+        """The chosen ones of the page's options."""
         chosen = {"as_table": self.tables, "target": self.target, "full": self.full}
         return {name: value for name, value in chosen.items() if name in self.page.options}
 
     @property
     def drawn(self) -> tuple[object, ...]:
-        """A value that differs where ``document`` does: how it is drawn, and then what is."""
+        """A value that differs where ``document`` does: first how it is drawn, then its content."""
         session = self._core.session
         how = *self._chosen.values(), session.view.blind, session.withheld
         return how, id(self.found.get(self.page.read_as))
 
     def document(self) -> Document:
-        """Return the page or, if there is nothing to show, why."""
+        """Return the page or, if there is nothing to show, the reason."""
         session = self._core.session
         page = self.page
         found = self.found.get(page.read_as)
@@ -187,7 +187,7 @@ class CalibrationController:
         return own | dict.fromkeys(wanted, True)
 
     def arrived(self) -> None:
-        """Keep the figures as they were read."""
+        """Leave the figures as they were read."""
 
     def turn(self, by: int) -> None:
         """Turn ``by`` pages, going round at the ends; a page is read when it is first shown."""
@@ -274,7 +274,7 @@ class CalibrationController:
 
 
 def _in_tuning(one: DrillDown, wrong: WrongCases) -> DrillDown:
-    """Leave the holdout out of a list of wrong items: whoever reads it, tunes on it."""
+    """Leave the holdout out of a list of wrong items: a person who reads it tunes on it."""
     counts = {"wrong:pass": wrong.false_passes, "wrong:fail": wrong.false_fails}
     if one.filter not in counts:
         return one
@@ -294,7 +294,7 @@ def _offer(core: Core, title: str, drills: Sequence[DrillDown]) -> None:
 
 
 class RunsController:
-    """Lists the runs, the newest first, and starts on the run under review."""
+    """Lists the runs, newest first; the cursor starts on the run under review."""
 
     where = RUNS
 
@@ -307,7 +307,7 @@ class RunsController:
         self.cursor = 0
         self._path = ""
         self.reading = False
-        """Whether the details have the keys, and not the list."""
+        """Whether the details, not the list, have the keys."""
         self.verbs: dict[str, Callable[[], None]] = {
             "run.open": self._open,
             "run.load": self._ask_file,
@@ -329,7 +329,7 @@ class RunsController:
 
     @property
     def drawn(self) -> tuple[object, ...]:
-        """What ``documents`` are made from."""
+        """The values from which ``documents`` are made."""
         return self.runs, self.cursor, self.details, self._core.session.run.hash
 
     def documents(self) -> tuple[Document, Document]:
@@ -447,7 +447,7 @@ class RunsController:
 def compare(core: Core, name: str) -> None:
     """Compare the run under review with the one of this name, in the background.
 
-    Without a name, it is the newest that shares items.
+    Without a name, compare it with the newest run that shares items.
     """
     desk = core.desk
     run = core.session.run

@@ -42,7 +42,7 @@ from reviewdesk.views.words import plural
 
 
 def follow(core: Core) -> None:
-    """Read what is missing of the session's queue, unless that is under way."""
+    """Read the missing part of the session's queue, unless that is under way."""
     session = core.session
     if core.queue_of is not core.review:
         core.queue_of = core.review
@@ -77,7 +77,7 @@ def _read(core: Core, view: View, then: Callable[[], object] = lambda: None) -> 
             core.say(opening_text(core.session, *given), where=REVIEW)
         if core.notices[REVIEW].tone is not Tone.FAIL:
             then()
-        # Those of a small run take less than numpy to load, and wait until a filter is typed.
+        # The columns of a small run load faster than numpy; they wait until a filter is typed.
         if run.verdicts > queue.SMALL:
             _warm(core)
 
@@ -120,9 +120,9 @@ def _failed(core: Core, view: View, error: ReviewDeskError) -> None:
 
 
 def holds(core: Core, name: str, late: float) -> bool:
-    """Hold an action that came after a step which waits for the queue; return whether it does.
+    """Hold an action that follows a step which waits for the queue; return True if it is held.
 
-    It waits ``late`` seconds already.
+    It has waited ``late`` seconds already.
     """
     if core.review.waiting:
         core.held.append((name, core.clock() - late))
@@ -130,7 +130,7 @@ def holds(core: Core, name: str, late: float) -> bool:
 
 
 def released(core: Core) -> list[tuple[str, float]]:
-    """Return the actions that need not wait any more, each with the seconds since its key."""
+    """Return the actions that need not wait any more, each with the seconds since its press."""
     if core.review.waiting:
         return []
     held = core.held
@@ -220,7 +220,7 @@ def _filter(core: Core) -> None:
 def _take(
     core: Core, kind: str, use: Callable[[Core, str], None], answer: FieldInput | None
 ) -> None:
-    """Store what was typed for recall with arrow up; use it if it was submitted."""
+    """Store the typed text for recall with arrow up; use it if it was submitted."""
     if answer is not None:
         if answer.text:
             core.past[kind].append(answer.text)
@@ -291,7 +291,7 @@ def mode_notice(blind: bool, seen: int) -> str:
 
 
 def _order(core: Core) -> None:
-    """Ask for an order: one page up and one page down, which ``-`` turns."""
+    """Ask for an order: a page of ascending and a page of descending ones; ``-`` turns it."""
     view = core.session.view
     column = max(map(len, ORDERS)) + 2
 
@@ -398,7 +398,7 @@ _WAIT = "Wait for its end, or stop it with :stop; the next u or U continues it."
 
 
 def _undo(core: Core, word: str) -> None:
-    """Undo or redo what is being saved, else the newest action of the desk."""
+    """Undo or redo the write that is being saved, else the newest action of the desk."""
     write = core.outbox.bring_back() if word == "redo" else core.outbox.take_back()
     if write is not None and write.item is not None:
         item = write.item
@@ -444,7 +444,7 @@ def _turn_import(core: Core, word: str, shown: object, begun: Event) -> None:
 
 
 def _told(core: Core, word: str, shown: object, event: Event) -> None:
-    """Name what was undone or redone; go to its item if what was ``shown`` is in view still."""
+    """Name the action undone or redone; go to its item if ``shown`` is still in view."""
     here = event.run in {None, core.session.run.hash, core.session.run.name}
     if core.shown == shown and not here:
         with contextlib.suppress(NotFoundError):
@@ -482,7 +482,7 @@ class Unsaved(Struct, frozen=True):
 
     @property
     def lines(self) -> Iterator[str]:
-        """What to tell the reviewer."""
+        """The message for the reviewer."""
         for names, what in ((self.kept, f"kept in {self.file}"), (self.lost, "lost")):
             if names:
                 yield f"not saved but {what}: {_listed(names)}. {self.error}"
@@ -491,7 +491,7 @@ class Unsaved(Struct, frozen=True):
 
 
 def flush(core: Core, seconds: float) -> Unsaved:
-    """Try for so long to save what waits. Its edits are in a file until they are saved."""
+    """Try for so long to save the waiting writes. Edits are in a file until they are saved."""
     outbox = core.outbox
     core.safely(core.review.claims.release)
     whole = outbox.drain(0)
@@ -523,7 +523,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def offer_unsaved(core: Core) -> None:
-    """Ask whether to save what is kept for the reviewer; with no it stays kept."""
+    """Ask whether to save the edits kept for the reviewer; after a no they stay kept."""
     found = () if core.desk.read_only else tuple(unsaved.waiting(core.desk))
     edits = [edit for file in found for edit in file.edits]
     if not edits:

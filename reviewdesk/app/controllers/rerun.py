@@ -26,7 +26,7 @@ _USE = "rerun [shown] [juror NAME | missing | panel] [FILE]."
 
 
 def look_for_unfinished(core: Core, *, tell: bool) -> None:
-    """Read which re-runs were cut off, in the background, and ``tell`` of them."""
+    """Read in the background which re-runs were cut off, and pass them to ``tell``."""
 
     def ended(found: object, error: ReviewDeskError | None) -> None:
         if error is not None or not isinstance(found, list):
@@ -77,7 +77,7 @@ def _open(core: Core, typed: RerunCommand) -> None:
         form.turn()
     if typed.path and form.panel is not None:
         form.remember()
-    # Below the prompt for a panel file that a wish may need.
+    # Open it below the prompt for a panel file, which a wish may need.
     core.requests.append(asking)
     if typed.wish is not None:
         form.prepare(typed.wish)
@@ -121,7 +121,7 @@ def _ended(core: Core, open_: OpenRerun, found: object, error: ReviewDeskError |
 
 
 class RerunCommand(Struct, frozen=True):
-    """The argument of ``:rerun``: who is asked, the panel file, and whether about all shown."""
+    """The argument of ``:rerun``: who is asked, the panel file, and whether all shown are meant."""
 
     wish: RerunRequest | None = None
     path: str = ""
@@ -155,7 +155,7 @@ def parse(text: str) -> RerunCommand:
 
 
 def _result_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool) -> str:
-    """Return what a re-run of one verdict brought."""
+    """Return the result of a re-run of one verdict."""
     name = show_line(open_.verdict, 80)
     asked = len(open_.asked)
     failed = sum(one.failed for one in open_.came)
@@ -173,7 +173,7 @@ def _result_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool)
 
 
 def _summary_notice(open_: OpenRerun, found: RerunSummary | None, *, blind: bool) -> str:
-    """Return what a re-run of several verdicts brought."""
+    """Return the result of a re-run of several verdicts."""
     if found is None:
         return f"{open_.verdict}: stopped before anything was sent"
     said = found.count if blind else found.text

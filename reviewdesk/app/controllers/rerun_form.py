@@ -1,4 +1,4 @@
-"""The dialog of re-runs: who is asked, by which panel; then consent to send.
+"""The dialog of re-runs: who is asked, with which panel; then consent to send.
 
 It sends nothing: the dialog closes with the re-run that a person agreed to, or with ``None``.
 """
@@ -65,7 +65,7 @@ class ShownVerdicts(Struct, frozen=True):
 
 
 class RerunForm:
-    """Who may be asked again about an item or about what the filter shows, and what is sent."""
+    """The choice of who is asked about an item or the filtered verdicts, and what is sent."""
 
     def __init__(
         self,
@@ -78,8 +78,8 @@ class RerunForm:
     ) -> None:
         """Ask about ``item``, with the panel at ``path`` or, if empty, the report's panel.
 
-        ``shown`` is what may be asked about in its place; ``gave_up`` is called after a re-run
-        that was cut off was given up.
+        ``shown`` are the verdicts that may be asked about instead; ``gave_up`` is called when a
+        re-run that was cut off is given up.
         """
         self.item = item
         self.path = path
@@ -110,7 +110,7 @@ class RerunForm:
                 self.problem = ""
 
     def _read(self) -> None:
-        """Read the panel, or store why there is none."""
+        """Read the panel, or store the reason why it is missing."""
         self.panel = None
         self.problem = ""
         try:
@@ -122,7 +122,7 @@ class RerunForm:
 
     @property
     def wishes(self) -> list[RerunRequest]:
-        """What the panel can be asked, likeliest first; without one, all jurors."""
+        """What the panel can be asked, likeliest first; without a panel, all jurors."""
         names = list(dict.fromkeys(cast.id for cast in self.item.verdict.ballots))
         if self.panel is not None:
             known = {juror.name for juror in self.panel.jurors}
@@ -131,7 +131,7 @@ class RerunForm:
         whole = RerunRequest(RerunScope.PANEL)
         gone = RerunRequest(RerunScope.MISSING)
         if self.about_shown:
-            # Which verdicts have a missing juror tells of the panel's answers.
+            # The verdicts with a missing juror would reveal something of the panel's answers.
             return [whole, *([] if self.blind else [gone]), *each]
         # A re-run of the missing jurors is refused unless the panel has all of them.
         lost = missing(self.item.verdict)
@@ -143,7 +143,7 @@ class RerunForm:
 
     @property
     def likeliest(self) -> int:
-        """The line of ``offers`` to begin with: what was cut off last, else the first."""
+        """The line of ``offers`` to begin with: the re-run cut off last, else the first line."""
         return len(self.wishes) + len(self.unfinished) - 1 if self.unfinished else 0
 
     def _wish_text(self, wish: RerunRequest) -> str:
@@ -216,7 +216,7 @@ class RerunForm:
         self._core.jobs.start(PREPARING, work, ended)
 
     def took(self, ready: ReadyRerun | None, error: ReviewDeskError | None) -> None:
-        """Take what was prepared, or the reason why nothing was."""
+        """Take the prepared re-run, or the reason why it failed."""
         self.preparing = False
         self.ready = ready
         if error is not None:
@@ -263,7 +263,7 @@ class RerunForm:
         self._core.ask(prompt, answered)
 
     def give_up(self, index: int) -> None:
-        """End a re-run that was cut off, if the person means it."""
+        """End a re-run that was cut off, if the person confirms it."""
         if index < len(self.wishes):
             return
         found = self.unfinished[index - len(self.wishes)]
@@ -299,7 +299,7 @@ class RerunForm:
         return PageForm(lambda _at: self.page(), drawn=self.drawn)
 
     def page(self) -> DialogPage:
-        """Return the page of the moment."""
+        """Return the current page."""
         if self.ready is not None:
             sends = ("y", "sends"), ("j k", "scroll"), ("n esc enter", "send nothing")
             return DialogPage(
@@ -328,7 +328,7 @@ class RerunForm:
         )  # fmt: skip
 
     def _panel_text(self) -> Document:
-        """Return the panel, or why there is none, and what else was chosen."""
+        """Return the panel, or the reason why it is missing, and the other choices."""
         panel = self.panel
         where = {"": "as the report tells it", JURORS: "those whose keys are set"}
         problem = outside(self.problem)
@@ -373,7 +373,7 @@ def dollars(text: str) -> float | None:
     """Return an amount of US dollars, ``None`` for an empty text.
 
     Raises:
-        UsageError: it is not an amount.
+        UsageError: the text is not an amount.
     """
     text = text.strip().removeprefix("$")
     if not text:

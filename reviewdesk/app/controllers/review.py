@@ -1,6 +1,6 @@
 """The controller of the app: it takes keys, answers and events, and gives a state to draw.
 
-It knows no widget. A front end passes it what happens, carries out ``take`` and draws ``state``.
+It uses no widget. A front end passes it events, carries out ``take`` and draws ``state``.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 _WHEN_TINY = frozenset({"quit", "quit.anywhere", "help", "palette"})
 _VERBS = queue.VERBS | item.VERBS | labels.VERBS | rerun.VERBS
-"""What carries out the actions of the review."""
+"""The functions that carry out the actions of the review."""
 
 
 class ReviewController:
-    """The review of a desk's runs. No method of an event raises an error of the desk."""
+    """The review of a desk's runs. Methods that take an event raise no errors of the desk."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class ReviewController:
 
     @property
     def state(self) -> ViewState:
-        """The state to draw; a notice about what is not in view any more is gone from it."""
+        """The state to draw, without a notice about something that is no longer in view."""
         core = self.core
         where = self.core.where
         core.notices[where] = notice = core.notices[where].beside(core.shown)
@@ -97,7 +97,7 @@ class ReviewController:
         )
 
     def take(self) -> tuple[Request, ...]:
-        """Return the requests since the last call, in order; read the queue that is wanted."""
+        """Return the requests since the last call, in order; start reading the wanted queue."""
         queue.follow(self.core)
         self.core.safely(labels.follow_claims, self.core)
         taken = tuple(self.core.requests)
@@ -161,7 +161,7 @@ class ReviewController:
         self.core.safely(self.core.show)
 
     def settle(self) -> None:
-        """Ask for figures, index, backup and re-runs, and offer what is kept; the item is first."""
+        """Ask for figures, index, backup and re-runs, and offer kept edits, after the item."""
         core = self.core
         core.recalibrate()
         core.safely(core.count_flips)
@@ -213,7 +213,7 @@ class ReviewController:
         self.core.asking = asking
 
     def hear(self, tell: Callable[[], None]) -> None:
-        """Hear what a background job reports, and carry out the keys that waited for it."""
+        """Take the report of a background job, and carry out the keys that waited for it."""
         self.core.safely(tell)
         for name, late in queue.released(self.core):
             if not any(isinstance(one, Ask) for one in self.core.requests):  # else typed for that
@@ -235,7 +235,7 @@ def _runs(core: Core) -> RunsController | None:
 
 
 def _hints(core: Core) -> Mapping[str, object]:
-    """Return the review screen's actions for the footer, what matters most first."""
+    """Return the review screen's actions for the footer, the most important first."""
     session = core.session
     item = session.item
     panes = core.panes

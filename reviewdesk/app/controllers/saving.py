@@ -22,19 +22,19 @@ from reviewdesk.domain.records import Item, QueueRow, Run
 from reviewdesk.errors import BusyError, ReviewDeskError
 
 PATIENCE = 0.005
-"""Seconds that a key waits for the lock before the worker does; most hold it for less."""
+"""Seconds that a key waits for the lock before the worker does; most locks are shorter."""
 _PAUSE = 0.001, 0.005
 """The least and the most seconds between two attempts of the worker."""
 _LONG = 1
 _PAUSE_LATER = 0.03
-"""After so many seconds there are so many between two attempts."""
+"""After the first number of seconds, the second is the time between two attempts."""
 
 
 class Write(Struct, frozen=True, eq=False):
     """One transaction of the reviewer; ``saved`` takes what ``act`` returns once it is committed.
 
     A write with a ``name`` is counted as being saved, and kept until it is; one that ``stands`` can
-    be taken back. One that ``decides`` leaves its ``item`` out of what is undecided. ``shown``
+    be taken back. One that ``decides`` takes its ``item`` out of the undecided ones. ``shown``
     changes the item as the write will. A write replaces an older one of its ``slot``.
     """
 
@@ -89,10 +89,10 @@ class Outbox:
         self._stop = Event()
         """The lock is held during an attempt, so that nothing is taken back in the middle of it."""
         self._taken: list[Write | None] = []
-        """What was taken back; ``None`` stands for an event that the desk has undone since."""
+        """The writes taken back; ``None`` stands for an event that the desk has undone since."""
         self._running = False
         self.error: ReviewDeskError | None = None
-        """Why the first write cannot be saved, if not for a lock."""
+        """The error, other than a lock, because of which the first write cannot be saved."""
         hurry(desk, PATIENCE)
 
     @property
@@ -105,7 +105,7 @@ class Outbox:
 
     @property
     def question(self) -> PageForm | None:
-        """What to ask before the app closes, ``None`` if everything is on disk."""
+        """The question before the app closes, ``None`` if everything is on disk."""
         if not self.count:
             return None
         what = "1 change is" if self.count == 1 else f"{self.count:,} changes are"
@@ -149,7 +149,7 @@ class Outbox:
         return self._add(replace(write, at=at, skips=write.skips | same))
 
     def keep(self, slot: object, act: Callable[[Desk], object]) -> bool:
-        """Save what is no event, such as a draft; only the newest of a ``slot`` is kept."""
+        """Save something other than an event, such as a draft; keep the newest of a ``slot``."""
         return self._add(Write(act, stands=False, slot=slot, at=self._desk.clock()))
 
     def take_back(self) -> Write | None:
@@ -163,7 +163,7 @@ class Outbox:
         return newest
 
     def bring_back(self) -> Write | None:
-        """Put what was taken back last; ``None`` if the desk must redo an event."""
+        """Put the write taken back last; ``None`` if the desk must redo an event."""
         write = self._taken.pop() if self._taken else None
         if write is not None:
             self._add(write)
@@ -205,14 +205,14 @@ class Outbox:
             self._runner.start(Job(SAVING, self._work, self._ended, self._committed))
 
     def _work(self, desk: Desk, report: Report) -> None:
-        """Save what waits, in the worker's thread; short random pauses are fair to all writers."""
+        """Save waiting writes in the worker's thread; short random pauses are fair to writers."""
         hurry(desk, 0)
         began = monotonic()
         while not self._stop.is_set():
             try:
                 done = self._next(desk)
             except BusyError:
-                # Whoever holds a lock for long takes no turns, and the keys need the processor.
+                # A writer that holds a lock for long takes no turns; the keys need the processor.
                 late = monotonic() - began > _LONG
                 self._stop.wait(_PAUSE_LATER if late else uniform(*_PAUSE))  # noqa: S311
                 continue
@@ -226,7 +226,7 @@ class Outbox:
     def _next(self, desk: Desk) -> Callable[[], object] | None:
         """Save the first waiting write, and return its result; ``None`` if nothing waits."""
         with self._lock:
-            # Once the app ends, what waits is written by its own thread alone.
+            # Once the app ends, its own thread alone saves the waiting writes.
             if not self._queue or (self._stop.is_set() and desk is not self._desk):
                 return None
             write = self._queue[0]
@@ -235,7 +235,7 @@ class Outbox:
             except BusyError:
                 raise
             except ReviewDeskError:
-                # What nobody has decided must not keep back what was.
+                # A write without a decision must not hold back a decision.
                 if not write.name:
                     self._queue.remove(write)
                 raise
@@ -258,11 +258,11 @@ class Outbox:
             self._failed(error)
 
     def stop(self) -> None:
-        """Stop the worker; what waits is left to ``drain``."""
+        """Stop the worker; ``drain`` saves the waiting writes."""
         self._stop.set()
 
     def drain(self, seconds: float) -> bool:
-        """Try for so long to save what waits; return True if all of it is saved."""
+        """Try for so long to save the waiting writes; return True if all are saved."""
         self.stop()
         deadline = monotonic() + seconds
         try:
@@ -285,7 +285,7 @@ _TRIES = 8
 
 
 class Claimed(Struct, frozen=True):
-    """What a job found: whether the item in view is the reviewer's, and the key of the next one."""
+    """The result of a job: whether the item in view is the reviewer's, and the key of the next."""
 
     open: bool
     next: int | None
@@ -301,11 +301,11 @@ class ItemClaims:
         self._runner = runner
         self._clock = clock
         self.next: int | None = None
-        """The verdict that is held to come next."""
+        """The verdict that is claimed as the next one."""
         self.offered: int | None = None
-        """The verdict in view, if it came by going to the next undecided one."""
+        """The verdict in view, if it was reached by going to the next undecided one."""
         self.open_with: Mapping[int, str] = {}
-        """The verdicts that others have open, and with whom, as they were read last."""
+        """The verdicts that others have open, with their names, as they were read last."""
         self._claimed: tuple[int, bytes | None] | None = None
         """What was claimed last: the run, and the item in view."""
         self._at = float("-inf")
@@ -314,7 +314,7 @@ class ItemClaims:
         """Whether a key came since the last job began."""
 
     def read(self, run: Run) -> bool:
-        """Read which verdicts of a run others have open now; return True if others than before."""
+        """Read which verdicts of a run others have open now; return True if they changed."""
         old = self.open_with
         if self._runner is not None and not self._desk.still:
             self.open_with = claims.open_with(self._desk, run)
@@ -336,7 +336,7 @@ class ItemClaims:
         *,
         rested: bool = False,
     ) -> None:
-        """Claim what is in view and the next one; ``lost`` hears of an item that another has.
+        """Claim the item in view and the next; ``lost`` is called for an item that another has.
 
         ``skips`` are not to come next; ``rested`` says that the item has been in view for a while.
         """
@@ -366,9 +366,9 @@ class ItemClaims:
         return self._runner is not None and not self._desk.read_only and not self._running
 
     def took(self, session: Session, claimed: Sequence[int], held: Collection[bytes]) -> None:
-        """Hear what a label claimed: the item that was to come into view, and the next one.
+        """Take the claims made with a label: the item due to come into view, and the next one.
 
-        What somebody else got instead is left to ``follow``.
+        ``follow`` handles items that somebody else got instead.
         """
         wanted = _open_item(session)
         key = None if session.item is None else session.item.row.key
@@ -389,7 +389,7 @@ class ItemClaims:
             key = None
         else:
             held, key = _claim_next(desk, session, session.index, items, skips)
-        # Whoever had it before may have labelled it since it came into view. An item that the
+        # The previous holder may have labelled it since it came into view. An item that the
         # reviewer labelled has come back.
         won = item in held and session.item and not _taken(desk, session.item.row.key)
         return Claimed(item is None or bool(won), key)
@@ -402,15 +402,15 @@ class ItemClaims:
         if isinstance(found, Claimed):
             self.next = found.next
             if key is not None and not found.open:
-                # What comes into view instead is claimed at once.
+                # The item that comes into view instead is claimed at once.
                 self._at = float("-inf")
                 lost(key)
         elif error is not None:
-            # The desk is busy or gone, of which other writes tell; this is tried again.
+            # The desk is busy or gone; other writes report that, and this is tried again.
             self._claimed = None
 
     def release(self) -> None:
-        """Give up everything, for good."""
+        """Give up all claims, for good."""
         runner = self._runner
         self._runner = None
         if runner is not None:
@@ -421,9 +421,9 @@ class ItemClaims:
 def _claim_next(
     desk: Desk, session: Session, after: int, items: Collection[bytes], skips: frozenset[int]
 ) -> tuple[frozenset[bytes], int | None]:
-    """Claim items, and with them the next undecided one of the queue that nobody holds.
+    """Claim items together with the next undecided one of the queue that nobody holds.
 
-    Return what the reviewer then holds, and the key of the next one, ``None`` if there is none.
+    Return the claims that the reviewer then holds, and the key of the next item or ``None``.
     """
     # Read before the labels: an item is labelled before it is given up.
     left_out: dict[int, bool | None] = dict.fromkeys((*skips, *claims.open_with(desk, session.run)))
@@ -442,7 +442,7 @@ def _claim_next(
 
 
 def _open_item(session: Session) -> tuple[int, bytes | None]:
-    """Return the run, and the item that is open to be labelled, if any is."""
+    """Return the run, and the item that is open for a label or ``None``."""
     item = session.item
     if session.page is not Page.ITEM or item is None or item.row.decided:
         return session.run.key, None

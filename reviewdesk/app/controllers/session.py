@@ -48,14 +48,14 @@ class ReviewSession:
         """Steps that wait for the whole queue, in order."""
         self.session = Session(run, view, array("q"), desk.progress(run), feedback=feedback)
         self._led: tuple[int | None, View | None] = None, None
-        """The item that labels led to since one saved the view, and that view without its item."""
+        """The item that labels led to since the view was saved, and that view without its item."""
         self.asked = tuple(asked_keys(desk, run))
-        """What the open question has drawn, in the order drawn; empty without one."""
+        """The verdicts that the open question has drawn, in order; empty without a question."""
         self._trail: list[int] = []
         self._criteria: dict[int, list[tuple[str, int]]] = {}
         """The criteria of each response that was shown, by the verdict of each of them."""
         self._left_at: dict[int, int] = {}
-        """Where the queue goes on behind a criterion to which a label led: the verdict left at."""
+        """By criterion: the verdict at which the queue was left, and after which it continues."""
         self._unfiltered: str | None = None
         """The verdict that was shown before the queue was filtered."""
         self.begin(view)
@@ -90,7 +90,7 @@ class ReviewSession:
         self._rows.clear()
 
     def labelled(self, item: Item, act: Edit) -> None:
-        """Follow a label of the reviewer in the queue's rows, and read again what it may change."""
+        """Apply a label of the reviewer to the queue's rows; read again the rows it may change."""
         row = self._rows.pop(item.row.key, None)
         if item.same_content > 1:
             self._rows.clear()
@@ -98,7 +98,7 @@ class ReviewSession:
             self._rows[row.key] = replace(row, label=act.label, deferred=False)
 
     def criteria(self) -> tuple[Criterion, ...]:
-        """Return the criteria of the current response as they are now; none if it has only one."""
+        """Return the criteria of the current response as they are now; empty if it has only one."""
         item = self.session.item
         group = [] if item is None or item.dimension is None else self._group(item)
         keys = [key for _, key in group]
@@ -125,7 +125,7 @@ class ReviewSession:
     def ahead(self) -> tuple[int, ...]:
         """Return the verdict that comes after a label of the current item, and the one after it.
 
-        They are to be claimed with the label; empty if only the whole queue can tell.
+        They are to be claimed with the label; empty if that needs the whole queue.
         """
         session = self.session
         if session.item is None or session.index is None or not session.whole:
@@ -176,7 +176,7 @@ class ReviewSession:
         return self.desk.progress(session.run, session.keys if session.whole else None)
 
     def _read_repeats(self) -> None:
-        """Follow the log: an item that came back stands behind the one it came after."""
+        """Read the log, and place each item that came back after the item it followed."""
         self.repeats.read(self.session)
         session = self.session
         keys = self.repeats.placed(self._keys)
@@ -190,7 +190,7 @@ class ReviewSession:
     ) -> int | None:
         """Return the place of the next undecided item, by default after the current one.
 
-        In the first page of a queue it is ``None`` if only the whole queue can tell. The verdicts
+        In the first page of a queue it is ``None`` if that needs the whole queue. The verdicts
         ``left_out`` do not count.
         """
         session = self.session
@@ -215,14 +215,14 @@ class ReviewSession:
             found = found if held is None else held
         if session.whole or found is None:
             return found
-        # Before the item, and among the deferred ones, comes only what is last of all.
+        # An earlier or a deferred item is next only if the whole queue has nothing else left.
         late = found <= after or self.desk.rows([session.keys[found]])[0].deferred
         return None if late else found
 
     def _asked(self, waiting: Mapping[int, bool | None]) -> int | None:
-        """Return the place of the next item that the open question has drawn, if there is one.
+        """Return the place of the next item that the open question has drawn, or ``None``.
 
-        Those it has drawn may come in any order, so the criteria of one response come together.
+        The drawn items may come in any order, so the criteria of one response come together.
         """
         session = self.session
         if not self.asked or session.view.filter or session.view.order != "draw":
@@ -239,8 +239,8 @@ class ReviewSession:
     def _criterion(self, at: int, waiting: Mapping[int, bool | None]) -> int | None:
         """Return the place that comes after a criterion of a response, ``None`` if any may.
 
-        Once it is decided the next undecided one comes first. After the last one the queue goes on
-        from where it was left, and past those that the reviewer stepped over.
+        Once it is decided, the next undecided criterion comes first. After the last one the queue
+        continues where it was left, without those that the reviewer stepped over.
         """
         session = self.session
         here = session.keys[at] if 0 <= at < len(session.keys) else 0
@@ -263,7 +263,7 @@ class ReviewSession:
         return self.desk.next_undecided(session.run, session.keys, left, skipped)
 
     def _held(self, waiting: Mapping[int, bool | None], found: int) -> int | None:
-        """Return the place of the item that is held to come next, if it is still undecided.
+        """Return the place of the item that is claimed as the next one, if it is still undecided.
 
         An item that came back, which was ``found``, goes before it.
         """
@@ -288,7 +288,7 @@ class ReviewSession:
         self.session = replace(self.session, found=here)
 
     def begin(self, view: View) -> None:
-        """Open the queue of a view as far as the file has it in order; the rest is for ``arrive``.
+        """Open the part of a view's queue that the file has in order; ``arrive`` takes the rest.
 
         Raises:
             UsageError: the filter or the order cannot be read.
@@ -302,7 +302,7 @@ class ReviewSession:
         """Take the first page of a view's queue, or all of it.
 
         The item stays if the queue has it; another order begins at its first undecided item.
-        Without its filter the queue is at the item that it was at before.
+        When a filter is removed, the queue returns to the item shown before it.
         """
         session = self.session
         left = self.session.item
@@ -325,7 +325,7 @@ class ReviewSession:
         self.save()
 
     def set_blind(self, blind: bool) -> None:
-        """Hide or show the panel's answers at once; the queue in its other order is to arrive."""
+        """Hide or show the panel's answers at once; the queue in its other order arrives later."""
         # An open search also matches the jurors' reasons, which its hits would reveal.
         self.session = replace(self.session, found=None)
         current = self.session.item
@@ -474,9 +474,9 @@ class ReviewSession:
         return replace(self.session.view, item=item.verdict.id if item else None)
 
     def place(self) -> View | None:
-        """Return the view to save with a label, ``None`` if the one that is saved leads on as well.
+        """Return the view to save with a label, ``None`` if the saved view leads to the same item.
 
-        It does where labels alone led from its item to this one: the next start would go on from
+        It does if only labels led from its item to this one: the next start would continue from
         it to the same undecided item.
         """
         view = self.view()

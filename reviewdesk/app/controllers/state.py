@@ -74,9 +74,9 @@ class Choice(Struct, frozen=True):
 
 
 Act: TypeAlias = Callable[[int], object]
-"""Takes the place of the highlighted line; what it returns, if anything, closes the dialog."""
+"""Takes the place of the highlighted line; a result other than ``None`` closes the dialog."""
 FULL = 1000
-"""The height of a dialog that takes all there is."""
+"""The height of a dialog that fills the screen."""
 
 
 class DialogPage(Struct, frozen=True):
@@ -109,7 +109,7 @@ class DialogPage(Struct, frozen=True):
 class PageForm(Struct, frozen=True):
     """Shows pages, which ``read`` returns by their places; the answer is ``None`` if it is closed.
 
-    ``turns`` are the keys that turn pages; ``drawn`` hears that a page is on screen.
+    ``turns`` are the keys that turn pages; ``drawn`` is called once a page is on screen.
     """
 
     read: Callable[[int], DialogPage]
@@ -179,7 +179,7 @@ class Do(Struct, frozen=True):
 class EditText(Struct, frozen=True):
     """A text to edit in the person's editor, as a file with this suffix.
 
-    ``then`` gets the text as it was saved; ``None`` if it was not, or there is no editor.
+    ``then`` gets the saved text, or ``None`` if it was not saved or there is no editor.
     """
 
     text: str
@@ -295,7 +295,7 @@ def uses_hidden(filter_text: str, order: str) -> bool:
 WIDE = 140
 """The columns from which the three panes stand side by side."""
 LEAST = {"queue": 20, "item": 44, "jury": 32}
-"""The columns that each pane keeps however the panes are sized."""
+"""The least columns of each pane, whatever sizes are chosen."""
 SMALLEST = (40, 10)
 """The columns and lines below which nothing is shown but a note that says so."""
 
@@ -306,7 +306,7 @@ PANES = ("queue", "item", "jury")
 class Notice(Struct, frozen=True):
     """The text of the status line, raw; ``about`` is the item, run or page it concerns, if any.
 
-    A notice about one item goes when another is shown, or it would seem to concern that one.
+    A notice about one item is removed when another is shown, so as not to seem about that.
     """
 
     text: str = ""
@@ -314,7 +314,7 @@ class Notice(Struct, frozen=True):
     about: object = None
 
     def beside(self, shown: object) -> Notice:
-        """Return the notice if it concerns ``shown`` or no one thing, else an empty notice."""
+        """Return the notice if it concerns ``shown`` or no particular thing, else an empty one."""
         return self if self.about in (None, shown) else Notice()
 
 
@@ -370,7 +370,7 @@ class Panes(Struct, frozen=True):
     def columns(self) -> dict[str, int]:
         """The columns of each pane where they stand side by side, without the rules between them.
 
-        The queue is as wide with a jury as without one: the item alone gets the jury's place.
+        The queue is equally wide with and without a jury: only the item gets the jury's place.
         """
 
         def between(least: int, wanted: float, most: int) -> int:
@@ -388,9 +388,9 @@ class Panes(Struct, frozen=True):
         return {"queue": left, "item": room - left - right, "jury": right}
 
     def sized(self, name: str, columns: int) -> Panes:
-        """Return the panes with this width for queue or jury, as far as every pane stays usable.
+        """Return the panes with this width for queue or jury, limited so that every pane is usable.
 
-        It is kept as a share, so that it follows the terminal's width.
+        The width is kept as a share, so that it follows the terminal's width.
         """
         made = self
         for _ in range(2):
@@ -424,7 +424,7 @@ class Figures(Struct, frozen=True, eq=False):
     alone: Metrics | None = None
     pace: Pace | None = None
     blockers: tuple[Blocker, ...] = ()
-    """What labels wait behind, as far as the session may tell."""
+    """The items that labels wait behind, where the session may show them."""
     answer: RunAnswer | None = None
     """The open question with its answer so far."""
 
@@ -459,4 +459,4 @@ class ViewState(Struct, frozen=True):
     criteria: tuple[Criterion, ...] = ()
     """The criteria of the response in view, if there are several."""
     half: str = ""
-    """The half of the split of the labels that the item is of; empty without one."""
+    """The half of the split of the labels that the item belongs to; empty without a split."""

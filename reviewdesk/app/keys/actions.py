@@ -216,7 +216,7 @@ OF_MACHINE = frozenset(
 )  # fmt: skip
 """The actions and commands that reach files or API keys of the machine, or hide a run from all.
 
-Whoever reviews in a browser sits elsewhere, and has none of them.
+A reviewer in a browser is at another machine, and does not get them.
 """
 ROWS: Mapping[str, tuple[str, ...]] = {
     "Select the item; up to here; all": ("select", "select.range", "select.all"),
@@ -249,7 +249,7 @@ _IN_ROWS = {name: title for title, names in ROWS.items() for name in names}
 
 
 def rows(actions: Iterable[Action]) -> dict[str, list[Action]]:
-    """Return the actions by the row of the help that tells them, in order."""
+    """Return the actions by the row of the help that lists them, in order."""
     found: dict[str, list[Action]] = {}
     for action in actions:
         found.setdefault(_IN_ROWS.get(action.id, action.title), []).append(action)
@@ -423,7 +423,7 @@ def files(typed: str, cursor: int) -> Completion:
     try:
         options = tuple(Option(name) for name in _matching_paths(typed[:cursor]))
     except (OSError, RuntimeError, ValueError):
-        # No such home folder, a folder that may not be read, or no path at all.
+        # The home folder does not exist, a folder may not be read, or the text is not a path.
         options = ()
     return Completion(0, cursor, options)
 

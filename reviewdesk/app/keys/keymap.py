@@ -1,4 +1,4 @@
-"""The keys in force: the registry's under the user's own, by the names of keys."""
+"""The keys in force: the registry's keys, overridden by the user's, by name."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ FIXED = {
 """Actions whose keys cannot be changed, with the reason."""
 
 NEEDED = ("label.pass", "label.fail", "label.unsure", "undo", "help")
-"""Actions that must have a key; closing always has its fixed one."""
+"""Actions that must have a key; closing always has its fixed key."""
 
 _RETIRED = (
     "pace", "tentative.", "left", "right", "wrap", "plain", "beside", "jury.reasons", "jury.figures"
@@ -250,7 +250,7 @@ class Keymap(Struct, frozen=True):
         return [name for name, keys in self.chosen.items() if keys != self.defaults[name]]
 
     def textual(self) -> dict[str, str]:
-        """Return the argument of ``App.set_keymap``: the keys of actions that are not as bound."""
+        """Return the argument of ``App.set_keymap``: keys that differ from the bindings."""
         return {
             name: ",".join(_sent_names(keys)) or NO_KEY
             for name, keys in self.chosen.items()
@@ -283,7 +283,7 @@ def _sent_names(keys: Iterable[str]) -> list[str]:
 def _checked_keys(
     action: str, written: Iterable[str], defaults: Mapping[str, tuple[str, ...]], error: _Error
 ) -> tuple[str, ...]:
-    """Return the keys that the settings give an action, each of them checked by itself."""
+    """Return the keys that the settings give an action, each checked separately."""
     if action.startswith(_RETIRED):
         raise error(action, f"there is no action {action} any more", "Take the line out.")
     if action not in defaults:

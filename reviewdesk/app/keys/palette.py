@@ -19,7 +19,7 @@ def matching(query: str, actions: Iterable[Action]) -> Iterator[tuple[float, Act
     """Yield the actions in which each word of ``query`` is found, each with a score from 0 to 1.
 
     Those whose id has the words at the start of its parts come first, then those in which every
-    word begins a word; among equals the order stays.
+    word begins a word; equal actions keep their order.
     """
     wanted = query.lower().split()
     for place, action in enumerate(actions):

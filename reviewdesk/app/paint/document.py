@@ -53,7 +53,7 @@ from reviewdesk.views.words import NONE
 def strip_plot(seats: Sequence[Seat], threshold: float | None, width: int) -> Content:
     """Plot scores from 0 to 1: ``●`` is counted, ``○`` trimmed, ``◆`` a trimmed dissent.
 
-    A digit says how many scores share one place.
+    A digit is the number of scores that share one place.
     """
     if width < 3:
         return Content("")
@@ -77,7 +77,7 @@ def _mark(here: list[Seat] | None, *, threshold: bool) -> Piece:
 
 
 def score_plot_lines(seats: Sequence[Seat], threshold: float | None, width: int) -> Lines:
-    """Return the plot with its threshold and legend; nothing without a score or room."""
+    """Return the plot with its threshold and legend; empty without a score or room."""
     if width < 12 or not any(seat.ballot.score is not None for seat in seats):
         return []
     room = width - 4
@@ -111,7 +111,7 @@ _MARKS = {
 _BARS = "▁▂▃▄▅▆▇█"
 _ROOMY = 5
 _WIDEST = 9
-"""The columns of a bin from which any short count fits, and the most columns of a bin."""
+"""The columns of a bin that fit any short count, and the most columns of a bin."""
 _DIAGRAM_SIGNS = (
     [("●", Ink.PASS), (" in the band", Ink.MUTED)],
     [("▼", Ink.FAIL), (" below ", Ink.MUTED), ("▲", Ink.WARN), (" above it", Ink.MUTED)],
@@ -122,7 +122,7 @@ _DIAGRAM_SIGNS = (
 
 
 def diagram_lines(found: Fit, width: int, *, tall: bool = False) -> Lines:
-    """Return the plot with its axes, sizes and legend; nothing where there is no room for it."""
+    """Return the plot with its axes, sizes and legend; empty if there is no room for it."""
     each = min((width - _AXIS - 1) // _BINS, _WIDEST)
     if each < 1 or not found.bins:
         return []
@@ -200,19 +200,19 @@ def short(count: int) -> str:
 
 
 WIDE = 120
-"""The sections of a document stand in two columns from this width on."""
+"""The width from which the sections of a document are in two columns."""
 _LONGEST = 20_000
 _NARROWEST = 8
 """The least width of names where no column of the table may be left out."""
 _BIG = {Tone.BIG_PASS, Tone.BIG_FAIL, Tone.BIG_WARN}
 _FOLDED = 13
-"""The cells that a folding column keeps before names get less than their least width."""
+"""The cells to which a folding column shrinks before names go below their least width."""
 
 
 def document_lines(document: Document, width: int) -> Lines:
     """Return the lines of a document, its sections in two columns where there is room.
 
-    What it begins with, if it has no title, is of both columns and stands above them.
+    A first section without a title is drawn above both columns.
     """
     end = section_lines(Section("", document.end), width)
     if width < WIDE or not document.aside:
@@ -249,7 +249,7 @@ def _stack(sections: Sequence[Section], width: int, *, tall: bool = False) -> Li
 def section_lines(section: Section, width: int, *, tall: bool = False) -> Lines:
     """Return a section with its heading; ``tall`` says that a plot may take many lines.
 
-    A note for which the heading has no room goes on below it.
+    A note that does not fit into the heading continues below it.
     """
     note = inline(plain(section.note), _LONGEST)
     title = section.title.upper()
@@ -297,7 +297,7 @@ def _facts(one: Facts, width: int) -> Lines:
 
 
 def _flow(one: Flow, width: int) -> Lines:
-    """Return the groups; where lines are few, without those before the last that do not fit."""
+    """Return the groups; if lines are few, leave out groups before the last that do not fit."""
     groups = [words_line(group) for group in one.groups]
     if not one.lines:
         return flow(groups, width, one.gap)
@@ -305,7 +305,7 @@ def _flow(one: Flow, width: int) -> Lines:
     between = line((" · ", Ink.MUTED))
     for every in (groups, [*groups[:-1], short] if short else groups):
         kept = list(every)
-        # What has more cells than the lines is not worth folding.
+        # Text with more cells than the lines have is not worth folding.
         while len(kept) > 3 and between.join(kept).cell_length > one.lines * width:
             del kept[-2]
         while len(rows := paragraph(between.join(kept), width)) > one.lines and len(kept) > 3:
@@ -380,7 +380,7 @@ def _cells(row: Row, marks: int) -> list[Content]:
 
 
 def _title(title: Words) -> Content:
-    """Return a title as the head of a table: our own words in capitals, a note as it is."""
+    """Return a title as the head of a table: our own words in capitals, a note unchanged."""
     pieces = (
         (inline(span.text), span.tone) if span.tone else (inline(span.text).upper(), Ink.HEAD)
         for span in spans(title)
@@ -412,7 +412,7 @@ def _row(
 
 
 def _comparison(one: Comparison, width: int) -> Lines:
-    """Return facts of both sides, one below the other where columns would be too narrow."""
+    """Return facts of both sides, one below the other if columns would be too narrow."""
     lines = _pair("", one.heads, width, mark=False)
     for name, left, right in one.rows:
         lines += _pair(name, (left, right), width, mark=plain(left) != plain(right))

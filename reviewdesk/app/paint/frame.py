@@ -49,13 +49,13 @@ _SAVED = "saved ✓"
 _MARK = len(_SAVED) + 3
 _NAME = 10
 _ASKS = 20
-"""The least cells in which the beginning of a rubric says anything."""
+"""The least cells in which the beginning of a rubric is useful."""
 _SHORT_NAME = 4
-"""The cells that a run's name keeps while other facts stand in full, and in any case."""
+"""The cells that a run's name keeps while other facts are in full, and in any case."""
 
 
 class Header(Struct, frozen=True):
-    """What the first line tells; ``page`` names the screen in front of the review, if any."""
+    """The facts of the first line; ``page`` names the screen that covers the review, if any."""
 
     session: Session
     saved: str = ""
@@ -65,11 +65,11 @@ class Header(Struct, frozen=True):
 
 
 def header_line(header: Header, width: int) -> Content:
-    """Return the first line: what is done and left of which run, and at the right what was saved.
+    """Return the first line: what is done and left of the run and, at the right, what was saved.
 
-    Where room is short, facts take shorter forms or go whole, the least needed first: the time
-    left is shortened before the name of the saved item is cut. The mark that something was saved
-    never is.
+    Where room is short, facts are shortened or left out, the least needed first: the time left
+    is shortened before the name of the saved item is cut. The mark that something was saved
+    is never cut.
     """
     for facts, spare in _header_forms(header, width):
         taken = 1 + sum(3 + cell_len(text) for text, _ in facts)
@@ -87,7 +87,7 @@ def header_line(header: Header, width: int) -> Content:
     left = cut(line(*pieces), max(0, width - (mark if saved else 0)))
     right = line((f"  {saved} ", Ink.WARN)) if saved else Content("")
     if marked:
-        # Its first two words are the mark itself, which is not cut, nor is what waits to be saved.
+        # Its first two words are the mark; neither the mark nor the count of waiting writes is cut.
         more = width - left.cell_length - _MARK
         rest = clip_middle(saved[len(_SAVED) :], more) if more > 4 else ""
         right = line((f"  {_SAVED}{rest} ", Ink.PASS))
@@ -98,7 +98,7 @@ def header_line(header: Header, width: int) -> Content:
 def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int]]:
     """Yield the facts beside the run's name, ever fewer and shorter.
 
-    With each come the cells that it leaves to the name and to what was saved.
+    Each form comes with the cells that it leaves for the name and for what was saved.
     """
     session = header.session
     progress = header.session.progress
@@ -148,7 +148,7 @@ def strip_lines(session: Session, found: Figures, key: str, width: int) -> Lines
 
 
 def _waits_line(found: Sequence[Blocker], key: str, width: int) -> Content:
-    """Return the item that most labels wait behind, and how many other items there are."""
+    """Return the item that most labels wait behind, and the number of other such items."""
     before, name, after = waits(found)[0]
     more = f" · {plural(len(found) - 1, 'more item')}" if len(found) > 1 else ""
     pieces = ((f" {key} " if key else " ", Ink.KEY), (before + inline(name, 40) + after, Ink.WARN))
@@ -158,9 +158,9 @@ def _waits_line(found: Sequence[Blocker], key: str, width: int) -> Content:
 def figures_line(
     session: Session, figures: Calibration | None, alone: Metrics | None, width: int
 ) -> Content:
-    """Return how many labels there are, with accuracy and false passes once these are telling.
+    """Return the number of labels, with accuracy and false passes once these are meaningful.
 
-    A blind session uses ``alone``, and may be told to keep its figures back.
+    A blind session uses ``alone``, and may be asked to hold its figures back.
     """
     blind = session.view.blind
     if blind and session.withheld:
@@ -190,7 +190,7 @@ def _words_line(text: str, width: int) -> Content:
 
 
 def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) -> Content:
-    """Return the five keys that matter most and what they do now, as far as they fit, and help.
+    """Return the five most important keys that fit, with what they do now, and help.
 
     On a narrow screen they stand closer, and ↵ is enter. A click on one does what its key does.
     """
@@ -219,7 +219,7 @@ _MOST = 5
 
 
 def status_lines(text: str, ink: str, most: int, width: int) -> Lines:
-    """Return what just happened, or what a reviewer should know, in at most ``most`` lines."""
+    """Return the latest event, or what a reviewer should know, in at most ``most`` lines."""
     if most == 1:
         return [cut(line((f" {text}" if text else "", ink)), width)]
     return cut_below(paragraph(text, width, ink, first=[(" ", "")], indent=1), most, width)
@@ -242,7 +242,7 @@ def reasons_lines(line_: ReasonsLine | None, width: int) -> Lines:
 
 
 def criteria_lines(criteria: Sequence[Criterion], asks: str, width: int) -> Lines:
-    """Return the criteria of the response in view with their labels, and what the current asks."""
+    """Return the criteria of the response in view with their labels, and the current rubric."""
     if not criteria:
         return []
     groups = [line(("CRITERIA", Ink.HEAD))]
@@ -351,12 +351,12 @@ def _facts(facts: Sequence[tuple[str, str]], width: int) -> Lines:
 
 
 def reading_lines(width: int) -> Lines:
-    """Return what stands where the item will be, until its queue is read."""
+    """Return the text in place of the item until its queue is read."""
     return paragraph("Reading the queue …", width, Ink.MUTED)
 
 
 def nothing_lines(session: Session, keymap: Keymap, width: int) -> Lines:
-    """Return the page of an empty queue: why nothing is in it, and what to do about it."""
+    """Return the page of an empty queue: why it is empty, and what to do about it."""
     command = keymap.first("command") or ":"
     if not session.view.filter:
         steps = [f"{keymap.first('screen.runs')} shows the other runs."]

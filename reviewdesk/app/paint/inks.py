@@ -29,7 +29,7 @@ _COLOURS: _Table = {
     "surface": ("#1a1d21", "#f8f5ee", "#000000"),
     "panel": ("#23262d", "#eae5d9", "#000000"),
 }
-"""The colours of the three themes of ours, by Textual's names: dark, light, high contrast."""
+"""The colours of our three themes, by Textual's names: dark, light, high contrast."""
 _VARIABLES: _Table = {
     "desk-strong": ("#f4f6f8", "#14120f", "#ffffff"),
     "desk-muted": ("#9aa4b1", "#5c564c", "#d0d0d0"),
@@ -147,7 +147,7 @@ class Ink(StrEnum):
 
 
 STOP = "stop"
-"""Marks a line, without any look: the keys that go from section to section stop there as well."""
+"""Marks a line without changing its look; the keys that go between sections also stop there."""
 
 _LIKE = {
     Ink.KEY: Ink.HEAD, Ink.BIG_PASS: Ink.PASS, Ink.BIG_FAIL: Ink.FAIL, Ink.BIG_WARN: Ink.WARN,
@@ -222,7 +222,7 @@ _REVERSED = RichStyle(reverse=True)
 class Colourless(LineFilter):
     """Drops every colour on its way to the terminal. Textual's own filter would send greys.
 
-    What has a background colour is reversed instead: cursors, selections, chosen options.
+    Text with a background colour is reversed instead: cursors, selections, chosen options.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:

@@ -53,7 +53,7 @@ from reviewdesk.views.document import Section
 _WORD = re.compile(r"[^\W_]+")
 _TURN = re.compile(r"[^\W\dA-Z_][\w.-]*(?: [\w.-]+){0,2}: ")
 _TOOL = re.compile(r"tool: |[^:]+: calls(?:$| (?:a tool|[^\s(]+)(?:\(|$))")
-"""How a turn of a conversation begins, and one that calls a tool or is its result."""
+"""How a turn of a conversation begins, and how a tool's call or result begins."""
 
 
 def highlight(lines: Sequence[Content], words: Sequence[str]) -> list[Content]:
@@ -138,9 +138,9 @@ class PaintedText(Struct, frozen=True):
     starts: tuple[int, ...]
     end: int
     folded: str = ""
-    """What shows all of it where some lines are left out, as ``ReadingOptions`` names it."""
+    """The name in ``ReadingOptions`` that shows all lines, if some are left out."""
     counts: tuple[int, ...] = ()
-    """How many lines of the text each line stands for, if some stand for several."""
+    """The number of lines of the text that each line represents, if some represent several."""
 
     @property
     def counted_lines(self) -> tuple[int, ...]:
@@ -159,10 +159,10 @@ def page_lines(text: str, width: int, page: int) -> PaintedText:
 def folded(
     text: PaintedText, size: int, key: str, words: Sequence[str] = (), name: str = "text"
 ) -> PaintedText:
-    """Return the first and last lines of a text, ``size`` lines with the one that counts the rest.
+    """Return the first and last lines of a text: ``size`` lines with the one that counts the rest.
 
-    ``key`` shows the rest. A text of which fewer than ``WORTH`` lines would be hidden stays whole,
-    and so does one that has a search hit of ``words`` in them.
+    ``key`` shows the rest. A text stays whole if fewer than ``WORTH`` lines would be hidden, or
+    if these have a search hit of ``words``.
     """
     last = max(1, (size - 1) // 3)
     first = size - 1 - last
@@ -202,7 +202,7 @@ def column(width: int) -> int:
 
 
 def above(title: str, text: str, width: int, page: int, said: str = "") -> Lines:
-    """Return what stands above a text: its title, with the page number and what is noted of it."""
+    """Return the lines above a text: its title, with the page number and its note."""
     shown = part(text, page)
     notes = [said] if said else []
     if shown.of > 1:
@@ -224,7 +224,7 @@ def _body(text: str, page: int, width: int) -> PaintedText:
         room = min(width, MEASURE) if short else width
         for number, (start, painted) in enumerate(_folded_lines(row, room)):
             lines.append(painted)
-            # What stands before the first piece, its indentation, belongs to it.
+            # The indentation before the first piece belongs to that piece.
             starts.append(at + (start if number else 0))
         at += len(row.text) + 1
     return PaintedText(tuple(lines), tuple(starts), at)
@@ -290,20 +290,20 @@ _LEAST = 3
 """The fewest lines of a folded text: its first, the one that counts the others, and its last."""
 _ASKS = "does the response meet it?"
 _DISSENT = 3
-"""The lines that the reason of a dissent has in any case."""
+"""The least lines of the reason of a dissent."""
 _ALL = 1 << 20
 _USUAL = ReadingOptions()
 
 
 class PaintedItem(Struct, frozen=True):
-    """The lines of the item pane, and what stands in them."""
+    """The lines of the item pane, and the layout of its parts."""
 
     lines: Lines
     layout: ItemLayout = field(default_factory=ItemLayout)
 
 
 class _Part(Struct, frozen=True):
-    """One part of the pane before it has its place: what stands above its text, and the text."""
+    """One part of the pane before it is placed: the lines above its text, and the text."""
 
     name: str
     above: Lines
@@ -311,7 +311,7 @@ class _Part(Struct, frozen=True):
     page: int = 0
     pages: int = 1
     paired: bool = False
-    """Whether it stands beside the other response."""
+    """Whether it is drawn beside the other response."""
 
     @property
     def lines(self) -> Lines:
@@ -346,7 +346,7 @@ def painted_item(
 ) -> PaintedItem:
     """Return the whole pane; ``hidden`` leaves out what a blind session must not show.
 
-    In a pane of ``height`` lines long texts fold, so that the response is met at its start;
+    In a pane of ``height`` lines long texts fold, so that the response is in view at its start;
     ``key`` unfolds them. No line is wider than the width.
     """
     airy = height is None or height >= AIRY
@@ -371,7 +371,7 @@ def _title(item: Item, width: int, *, hidden: bool) -> _Part:
 
 
 def _texts(item: Item, width: int, reading: ReadingOptions) -> Iterator[_Part]:
-    """Yield every text under its title, and where the response would stand if there is none."""
+    """Yield every text under its title, and a note in place of a missing response."""
     texts = verdict.texts(item)
     together = texts.keys() >= {*RESPONSES} and width >= BESIDE
     for key, title in verdict.TEXTS.items():
@@ -388,7 +388,7 @@ def _texts(item: Item, width: int, reading: ReadingOptions) -> Iterator[_Part]:
                 said = "JSON, indented here"
             painted = page_lines(shown, room, reading.page)
             if key == "rubric":
-                # What is asked is met first: nothing else above the response is as strong.
+                # The question is seen first: nothing else above the response is as strong.
                 bold = tuple(row.stylize_before(Ink.STRONG.value) for row in painted.lines)
                 painted = replace(painted, lines=bold)
             yield _Part(
@@ -405,9 +405,9 @@ def _texts(item: Item, width: int, reading: ReadingOptions) -> Iterator[_Part]:
 
 
 def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str) -> list[_Part]:
-    """Fold what stands above the response, so that in ``room`` lines half are left for it.
+    """Fold the texts above the response, so that half of the ``room`` lines are left for it.
 
-    A reference, which stands below, folds to half of the room. Nothing folds if all fits.
+    A reference, which is below the response, folds to half of the room. Nothing folds if all fits.
     """
     if sum(len(one.lines) for one in parts) > room:
         parts = [_tools_folded(one, reading, key) for one in parts]
@@ -417,7 +417,7 @@ def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str
     judged = max(len(one.text.lines) for one in responses)
     left = room - min(half, judged) - sum(len(one.above) for one in (*before, responses[0]))
     sizes = {"reference": half}
-    # The shortest first: what it leaves of its share goes to the longer ones.
+    # The shortest first: the unused rest of its share goes to the longer ones.
     for at, one in enumerate(sorted(before, key=lambda one: len(one.text.lines))):
         sizes[one.name] = max(_LEAST, left // (len(before) - at))
         left -= min(sizes[one.name], len(one.text.lines))
@@ -436,7 +436,7 @@ def _is_whole(one: _Part, reading: ReadingOptions, name: str) -> bool:
 
 
 def _tools_folded(one: _Part, reading: ReadingOptions, key: str) -> _Part:
-    """Fold each long call and result of a tool in a conversation, so that its turns are met."""
+    """Fold each long call and result of a tool in a conversation, so that its turns are seen."""
     text = one.text
     if one.name != "input" or _is_whole(one, reading, TOOLS):
         return one
@@ -445,7 +445,7 @@ def _tools_folded(one: _Part, reading: ReadingOptions, key: str) -> _Part:
         at for at, row in enumerate(rows) if _TURN.match(row) and not (at and rows[at - 1].strip())
     ]
     if not turns or turns[0]:
-        # What does not begin with a turn is no conversation.
+        # A text that does not begin with a turn is not a conversation.
         return one
     made = PaintedText((), (), text.end)
     # The blank line between two turns belongs to neither.
@@ -507,7 +507,7 @@ def jury_lines(
     notes = juries.loud_flags(item.assessment.notes)
     flags = [1] * len(notes)
     free = room - len(drawn(lines, flags))
-    # Dissents get all they need before the others get a second line.
+    # Dissents get all the lines they need before the others get a second one.
     for group in (against, [seat for seat in seats if seat not in against]):
         growing = {seat.ballot.seat: _heights(item, seat, width) for seat in group}
         while free > 0 and growing:

@@ -15,7 +15,7 @@ SINGLE = re.compile(
     "[ -~\u00a1-\u00ac\u00ae-\u024f\u0370-\u0482\u048a-\u04ff\u2010-\u2027\u2030-\u205e"
     "\u2190-\u22ff\u2500-\u25fc\u26a0\u2713\u2717]*"
 )
-"""Texts that every terminal draws in one column a character, none of which joins another."""
+"""Texts that every terminal draws in one column per character, without joined characters."""
 
 
 def single(text: str) -> bool:
@@ -240,7 +240,7 @@ class ReadingOptions(Struct, frozen=True):
     page: int = 0
     """The page to show, counted from 0. A text with fewer pages shows its last."""
     open_sections: frozenset[str] = frozenset()
-    """What does not fold: long texts of the item, and reasons and figures of the jury, by name."""
+    """Names of what does not fold: long texts of the item, and reasons and figures of the jury."""
     find: tuple[str, ...] = ()
     """Words to highlight."""
 
@@ -320,7 +320,7 @@ class TextPassage(Struct, frozen=True):
 
 
 class ItemScroll(Struct, frozen=True):
-    """Where an item is shown from; ``turns`` grows with every demand to scroll there."""
+    """The place from which an item is shown; ``turns`` grows with every demand to scroll there."""
 
     top: Place | TextPassage = Place()
     turns: int = 0
@@ -330,7 +330,7 @@ class PartLines(Struct, frozen=True):
     """The painted lines of one part: line ``first + i`` shows the characters from ``starts[i]`` on.
 
     The characters are those of the page as it is laid out, which does not depend on the width. In
-    a part that is no text, they are line numbers.
+    a part that is not text, they are line numbers.
     """
 
     name: str
@@ -341,7 +341,7 @@ class PartLines(Struct, frozen=True):
     page: int = 0
     pages: int = 1
     folded: str = ""
-    """The section that unfolds it, empty if nothing of it is folded."""
+    """The name of the section that unfolds the part, empty if no line is folded."""
 
     @property
     def cuts(self) -> Iterator[Cut]:
@@ -357,7 +357,7 @@ class PartLines(Struct, frozen=True):
         return self.below if char >= self.end else self.first + bisect_right(self.starts, char) - 1
 
     def char(self, line: int) -> int:
-        """Return the first character of a line: -1 above the text, and its end below."""
+        """Return the first character of a line: -1 above the text, the text's end below it."""
         at = line - self.first
         if at >= len(self.starts):
             return self.end
@@ -365,7 +365,7 @@ class PartLines(Struct, frozen=True):
 
 
 class ItemLayout(Struct, frozen=True):
-    """The parts of an item from top to bottom; the first is what stands above the texts.
+    """The parts of an item from top to bottom; the first is the part above the texts.
 
     ``item`` names the texts of the item, as ``Item.read_as`` does.
     """
@@ -385,7 +385,7 @@ class ItemLayout(Struct, frozen=True):
         return sorted({one.head for one in self.parts})
 
     def place(self, line: int) -> Place:
-        """Return what stands in a line."""
+        """Return the place that a line shows."""
         found: PartLines | None = None
         for one in self.parts:
             if one.head <= line and (found is None or one.head > found.head):

@@ -55,7 +55,7 @@ class InkedText(Struct, frozen=True):
     text: str
     spans: tuple[InkSpan, ...] = ()
     hang: re.Pattern[str] | None = None
-    """Its match at the start of a line is as long as the indentation of the continuation."""
+    """Matches the start of a line; the continuation is indented by the length of the match."""
     extra: int = 0
     """Additional cells of indentation of a continuation."""
 
@@ -106,7 +106,7 @@ _SHUT = ("}", "]")
 
 
 def json_inked(shown: str) -> InkedText:
-    """Ink a page of JSON. What a page that begins within a string shows of it may be amiss."""
+    """Ink a page of JSON. If a page begins within a string, that string may be inked wrongly."""
     spans = []
     for match in _JSON.finditer(shown):
         kind = "string" if match["string"] else "number"
@@ -117,7 +117,7 @@ def json_inked(shown: str) -> InkedText:
 
 @lru_cache(maxsize=16)
 def laid_out(text: str) -> str:
-    """Return JSON on one line with white space of ours between its tokens, another text as is."""
+    """Return JSON from one line with our white space between its tokens, other text unchanged."""
     if len(text) > _LONGEST_LAID or "\n" in text.strip() or not is_json(text):
         return text
     tokens = _TOKEN.findall(text)
@@ -192,11 +192,11 @@ _DIFF_INKS = {
 
 
 _SET = ("|", "    ", "\t")
-"""How lines begin whose columns have a meaning: those of tables and of indented code."""
+"""The beginnings of lines whose columns matter: those of tables and of indented code."""
 
 
 def text_inked(shown: str, before: str = "") -> InkedText:
-    """Ink prose or Markdown. A fence left open in the text ``before`` goes on."""
+    """Ink prose or Markdown. A fence left open in the text ``before`` continues."""
     return InkedText(shown, tuple(_text_spans(shown, before)), _HANG)
 
 
@@ -236,7 +236,7 @@ def _shut(mark: str) -> re.Pattern[str]:
 
 
 def prose_rows(texts: Iterable[str], before: str = "") -> Iterator[bool]:
-    """Yield for each line whether it is prose: not in or of a fence, no table, not indented."""
+    """Yield for each line whether it is prose: no part of a fence or table, and not indented."""
     opened = _open_fence(before)
     for text in texts:
         fence = _FENCE.match(text)
@@ -344,7 +344,7 @@ Piece: TypeAlias = tuple[str, str]
 """A text and its ink. The text is our own, or has been through ``block`` or ``inline``."""
 
 _WORD = 12
-"""The most characters of a word that ``cut_words`` leaves out to end a line with a whole one."""
+"""The most characters that ``cut_words`` leaves out to end a line with a whole word."""
 
 
 def moment(at: str) -> str:
@@ -370,7 +370,7 @@ def one_line(draw: Callable[..., Content], *facts: object, **more: object) -> Li
 
 
 def clickable(content: Content, action: str) -> Content:
-    """Return content that, when it is clicked, does what the key of ``action`` does."""
+    """Return content that does what the key of ``action`` does when it is clicked."""
     return content.stylize(Style.from_meta({"@click": f"screen.do({action!r})"}))
 
 
@@ -385,7 +385,7 @@ def cut(content: Content, width: int) -> Content:
 
 
 def cut_words(content: Content, width: int) -> Content:
-    """Cut a styled line as ``cut`` does, but before a word of which little would be left."""
+    """Cut a styled line as ``cut`` does, but before a word that would be cut to a few letters."""
     kept = cut(content, width)
     at = kept.plain.rfind(" ")
     if kept is content or at <= 0 or len(kept) - at > _WORD:
@@ -411,9 +411,9 @@ def cut_start(content: Content, width: int) -> Content:
 
 
 def cut_apart(names: Sequence[Content], width: int) -> list[Content]:
-    """Cut names to ``width`` cells so that different ones stay different: at the start, if it may.
+    """Cut names to ``width`` cells so that they stay different: at the start, if possible.
 
-    Where neither a cut at the start nor at the end tells them apart, they are numbered.
+    If neither a cut at the start nor one at the end keeps them different, they are numbered.
     """
     apart = {name.plain for name in names}
     for way in (cut_start, cut):

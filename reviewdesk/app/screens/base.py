@@ -30,7 +30,7 @@ from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.views.document import Tone
 
 WINDOW = 0.025
-"""Seconds: keys that follow each other within them may belong to one burst."""
+"""Seconds between two keys within which they may belong to one burst."""
 MANY = 4
 """How many printable keys, each within ``WINDOW`` of the one before, are a burst."""
 REST = 0.150
@@ -62,7 +62,7 @@ class Pressed(Struct, frozen=True):
 class Bursts:
     """Holds back keys that change something until it is known that no burst follows.
 
-    A key that changes nothing acts at once, unless it comes behind one that is held back: keys
+    A key that changes nothing acts at once, unless it comes after one that is held back: keys
     act in the order in which they were pressed. One such key that repeats is held down and makes
     no burst. Times are those of reading, so that keys which the app handles late are no burst.
     """
@@ -117,8 +117,8 @@ LONGEST = 1.0
 An action that waits for the queue is still to come.
 """
 SHORTEST = 0.005
-"""Seconds for which a key is held back at least, however late it is handled: those that were read
-together with it have not all arrived before."""
+"""The least seconds for which a key is held back, however late it is handled: before that, not all
+keys that were read together with it have arrived."""
 _MOVES_IN_DIALOG = frozenset({"j", "k", "g", "G", "space"})
 PASTED = "A paste does nothing outside a text field."
 TOO_FAST = "Several keys came at once, as from a paste: they did nothing."
@@ -151,7 +151,7 @@ class TypeAhead:
         }
 
     async def take(self, event: events.Key | events.Paste, at: float) -> None:
-        """Take a key or a paste that was read at ``at``, and pass on those that are to act now."""
+        """Take a key or a paste read at ``at``, and pass on the keys that are to act now."""
         if self._held is not None:
             self._held.append(event)
         elif self._app.focused is not None and self._app.focused.check_consume_key("p", "p"):
@@ -168,7 +168,7 @@ class TypeAhead:
             await self._release(act)
 
     def _waits(self, event: events.Key) -> bool:
-        """Return True if a key changes something; in a dialog, every one that does not move."""
+        """Return True if a key changes something; in a dialog, if it does more than move."""
         top = self._top()
         if top is None:
             return event.is_printable and event.key not in _MOVES_IN_DIALOG
@@ -181,7 +181,7 @@ class TypeAhead:
         rest = self._bursts.rest(self._app.clock())
         if rest is not None and not self._looks:
             self._looks = True
-            # Behind the keys that wait in the app's queue already.
+            # After the keys that wait in the app's queue already.
             look = partial(self._app.call_later, self._look)
             self._app.later(max(rest, SHORTEST), look)
 
@@ -190,7 +190,7 @@ class TypeAhead:
         await self._release(self._bursts.due(self._app.clock()))
 
     def reaches(self, event: events.Key) -> bool:
-        """Return True if a key is held for a text, or the screen in view has done what it does."""
+        """Return True if a key is held for a text, or the screen in view has carried it out."""
         if self._held is not None:
             self._held.append(event)
             return True
@@ -218,7 +218,7 @@ class TypeAhead:
             self._app.set_timer(LONGEST, self._look_for_text)
 
     def opened(self, dialog: Screen[Any], *, text: bool) -> None:
-        """Hear that a dialog opens; hand the keys over once its text has the focus."""
+        """Note that a dialog opens; hand the keys over once its text has the focus."""
         if self._held is None:
             return
         if not text or not dialog.is_current:
@@ -272,7 +272,7 @@ ERROR_LINES = 3
 
 
 class Front(Protocol):
-    """What a screen asks of the app."""
+    """What a screen needs from the app."""
 
     controller: ReviewController
     keymap: Keymap
@@ -293,7 +293,7 @@ class Front(Protocol):
 
 
 class DeskScreen(Screen[None], inherit_bindings=False):
-    """Header, body, status line and footer; a terminal that is too small shows none of them."""
+    """Header, body, status line and footer; a terminal that is too small does not show them."""
 
     where: ClassVar[str] = ""
     """The name under which the registry knows the screen."""
@@ -335,7 +335,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         raise NotImplementedError
 
     def draw_body(self, state: ViewState, before: ViewState | None) -> None:
-        """Draw what differs from ``before``, the state that was drawn last."""
+        """Draw the differences from ``before``, the state that was drawn last."""
         raise NotImplementedError
 
     def move(self, by: float, *, pages: bool = False) -> None:
@@ -410,7 +410,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         return self.front.controller.core.review.waiting
 
     def press(self, key: str) -> bool:
-        """Do what a key is bound to; return False if that is nothing, or the way out of the app."""
+        """Carry out the action of a key; return False if it has no action or quits the app."""
         name = self.bound.get(key)
         if name in {None, "quit.anywhere"}:
             return False

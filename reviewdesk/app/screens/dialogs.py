@@ -38,9 +38,9 @@ SHORT = 20
 SHORT_LOW = 30
 """The lines of a terminal below which a dialog has no blank lines, and its fields fewer lines.
 
-One at the bottom is short earlier, as the item above it is what it is about."""
+A dialog at the bottom is shortened earlier, because it is about the item above it."""
 TALLEST = 28
-"""The most lines of a dialog's list: more are read no faster, and cost more over a slow line."""
+"""The most lines of a dialog's list: more do not speed reading, and cost more over a slow line."""
 
 
 def title_line(what: str, name: str, note: str, width: int) -> Content:
@@ -77,12 +77,12 @@ _MOVES = frozenset({
 class Dialog(ModalScreen[ScreenResultType]):
     """A screen above the others that keeps every key to itself.
 
-    It stands in the middle or, ``low``, at the bottom, where the item above it stays readable.
+    It is in the middle or, if ``low``, at the bottom, where the item above it stays readable.
     """
 
     low: ClassVar[bool] = False
     about: tuple[str, str, str] = ("", "", "")
-    """What it is about, the name of an item, and a note."""
+    """The subject of the dialog, the name of an item, and a note."""
     keys: Keys = ()
     DEFAULT_CSS = """
     Dialog { align: center middle; background: transparent; }
@@ -164,7 +164,7 @@ class ChoiceList(OptionList):
 
 
 class PageDialog(Dialog[Any]):
-    """Draws the pages of a form, one at a time; closes with what a key or a line answers.
+    """Draws the pages of a form, one at a time; closes with the answer of a key or a line.
 
     Vim's letters and the arrows move in its list or its text. A list is as high as its lines, and
     scrolls where they do not fit.
@@ -228,7 +228,7 @@ class PageDialog(Dialog[Any]):
         self._form.drawn()
 
     def follow(self) -> None:
-        """Draw the page if it is not as it was drawn."""
+        """Draw the page if it has changed."""
         page = self._form.read(self._at)
         if self.query("#box") and replace(page, acts={}) != replace(self._page, acts={}):
             same = page.document is self._page.document
@@ -241,7 +241,7 @@ class PageDialog(Dialog[Any]):
         return partial(document_lines, document) if isinstance(document, Document) else document
 
     def _fit(self) -> None:
-        """Give list or text the height that they need and the screen has."""
+        """Give list or text the height that they need, within that of the screen."""
         page = self._page
         box = self.query_one("#box")
         box.styles.width = page.width
@@ -309,7 +309,7 @@ class PageDialog(Dialog[Any]):
         event.prevent_default()
 
     def _do(self, act: Act) -> None:
-        """Act on the highlighted line; close with what that returns, if anything."""
+        """Act on the highlighted line; close with the result unless it is ``None``."""
         front: Any = self.app
         front.controller.core.late = front.lateness
         found: list[object] = []
@@ -344,7 +344,7 @@ class PageDialog(Dialog[Any]):
 def _option(one: Choice) -> Option:
     prompt: VisualType = words_line(one.text)
     if one.below:
-        # What is below a line stays indented where it wraps.
+        # The text below a line stays indented where it wraps.
         below = Padding(Text(inline(one.below, 2000)), (0, 0, 0, 2))
         prompt = Group(Text(words_line(one.text).plain, "bold"), below)
     name = one.answer if isinstance(one.answer, str) else None

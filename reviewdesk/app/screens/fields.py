@@ -55,7 +55,7 @@ class PromptField(Dialog[FieldInput]):
         self._past = [*form.past, form.value]
         self._place = len(self._past) - 1
         self._cycle: tuple[str, Completion, int] | None = None
-        """The text that completions replace, all of them, and the place of the one in use."""
+        """The text that completions replace, all completions, and the place of the one in use."""
         self._own = ""
         self.about = form.title, form.name, ""
         completes = [("tab", "completes")] if form.complete else []
@@ -102,7 +102,7 @@ class PromptField(Dialog[FieldInput]):
         return lines
 
     def action_complete(self, by: int) -> None:
-        """Put the next completion into the field, going round."""
+        """Put the next completion into the field; after the last, the first."""
         found = self._completion()
         if found is None or not found.options:
             return
@@ -218,7 +218,7 @@ class NoteDialog(Dialog[FieldInput]):
         area.move_cursor(area.document.end)
 
     def on_text_area_changed(self) -> None:
-        # The screen below tells an error.
+        # The screen below shows an error.
         front: Any = self.app
         front.act(self._keep)
         self.redraw()
@@ -259,7 +259,7 @@ class DoorDialog(Dialog[None]):
     keys = ("enter", "opens the desk"), ("ctrl+q", "closes")
 
     def __init__(self, run: str, enter: Callable[[str], None]) -> None:
-        """Ask for a name; ``enter`` raises ReviewDeskError if it does not take one."""
+        """Ask for a name; ``enter`` raises ReviewDeskError if it refuses the name."""
         super().__init__()
         self.about = "reviewdesk", run, ""
         self._enter = enter
@@ -270,7 +270,7 @@ class DoorDialog(Dialog[None]):
         yield Bar(id="refusal")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter under the name, or say why that cannot be."""
+        """Enter under the name, or say why it is refused."""
         try:
             self._enter(event.value)
         except ReviewDeskError as error:

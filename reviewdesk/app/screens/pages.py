@@ -1,4 +1,4 @@
-"""The screens in front of the review: calibration and runs."""
+"""The screens that cover the review: calibration and runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reviewdesk.app.widgets.lines import Pane
 
 
 class CalibrationScreen(DeskScreen):
-    """Draws a page of figures; every page keeps its place."""
+    """Draws a page of figures; every page keeps its scroll position."""
 
     where = "calibration"
     DEFAULT_CSS = "CalibrationScreen Pane { height: 1fr; }"
@@ -128,7 +128,7 @@ class RunsScreen(DeskScreen):
             self.front.act(partial(self.front.controller.choose_row, index))
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Give the keys to the list or to the details, whichever got the focus."""
+        """Give the keys to the one of list and details that got the focus."""
         # The focus may have moved on since the event.
         reading = event.widget is self._details
         if event.widget is self.focused:

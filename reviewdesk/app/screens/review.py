@@ -65,7 +65,7 @@ class ReviewTexts:
         return self._wanted is not None
 
     def draw_later(self, state: ViewState) -> None:
-        """Draw once the list has been drawn and, while a key is held, once that rests."""
+        """Draw after the list has been drawn and, while a key is held, after the list rests."""
         front = self._screen.front
         now = front.clock()
         held = now - self._stepped < SOON
@@ -85,7 +85,7 @@ class ReviewTexts:
             self._screen.front.controller.drawn()
 
     def draw(self, state: ViewState) -> None:
-        """Draw what differs from what the panes show."""
+        """Draw the differences from what the panes show."""
         before = self._drawn
         self._wanted = None
         self._drawn = state
@@ -136,13 +136,13 @@ POLL = 1.0
 
 
 class _Columns(Horizontal):
-    """The columns side by side, which leave nothing of the ground between them."""
+    """The columns side by side, which cover the whole background."""
 
     BLANK = True
 
 
 class _Column(Vertical):
-    """A title and what it is about, which leave nothing of the ground below them."""
+    """A title and its pane, which cover the whole background."""
 
     BLANK = True
 
@@ -150,8 +150,8 @@ class _Column(Vertical):
 class ReviewScreen(DeskScreen):
     """Draws the review: side by side on a wide terminal, else one pane at a time.
 
-    It is drawn once its panes have their places, and not before: each widget that is mounted would
-    have the whole screen drawn once more.
+    It is drawn only after its panes have their places: otherwise each widget that is mounted would
+    redraw the whole screen.
     """
 
     where = "review"
@@ -169,7 +169,7 @@ class ReviewScreen(DeskScreen):
         super().__init__(front)
         self.texts = ReviewTexts(self)
         self._stepping = False
-        """Whether what is drawn is a step in the list, after which another may come at once."""
+        """Whether the current drawing is a step in the list, which another may follow at once."""
 
     def body(self) -> ComposeResult:
         """Yield the three columns, and the rules between them."""
@@ -327,7 +327,7 @@ class ReviewScreen(DeskScreen):
     # events
 
     def press(self, key: str) -> bool:
-        """Do what a key is bound to, or what the line of reasons takes it for while it is open."""
+        """Carry out the action of a key, or pass it to the line of reasons while that is open."""
         if self.drawn is None or self.drawn.reasons is None or key not in REASON_KEYS:
             return super().press(key)
         self.front.act(partial(self.front.controller.press_reason, key, self.front.lateness))
@@ -370,7 +370,7 @@ def _place(state: ViewState) -> tuple[object, ...]:
 
 
 def _title_notes(state: ViewState) -> dict[str, str]:
-    """Return what stands beside the names of the panes."""
+    """Return the notes beside the names of the panes."""
     session = state.session
     panes = state.panes
     count = session.size

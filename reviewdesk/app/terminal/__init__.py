@@ -1,1 +1,1 @@
-"""What is sent to the terminal: the cells that change, and nothing else."""
+"""Terminal output: only the cells that change are sent."""

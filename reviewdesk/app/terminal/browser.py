@@ -15,14 +15,14 @@ from reviewdesk.app.terminal.changes import GuardedDriver, TerminalInput, is_siz
 
 
 class BrowserDriver(GuardedDriver, WebDriver):
-    """Closes the app, so that it saves, when the pipe ends that its keys come by."""
+    """Closes the app, so that it saves, when the pipe that brings its keys ends."""
 
     def __init__(self, app: Any, **options: Any) -> None:
         super().__init__(app, **options)
         self._leaves = app
 
     def start_application_mode(self) -> None:
-        """Begin, and leave the signals to the program: Textual's own end saves nothing."""
+        """Begin, and leave signals to the program: Textual's own handler would not save."""
         numbers = () if WINDOWS else (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.getsignal(number) for number in numbers}
         super().start_application_mode()
@@ -31,7 +31,7 @@ class BrowserDriver(GuardedDriver, WebDriver):
             signal.signal(number, handler)
 
     def run_input_thread(self) -> None:
-        """Read input until the app ends, or nobody is at the other end any more."""
+        """Read input until the app ends or the other end is closed."""
         reader = TerminalInput(self._debug)
         stream = ByteStream()
         with suppress(_ExitInput):

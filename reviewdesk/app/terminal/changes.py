@@ -29,7 +29,7 @@ from reviewdesk.system.terminal import PARTS_DRAWINGS
 ESC = "\x1b"
 START = "\x1b[200~"
 END = "\x1b[201~"
-"""What a terminal sends before and after a paste, once it is asked to."""
+"""The marks that a terminal sends before and after a paste, once it is asked to."""
 STALLED = 0.125
 LONGEST = 2.0
 """Seconds between two looks for input, which are at most 0.1 where nothing holds the reader up:
@@ -40,7 +40,7 @@ APART = 0.050
 
 
 _LARGEST = 5_000
-"""The most columns or rows of a terminal that is believed."""
+"""The most columns or rows that a terminal may report."""
 
 
 def is_size(width: object, height: object) -> bool:
@@ -66,7 +66,7 @@ class PasteMarks:
     def parts(self, text: str) -> Iterator[str]:
         """Yield what the parser is to read: characters, and pastes with their marks.
 
-        The beginning of a mark is held back until the rest comes, but for a lone escape character,
+        The beginning of a mark is held back until the rest comes, except a lone escape character,
         which is a key. All other escape characters inside a paste are left out.
         """
         text = self._held + text
@@ -138,7 +138,7 @@ class TerminalInput:
         try:
             yield from parse()
         except (ValueError, ArithmeticError):
-            # Textual's parser fails at sequences with senseless numbers. A new one begins behind
+            # Textual's parser fails at sequences with senseless numbers. A new one begins after
             # what the old one had taken.
             self._parser = XTermParser(self._debug)
 
@@ -159,14 +159,14 @@ _AGREED = (
     f"(?:{SINGLE.pattern[:-1]}|[\u2e80-\u2fff\u3001-\u3029\u3030-\u303e\u3041-\u3096\u309b-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60])*"
 )
-"""Texts on whose width terminals agree: those, and East Asian characters of two columns."""
+"""Texts whose width is equal on all terminals: those, and two-column East Asian characters."""
 
 
 class Cell(NamedTuple):
     """One column: its character and look, as the parameters of the sequence that sets it.
 
     The first cell of a text whose characters are not all one column wide holds the whole text, and
-    its other cells hold none.
+    its other cells are empty.
     """
 
     text: str
@@ -191,9 +191,9 @@ PLAIN = ""
 
 
 def runs(drawing: str) -> list[CellRun] | None:
-    """Return what is drawn, in order, or None if the text holds anything else.
+    """Return the drawn runs, in order, or None if the text has anything else.
 
-    The last run is empty where the drawing ends with a move of the cursor.
+    The last run is empty if the drawing ends with a move of the cursor.
     """
     found: list[CellRun] = []
     at = 0
@@ -246,9 +246,9 @@ _COLOURS = {"ink": "39", "ground": "49"}
 
 @lru_cache(4096)
 def _change(before: str, after: str, *, blank: bool) -> tuple[str, str]:
-    """Return the parameters that turn one look into another, and the look that is made so.
+    """Return the parameters that turn one look into another, and the resulting look.
 
-    Of a blank without attributes the ink does not show, and stays as it is.
+    The ink of a blank without attributes is invisible, so it is not changed.
     """
     old, new = (
         {one[0] if one["attribute"] else str(one.lastgroup): one[0] for one in found}
@@ -293,17 +293,17 @@ GAP = 6
 
 
 class Shown:
-    """Keeps the cells that were sent. What it does not know it sends."""
+    """Keeps the cells that were sent. Cells it does not know are sent."""
 
     def __init__(self) -> None:
         self._rows: dict[int, list[Cell | None]] = {}
         self._wide: set[int] = set()
-        """The rows in which a text of more than a character a cell was drawn."""
+        """The rows in which a text with more than one character per cell was drawn."""
         self._cursor: tuple[int, int] | None = None
         self._width: int | None = None
 
     def forget(self, width: int | None = None) -> None:
-        """Send everything anew, to a terminal of so many columns where a width is given."""
+        """Send everything again, to a terminal of ``width`` columns if a width is given."""
         self._width = width or self._width
         self._rows.clear()
         self._wide.clear()
@@ -388,7 +388,7 @@ def _spans(before: Sequence[Cell | None], after: Sequence[Cell]) -> Iterator[tup
 
 
 class GuardedDriver(Driver):
-    """Passes on what a terminal of either kind may send, and drops the rest."""
+    """Passes on the input that either kind of terminal may send, and drops the rest."""
 
     def process_message(self, message: Message) -> None:
         if not isinstance(message, Resize) or is_size(message.size.width, message.size.height):
@@ -396,14 +396,14 @@ class GuardedDriver(Driver):
 
 
 class ChangesDriver(GuardedDriver):
-    """Draws as the driver does that it is mixed into, by less: the cells that change."""
+    """Draws as the driver that it is mixed into, but sends only the cells that change."""
 
     def __init__(self, app: Any, **options: Any) -> None:
         super().__init__(app, **options)
         self.shown: Shown = app.shown
 
     def write(self, data: str) -> None:
-        """Send what ``data`` changes."""
+        """Send the cells that ``data`` changes."""
         if changes := self.shown.changes(data):
             super().write(changes)  # type: ignore[safe-super]
 
@@ -434,7 +434,7 @@ class ChangesDriver(GuardedDriver):
 
 
 class ChangesApp(App[None], inherit_bindings=False):
-    """An app that knows what its terminal shows, and sends what differs from that."""
+    """An app that knows what its terminal shows, and sends only the differences."""
 
     def __init__(self) -> None:
         self.shown = Shown()

@@ -84,8 +84,8 @@ def to_strip(widget: Widget, content: Content, width: int, under: Style | None =
 class DrawnLines:
     """The lines of a widget as they were drawn last.
 
-    A change above and one below a widget have Textual ask for all of its lines again. Its own
-    keeping of lines is by their place, which costs more than it saves where they move.
+    Textual asks for all lines of a widget again after changes above and below it. Textual's cache
+    is by place, which costs more than it saves if lines move.
     """
 
     def __init__(self, widget: ScrollView) -> None:
@@ -94,7 +94,7 @@ class DrawnLines:
         self._frame: tuple[object, ...] = ()
 
     def forget(self) -> None:
-        """Draw the lines anew when they are asked for next."""
+        """Draw the lines again when they are next requested."""
         self._frame = ()
 
     def drawn(self, crop: Region) -> list[Strip]:
@@ -182,7 +182,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self._anchor = (0, 1)
         self._moving = False
         self._strips: dict[tuple[int, int], Strip] = {}
-        """The lines as they were drawn, by line and width: they stay as they are in a scroll."""
+        """The lines as they were drawn, by line and width: scrolling does not change them."""
         self._drawn_lines = DrawnLines(self)
 
     @property
@@ -217,7 +217,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def _hold(self, size: Size) -> None:
-        """Take the size of the text; only a scrollbar that comes or goes lays the screen out."""
+        """Set the size of the text; lay the screen out if its width or the scrollbar changes."""
         before = self.virtual_size
         self.virtual_size = size
         height = self.container_size.height
@@ -382,7 +382,7 @@ ItemPainter: TypeAlias = Callable[[int, int], PaintedItem]
 
 
 class ItemPane(Pane):
-    """A pane that keeps its passage and not its line, and reports what it has drawn."""
+    """A pane that keeps its passage, not its line, in view, and reports what it has drawn."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -443,7 +443,7 @@ class ItemPane(Pane):
     # what is on screen
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw lines, and tell the screen what is in view of the responses.
+        """Draw lines, and tell the screen which parts of the responses are in view.
 
         A frame below a dialog is not in view.
         """
@@ -453,7 +453,7 @@ class ItemPane(Pane):
         return strips
 
     def _note(self, rows: Iterable[int]) -> None:
-        """Report the responses' characters in ``rows`` and all others drawn of this frame."""
+        """Report the responses' characters in ``rows`` and in rows already drawn of this frame."""
         layout = self.layout_of_item
         top = round(self.scroll_offset.y)
         frame = self._paints, top, self.size
@@ -470,7 +470,7 @@ class ItemPane(Pane):
         self.post_message(ItemDrawn(DrawnItem(layout, shown, layout.place(top), self.page)))
 
     def _characters(self, part: PartLines, at: int) -> Cut | None:
-        """Return the characters of a part in line ``at`` of the pane, ``None`` if it has none."""
+        """Return the characters of a part in line ``at`` of the pane, ``None`` if not there."""
         line = at - part.first
         if not 0 <= line < len(part.starts):
             return None

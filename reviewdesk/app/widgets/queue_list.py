@@ -62,12 +62,12 @@ NOTED = "¶"
 CHOSEN = "+"
 DEFERRED = ("z", Ink.NOTE)
 UNSAVED = "~"
-"""The suffix of what waits to be saved."""
+"""The suffix of a label that waits to be saved."""
 SPELLED = 56
-"""The width from which a line has room for the agreement."""
+"""The least width of a line that shows the agreement."""
 _NAMES = 26
 _TITLE = 12
-"""The cells of ids that stand in one column, and the least that the title of a test gets."""
+"""The cells of ids in one column, and the least cells of the title of a test."""
 _FLAG = 11
 _FLAGS = 44
 """The least and the most cells of the flags."""
@@ -77,8 +77,8 @@ LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE 
 def label_mark(row: QueueRow) -> Piece:
     """Return the label as up to three characters: ``·`` none, ``z`` deferred.
 
-    ``✓`` is the label of another, which is not told, and ``@`` no label, but open with another.
-    Behind it a ``~`` says that it waits to be saved.
+    ``✓`` is a hidden label of another, and ``@`` an unlabelled item that another has open.
+    A ``~`` after it means that it waits to be saved.
     """
     mark, ink = LABELS[row.label]
     if row.label is None and (row.labelled_by_other or row.open_with or row.deferred):
@@ -89,7 +89,7 @@ def label_mark(row: QueueRow) -> Piece:
 
 @lru_cache(1024)
 def flag_names(flags: Flag, room: int) -> str:
-    """Return the flags in words, as many as fit if these hold all that ask for a person.
+    """Return the flags in words, as many as fit if they include all that ask for a person.
 
     If not, it returns all by their short names or, without room for these either, the first ones.
     """
@@ -129,8 +129,8 @@ def row_pieces(
 def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     """Return decision, id, agreement, flags and test.
 
-    A narrow line leaves out the test and says of the agreement only that it is low. Ids and flags
-    share the room, each in a column of its own.
+    A narrow line leaves out the test and shows the agreement only if it is low. Ids and flags
+    share the room, each in a separate column.
     """
     word, ink = DECISIONS[row.decision]
     wide = width >= SPELLED
@@ -168,9 +168,9 @@ def _agreement(row: QueueRow, *, wide: bool) -> list[Piece]:
 
 
 def _said(row: QueueRow) -> Flag:
-    """Return the flags that the line says without their names.
+    """Return the flags that the line shows without their names.
 
-    The decision or the band may say them; a dissent that was trimmed says that votes differ.
+    The decision or the band may show them; a trimmed dissent shows that votes differ.
     """
     said = Flag(0) if row.decision in {"pass", "fail"} else Flag.NO_VERDICT
     said |= Flag.DERIVED_LOW if row.band == "low" else Flag(0)
@@ -178,7 +178,7 @@ def _said(row: QueueRow) -> Flag:
 
 
 def _names(row: QueueRow, width: int, ink: str) -> list[Piece]:
-    """Return the id, whole where it fits, and behind it the test where that says more."""
+    """Return the id, whole if it fits, and after it the test if that adds something."""
     name = inline(row.id)
     column = max(cells(name), min(_NAMES, width // 2))
     room = width - column - 2
@@ -306,7 +306,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         *,
         id: str | None = None,  # noqa: A002
     ) -> None:
-        """Start empty. ``fetch`` returns the rows of keys; ``drawn`` hears what was drawn."""
+        """Start empty. ``fetch`` returns the rows of keys; ``drawn`` gets the rows drawn."""
         super().__init__(id=id)
         self._fetch = fetch
         self._drawn = drawn
@@ -318,7 +318,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self._strips: LRUCache[tuple[int, int, bool], Strip] = LRUCache(512)
         self._drawn_lines = DrawnLines(self)
         self._shown: dict[int, QueueRow | None] = {}
-        """The row that the strips of a line are of."""
+        """The row from which the strips of a line were made."""
         self._failed = False
 
     def fill(self, keys: array[int], *, blind: bool) -> None:
@@ -341,7 +341,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
             self.refresh()
 
     def reload(self) -> None:
-        """Fetch the rows on screen again, and draw those that are not as they were drawn."""
+        """Fetch the rows on screen again, and draw those that have changed."""
         self._pages.clear()
         self._failed = False
         self._drawn_lines.forget()
@@ -363,7 +363,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Draw the rows that come into view; the scrollbar only where its thumb moves.
 
-        It draws eighths of a line, which a step in a long queue is a small part of.
+        The thumb moves by eighths of a line, and a step in a long queue is far smaller.
         """
         height = self.size.height
         bar = self.vertical_scrollbar
