@@ -1,4 +1,4 @@
-"""The one way to write a whole file: it has its name only once it is complete and on disk."""
+"""The only way to write whole files: a file gets its name when it is complete and on disk."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PUBLIC = 0o666
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _PART = re.compile(r"\.reviewdesk-[0-9a-f]{16}\.part(-journal|-wal|-shm)?")
 _ABANDONED = 3600
-"""Seconds after its last write in which an unfinished file counts as being written."""
+"""Seconds after its last write for which an unfinished file counts as being written."""
 _DESK = b"RDK1"
-"""The application id of a desk, which stands in the header of its file."""
+"""The application id of a desk, in the header of its file."""
 _BESIDE = ("", "-wal", "-shm", "-journal")
 _UNNAMED = getattr(os, "O_TMPFILE", 0)
 
@@ -32,9 +32,9 @@ _allowed = {"machine": True}
 
 
 def only_desk() -> None:
-    """Refuse from now on to write files of the machine, as somebody in a browser presses the keys.
+    """Refuse from now on to write files of the machine, as the user is in a browser.
 
-    The desk's own files are written all the same: its log, its backups, edits that wait.
+    The desk's own files can still be written: its log, its backups and pending edits.
     """
     _allowed["machine"] = False
 
@@ -55,17 +55,17 @@ def whole_file(
 ) -> Iterator[BinaryIO]:
     """Open a file for writing that takes its name when the block ends without an error.
 
-    Until then it has no name where the system knows unnamed files, else a random one, so that a
-    kill leaves nothing under ``path``. ``replace`` allows an existing file or link of that name to
-    be replaced, but no desk and nothing beside one; a link's target is never touched, and the mode
+    Until then it is unnamed if the system supports this, else it has a random name, so that a kill
+    leaves nothing under ``path``. ``replace`` allows an existing file or link of that name to
+    be replaced, but no desk or file beside one; a link's target is never touched, and the mode
     of a replaced file stays.
-    ``private`` makes the file readable by its owner only. A pipe or device is written straight.
+    ``private`` makes the file readable by its owner only. A pipe or device is written directly.
     ``of_desk`` says that the file belongs to the desk and not to the machine.
 
     Raises:
         FileExistsError: the name is taken, and ``replace`` is not given.
         PermissionError: this is the console of a browser, and the file is not the desk's.
-        OSError: the file cannot be written; what had the name before is unchanged.
+        OSError: the file cannot be written; an existing file of that name is unchanged.
     """
     _refuse_in_browser(path, of_desk=of_desk)
     if is_stream(path):
@@ -101,8 +101,8 @@ def whole_file(
 def whole_path(path: Path, *, replace: bool = False, of_desk: bool = False) -> Iterator[Path]:
     """Return an empty private file that takes the name ``path`` when the block ends well.
 
-    For what only writes to a file that it opens by name. Errors are those of ``whole_file``, but a
-    pipe or device is one too: it would be replaced by the file.
+    For code that can only write to a file that it opens by name. It raises the errors of
+    ``whole_file``, and one for a pipe or device, as the file would replace it.
     """
     _refuse_in_browser(path, of_desk=of_desk)
     if is_stream(path):
@@ -165,7 +165,7 @@ def _kept_mode(path: Path, *, replace: bool) -> int | None:
 
 
 def refuse_desk(path: Path) -> None:
-    """Raise OSError if the name is that of a desk, or of a log that SQLite keeps beside one."""
+    """Raise OSError if the name belongs to a desk, or to a log that SQLite keeps next to one."""
     if any(is_desk(path.with_name(path.name.removesuffix(end))) for end in _BESIDE):
         raise OSError(errno.EPERM, "is a desk, or a file of one", str(path))
 
@@ -184,7 +184,7 @@ def _taken(path: Path) -> FileExistsError:
 
 
 def _open_part(folder: Path, mode: int) -> tuple[int, Path | None]:
-    """Open an unnamed file in the folder, or one with a random name, which is returned too."""
+    """Open an unnamed file in the folder, or one with a random name, and return that name too."""
     if _UNNAMED:
         # Not every file system has unnamed files.
         with suppress(OSError):

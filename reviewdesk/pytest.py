@@ -1,7 +1,7 @@
-"""The plugin of pytest: its fixture ``reviewdesk_gate`` holds juries and judges to a suite.
+"""The plugin of pytest: its fixture ``reviewdesk_gate`` checks juries and judges by a suite.
 
-pytest loads this module at every start, so that it imports nothing of the project until a test
-asks for the fixture.
+pytest loads this module at every start, so it imports nothing of the project until a test asks
+for the fixture.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Gate:
             pytest.fail(show(problem), pytrace=False)
         doubts = doubt_lines(found, strict=require_representative)
         *lines, counted = text(found)
-        # pytest's summary of all tests has the first line alone.
+        # pytest's summary of all tests shows only the first line.
         told = show("\n".join([counted, *lines, *found.errors, *doubts]), 1_000_000)
         if found.exit_code(strict=require_representative) is not ExitCode.OK:
             pytest.fail(told, pytrace=False)
@@ -103,7 +103,7 @@ def _desk(stack: ExitStack, named: Path | None) -> Desk:
 
 @pytest.fixture
 def reviewdesk_gate(request: pytest.FixtureRequest) -> Gate:
-    """Hold a run's juries and judges to a suite: ``reviewdesk_gate("judge/suite.yml")``.
+    """Check the juries and judges of a run by a suite: ``reviewdesk_gate("judge/suite.yml")``.
 
     The test fails with what ``reviewdesk gate`` prints, and passes where it would exit with 0.
     """

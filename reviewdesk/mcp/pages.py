@@ -1,4 +1,4 @@
-"""Keep what an agent is given within bounds; what is left out is named, and can be asked for."""
+"""Limit the size of results for agents; omitted parts are named and can be requested."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any
 from reviewdesk.errors import UsageError
 
 MOST = 60_000
-"""The most characters of a result, roughly: those of its texts and names, and ten a number."""
+"""The approximate limit of a result in characters: its texts and names, and ten per number."""
 LONGEST_TEXT = 4_000
-"""The most characters of a text among others; one that is asked for alone may fill the result."""
+"""The limit of each text in a larger result; a text requested alone may fill the result."""
 _NUMBER = 10
 
 
 @dataclass
 class _Room:
-    """How many characters are left, and what did not fit."""
+    """The number of characters left, and the parts that did not fit."""
 
     longest: int
     left: int = MOST
     cut: list[dict[str, Any]] = field(default_factory=list)
 
     def leave_out(self, at: str, given: int, of: int) -> None:
-        """Name a text, list or record that is only given in part, by its JSON Pointer."""
+        """Record the JSON Pointer of a text, list or record that is only partly returned."""
         self.cut.append({"at": at, "given": given, "of": of})
         self.left -= len(at) + 3 * _NUMBER
 
 
 def whole(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a record; if it is too large, ``cut`` names what is given in part."""
+    """Return a record; if it is too large, ``cut`` lists the parts that are shortened."""
     room = _Room(LONGEST_TEXT)
     made: dict[str, Any] = _fitted(value, "", room)
     return {**made, "cut": room.cut} if room.cut else made
@@ -38,17 +38,17 @@ def whole(value: dict[str, Any]) -> dict[str, Any]:
 def part(value: Any, at: str, offset: int) -> dict[str, Any]:
     """Return the value at a JSON Pointer from the ``offset``-th character or entry on.
 
-    ``next`` is the offset that the rest begins at, ``None`` if there is none.
+    ``next`` is the offset of the rest, ``None`` at the end.
 
     Raises:
-        UsageError: there is nothing at this place, or it has no parts.
+        UsageError: the place does not exist, or its value has no parts.
     """
     found = _at(value, at)
     if not isinstance(found, str | list):
         raise UsageError(f"{at}: no text and no list", "Name a place that `cut` names.")
     room = _Room(MOST)
     made = _fitted(found[offset:], at, room, offset)
-    # That the value itself is cut is what ``next`` says.
+    # ``next`` already shows that the value itself is cut.
     room.cut = [one for one in room.cut if one["at"] != at]
     end = offset + len(made)
     following = end if made and end < len(found) else None
@@ -56,7 +56,7 @@ def part(value: Any, at: str, offset: int) -> dict[str, Any]:
 
 
 def _fitted(value: Any, at: str, room: _Room, first: int = 0) -> Any:
-    """Return as much of a value as there is room for; ``first`` is the place of a list's first."""
+    """Return as much of a value as fits; ``first`` is the index of a list's first entry."""
     if isinstance(value, str):
         return _text(value, at, room)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What agents may do with a desk: each tool opens it, reads, and closes it again."""
+"""The tools that agents use on a desk: each opens the desk, reads it, and closes it again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk import Desk
 
 _MOST_FINDINGS = 100
-"""The most findings of each status that a gate keeps of an entry."""
+"""The most findings of each status that are kept for an entry of a suite."""
 
 RunName = Annotated[
     str | None, Field(description="A run's name or a prefix of its hash; else the run used last.")
@@ -36,9 +36,9 @@ At = Annotated[
 
 @dataclass(frozen=True)
 class DeskTools:
-    """The tools, each a method whose arguments make its schema.
+    """The tools: each is a method, and its arguments define its schema.
 
-    ``open_desk`` opens the desk for reading alone, or, with ``True``, for writing.
+    ``open_desk`` opens the desk read-only or, with ``True``, for writing.
     """
 
     open_desk: Callable[[bool], Desk]
@@ -179,7 +179,7 @@ class DeskTools:
             yield desk
 
     def _below(self, name: str, kind: str, ends: tuple[str, ...] = ("",)) -> Path:
-        """Return the path of a file below the server's folder, whose name ends as ``ends`` say."""
+        """Return the path of a file below the server's folder; its name must end as in ``ends``."""
         folder = self.folder.resolve()
         path = (folder / name).resolve()
         if not path.is_relative_to(folder) or not path.name.endswith(ends):
@@ -191,7 +191,7 @@ class DeskTools:
 
 
 def _rows(rows: list[dict[str, Any]], offset: int, total: int) -> dict[str, Any]:
-    """Return a page of rows; ``next`` is where the following one begins, if there is one."""
+    """Return a page of rows; ``next`` is the offset of the next page, if any."""
     made = pages.whole({"rows": rows})
     end = offset + len(made["rows"])
     following = end if rows and end < total else None

@@ -1,6 +1,6 @@
-"""Write a run as one HTML file without scripts, external resources or links that leave it.
+"""Write a run as one HTML file without scripts, external resources or external links.
 
-All markup stands in ``templates/``. Their environment escapes every expression and makes its hidden
+All markup is in ``templates/``. Their environment escapes every expression and makes its hidden
 characters visible through ``domain/safetext``, so no text from outside is ever markup.
 """
 
@@ -53,9 +53,9 @@ _SIDE = 400.0
 
 
 class RunPage(Struct, frozen=True):
-    """A run as its page shows it: the overview, then the details of the verdicts that it names.
+    """The content of a run's page: the overview, then the details of the verdicts that it names.
 
-    ``others`` is the number of verdicts below those; with an ``appendix`` the page is a full one.
+    ``others`` is the number of further verdicts; a page with an ``appendix`` is a full page.
     """
 
     overview: RunOverview
@@ -65,7 +65,7 @@ class RunPage(Struct, frozen=True):
 
 
 class PagePart(Struct, frozen=True):
-    """A part of the appendix under a heading of its own; ``name`` is what links to it."""
+    """A part of the appendix with its own heading; ``name`` is the target of links to it."""
 
     name: str
     title: str
@@ -105,7 +105,7 @@ class _Entry(Struct, frozen=True):
 
 
 def _entry(listed: ListedVerdict, *, full: bool) -> _Entry:
-    """Return a verdict with the texts before the jury; its figures are on a full page alone."""
+    """Return a verdict with its texts, then the jury; only a full page shows its figures."""
     item, history = listed
     every = [
         one for one in verdict.sections(item, history) if full or one.title not in verdict.FIGURES
@@ -142,7 +142,7 @@ def parts(about: RunOverview, found: JurorsPage, other: WhatIfTable) -> tuple[Pa
 
 
 def diagram_svg(fit: Fit, labels: int) -> str:
-    """Return the reliability diagram as an SVG file that needs no other."""
+    """Return the reliability diagram as a self-contained SVG file."""
     return str(
         _TEMPLATES.get_template("diagram.svg").render(fit=fit, basis=plural(labels, "label"))
     )
@@ -155,9 +155,9 @@ def section_html(section: Section, level: int = 3) -> str:
 
 
 def fragment(document: Document) -> str:
-    """Return a document as HTML that stands inside a page of others, such as a notebook.
+    """Return a document as HTML to embed in another page, such as a notebook.
 
-    Its styles apply to nothing else there: they are nested, and mean its box by ``&``.
+    Its styles apply to nothing else on that page: they are nested, and ``&`` is its own box.
     """
     files = ("figures.css", "style.css")
     style = "".join(_TEMPLATES.get_template(file).render() for file in files)
@@ -167,7 +167,7 @@ def fragment(document: Document) -> str:
 
 
 def _listing_text(found: RunPage) -> str:
-    """Say how many verdicts the page has besides those it names, and where the rest is."""
+    """Say how many more verdicts the page has than it names, and where to find the rest."""
     every = found.overview.details.run.verdicts
     shown = found.others + len(found.overview.named)
     if not every:
@@ -187,7 +187,7 @@ def _listing_text(found: RunPage) -> str:
 
 
 def _harmless(value: object) -> Markup:
-    """Return the value of an expression as HTML; markup comes from our own macros alone."""
+    """Return the value of an expression as HTML; only our own macros return markup."""
     return value if isinstance(value, Markup) else _text(str(value))
 
 
@@ -198,8 +198,8 @@ def _text(text: str, limit: int = _LONGEST) -> Markup:
 def _words(words: Words, tone: Tone = Tone.TEXT) -> Markup:
     """Return a text of one line, each piece in its tone.
 
-    It is no macro because a page holds a hundred of them for each verdict. Text from outside stands
-    in ``bdi``, so that its direction does not turn the words around it.
+    It is not a macro because a page has a hundred such texts per verdict. Text from outside is in
+    ``bdi``, so that its direction does not affect the words around it.
     """
     return Markup("".join(map(_span, spans(words, tone))))  # noqa: S704 - _span escapes
 

@@ -103,7 +103,7 @@ def _quote(one: Quote) -> Iterator[str]:
 
 
 def _table(one: Table) -> Iterator[str]:
-    """Yield a table; what stands below a row elsewhere is here in a column of its own."""
+    """Yield a table; texts that other formats put below a row get their own column."""
     below = any(row.below for row in one.rows)
     heads = [_cell(one.title or one.columns[0].title)]
     heads += [*(_cell(column.title) for column in one.columns[1:]), *[""] * below]
@@ -142,7 +142,7 @@ def _comparison(one: Comparison) -> Iterator[str]:
 
 
 def _nothing(_: ReliabilityDiagram | ScorePlot | Gap) -> Iterator[str]:
-    """Yield nothing for a figure: a table beside it holds the same numbers."""
+    """Yield nothing for a figure, as a table next to it has the same numbers."""
     yield from ()
 
 
@@ -177,12 +177,12 @@ def code(text: str, limit: int = 20_000, *, cell: bool = False) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return words of our own with every sign that Markdown would read as markup escaped."""
+    """Return our own words, with every sign escaped that Markdown would read as markup."""
     return _MARKUP.sub(r"\\\g<0>", show_line(text, 20_000))
 
 
 def started(text: str) -> str:
-    """Return Markdown that begins a line or a point: its first sign must not make a list of it."""
+    """Return Markdown for the start of a line or point; its first sign never starts a list."""
     return _BULLET.sub(r"\g<1>\\\g<2>", text.strip(), count=1)
 
 

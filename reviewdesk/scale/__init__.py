@@ -1,1 +1,1 @@
-"""Work that is spread over processes and machines; functions come from outside."""
+"""Spread work over processes and machines; callers pass in the functions."""

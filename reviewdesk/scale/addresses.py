@@ -1,4 +1,4 @@
-"""Files to read, at any address: what a pattern names, and a local copy of one of them."""
+"""Files to read from any address: the files that a pattern matches, and local copies of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_remote(address: str) -> bool:
 def refuse_keys(address: str, where: str = "where the parts are read") -> None:
     """Raise UsageError if an address holds a password, which would travel and be logged.
 
-    ``where`` says in which place it belongs instead.
+    ``where`` names the place where the password belongs.
     """
     if is_remote(address) and urlsplit(address).password:
         scheme = address.partition("://")[0]
@@ -33,7 +33,7 @@ def refuse_keys(address: str, where: str = "where the parts are read") -> None:
 
 
 def expand(pattern: str) -> list[str]:
-    """Return the addresses that a pattern names, in order; a plain name is returned as it is.
+    """Return the addresses that a pattern matches, in order; a plain name is returned unchanged.
 
     Raises:
         ImportError: what reads such addresses is not installed.
@@ -54,7 +54,7 @@ def expand(pattern: str) -> list[str]:
 
 @contextmanager
 def local_copy(address: str) -> Iterator[Path]:
-    """Return a file of this machine with the bytes at an address: itself, or a copy for a while.
+    """Return a local file with the bytes at an address: the file itself, or a temporary copy.
 
     Raises:
         ImportError: what reads such addresses is not installed.
@@ -68,7 +68,7 @@ def local_copy(address: str) -> Iterator[Path]:
     system, path = url_to_fs(address)
     with TemporaryDirectory(prefix="reviewdesk-") as folder:
         copy = Path(folder, "part")
-        # A read ahead would be held beside the block itself.
+        # Read-ahead would keep more in memory than the block itself.
         with system.open(path, "rb", cache_type="none") as given, copy.open("wb") as kept:
             while block := given.read(_BLOCK):
                 kept.write(block)

@@ -1,4 +1,4 @@
-"""Join the workers of a scheduler that runs, or start some on this machine."""
+"""Connect to the workers of a running scheduler, or start workers on this machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CONFIG = {
 def cluster(what: str, scheduler: str | None, workers: int | None = None) -> Iterator[Client]:
     """Connect to the scheduler at an address; without one, start workers on this machine.
 
-    ``what`` needs it, as the error says where the extra is missing.
+    ``what`` names the feature that needs it, for the error if the extra is not installed.
 
     Raises:
         UsageError: the extra is not installed, no scheduler answers, or no worker starts.
@@ -63,8 +63,8 @@ def cluster(what: str, scheduler: str | None, workers: int | None = None) -> Ite
 def _local(workers: int) -> Iterator[Client]:
     """Start workers that only this process can use, without a dashboard.
 
-    Ctrl+c reaches this process alone, which ends them; it waits while they start or end, as what
-    is half started cannot be ended.
+    Ctrl+c reaches only this process, which ends the workers. It waits while workers start or end,
+    as a worker that is still starting cannot be ended.
     """
     opened = ExitStack()
     try:
@@ -104,6 +104,6 @@ def _started(workers: int, opened: ExitStack) -> Client:
 
 
 def _quiet() -> None:
-    """Let what the library logs of workers that come and go not reach the terminal."""
+    """Keep the library's log of workers that start and end off the terminal."""
     for name in ("distributed", "tornado", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

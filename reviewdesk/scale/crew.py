@@ -1,4 +1,4 @@
-"""Workers that do tasks: processes of this machine, or those of a scheduler that is running."""
+"""Workers that run tasks: processes on this machine, or workers of a running scheduler."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 _AHEAD = 2
-"""Tasks for each thread that are given out: one that runs, and one that waits for it to end."""
+"""The number of tasks sent out per thread: one that runs, and one that waits for it."""
 _LEAST = 4
 _TRIES = 2
-"""How often a task that raises is tried again, as a place may be out of reach for a moment."""
+"""How often a task that raises is tried again, as a place may be unreachable for a moment."""
 
 
 class Step(NamedTuple, Generic[Value]):
-    """What a task returns: a value, and where it goes on; ``None`` at its end."""
+    """The result of a task: a value, and the place to continue from; ``None`` at its end."""
 
     value: Value
     follows: int | None = None
 
 
 class Lost(Struct, frozen=True):
-    """Why a task has no result: it raised, or the workers that did it died."""
+    """The reason why a task has no result: it raised an error, or its workers died."""
 
     reason: str
 
@@ -45,7 +45,7 @@ Task = Callable[[Item, int], Step[Value]]
 
 @dataclass(slots=True)
 class Crew:
-    """Gives out tasks, a few at a time, and takes back their results as they come."""
+    """Sends out tasks, a few at a time, and collects their results as they arrive."""
 
     client: Client
     _token: str = field(default_factory=lambda: secrets.token_hex(6))
@@ -54,10 +54,10 @@ class Crew:
     def run(
         self, task: Task[Item, Value], items: Sequence[Item]
     ) -> Iterator[tuple[int, Value | Lost, bool]]:
-        """Yield the results of each item's task with the item's place, and whether it is the last.
+        """Yield each result of an item's task, with the item's place and whether it is the last.
 
-        A task that goes on is given out again once its result has been taken, so that results
-        do not pile up. A task whose worker dies is done again elsewhere.
+        A task that continues is sent out again after its result has been taken, so that results
+        do not pile up. If its worker dies, a task is run again on another worker.
         """
         from distributed import as_completed
 
@@ -90,13 +90,13 @@ class Crew:
                 self.client.cancel(list(running))
 
     def _room(self) -> int:
-        """Return how many tasks may be out; workers may come and go."""
+        """Return how many tasks may be out at a time; the number of workers may change."""
         threads = sum(map(int, self.client.nthreads().values()))
         return max(_LEAST, _AHEAD * threads)
 
 
 def _result(future: Future[Any]) -> Step[Any]:
-    """Return what a task returned; ``Lost`` if it has no result."""
+    """Return the result of a task; ``Lost`` if it has none."""
     from distributed.scheduler import KilledWorker
 
     if future.cancelled():

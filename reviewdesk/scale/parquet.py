@@ -35,7 +35,7 @@ def as_lines(path: Path, out: BinaryIO) -> None:
     """Write the rows of a Parquet file as a report in JSON Lines, some rows at a time.
 
     Raises:
-        ValueError: the file is no Parquet, or holds a value that JSON has no form for.
+        ValueError: the file is not Parquet, or has a value that JSON cannot represent.
     """
     from pyarrow import parquet  # type: ignore[import-untyped]
 
@@ -66,7 +66,7 @@ def _value(key: str, found: Any) -> Any:
 
 
 def _without_nulls(value: Any) -> Any:
-    """Leave out what a row does not have; a nested column names every key of every row."""
+    """Remove keys that a row does not have; a nested column has every key in every row."""
     if isinstance(value, Mapping):
         return {key: _without_nulls(one) for key, one in value.items() if one is not None}
     if isinstance(value, list):

@@ -27,7 +27,7 @@ _PIECE = re.compile(
     r"|'[^'\n]*'|#[^\n]*|[\[\]{}=\n]",
     re.DOTALL,
 )
-"""Tokens that decide where a statement ends: strings, comments, brackets and line breaks."""
+"""The tokens that determine the end of a statement: strings, comments, brackets, line breaks."""
 
 
 def settings_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -44,7 +44,7 @@ def load_settings(
 ) -> Settings:
     """Return the settings in force. An empty option or variable counts as not given.
 
-    ``options`` has the options of a command by the name of their setting.
+    ``options`` maps names of settings to the options of a command.
 
     Raises:
         SettingsError: the file cannot be used.
@@ -210,7 +210,7 @@ def _keys(actions: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _toml_text(value: object) -> str:
-    """Return a value as TOML writes it; for a table or a list, its type."""
+    """Return a value in TOML syntax; for a table or a list, its type."""
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, bool):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 DEFAULT = "default"
 KEPT = "desk"
-"""The source of a setting that was chosen on the screen and is kept by the desk."""
+"""The source of a setting that was chosen on the screen and is stored in the desk."""
 
 
 class Feedback(StrEnum):
@@ -46,16 +46,16 @@ class Setting(Struct, frozen=True):
     about: str
     wanted: str
     variable: str = ""
-    """The environment variable, if there is one."""
+    """The environment variable, if any."""
     least: float | None = None
     most: Any = None
     each: type = str
-    """What the values of a table are."""
+    """The type of the values of a table."""
     name: str = ""
     kind: type = str
 
     def read(self, value: Any) -> Any:
-        """Return a value of the file as ``Settings`` holds it; raise ValueError if it is wrong."""
+        """Convert a value of the file for ``Settings``; raise ValueError if it is wrong."""
         if self.kind is Mapping:
             return _table_of(self.each, value)
         if self.kind is tuple:
@@ -228,16 +228,16 @@ class Settings(Struct, frozen=True):
         return self.sources.get(name, DEFAULT)
 
     def with_kept(self, values: Mapping[str, Any]) -> Settings:
-        """Return the settings with what the desk keeps of them.
+        """Return the settings with the values that the desk stores.
 
-        It overrides the file, because it was chosen by hand; the environment and the options of a
-        command override it.
+        They override the file, because they were chosen by hand; the environment and the options of
+        a command override them.
         """
         given = {s.name for s in SETTINGS if self.source(s.name) in {s.variable, f"--{s.name}"}}
         return self.choosing({n: value for n, value in values.items() if n not in given})
 
     def choosing(self, values: Mapping[str, Any]) -> Settings:
-        """Return the settings with what was chosen on the screen; other names are left out."""
+        """Return the settings with the values chosen on the screen; other names are ignored."""
         chosen = {s.name: values[s.name] for s in SETTINGS if s.name in values}
         return replace(self, **chosen, sources={**self.sources, **dict.fromkeys(chosen, KEPT)})
 

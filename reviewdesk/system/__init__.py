@@ -1,1 +1,1 @@
-"""Where Linux, macOS and Windows differ: disks, locks, terminals and signals, one module each."""
+"""Differences of Linux, macOS and Windows, a module each: disks, locks, terminals, signals."""

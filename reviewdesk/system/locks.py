@@ -1,4 +1,4 @@
-"""One process at a time writes a file; the system lets go of the lock when the process ends."""
+"""Let one process at a time write a file; the system releases the lock when the process ends."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 
 _UNKNOWN = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
-"""What a file system says to a call that it does not know."""
+"""The errors of a file system for a call that it does not support."""
 
 
 def _empty_drive_cache(descriptor: int) -> None:
-    """Flush a file through the drive's own cache, where ``fsync`` stops before it."""
+    """Flush a file through the drive's own cache on systems where ``fsync`` does not."""
     if sys.platform == "darwin":
         import fcntl
 
@@ -33,14 +33,14 @@ def sync(descriptor: int, flush: Callable[[int], None] = _empty_drive_cache) -> 
     try:
         flush(descriptor)
     except OSError as error:
-        # Only where the call is unknown: after a failed flush a second one would call it done.
+        # Only if the call is unsupported: after a failed flush, a second one would report success.
         if error.errno not in _UNKNOWN:
             raise
         os.fsync(descriptor)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable; Windows opens no folder and keeps a journal of names."""
+    """Write the names in a folder to disk. Windows cannot open folders; it journals names."""
     if os.name != "posix":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -51,18 +51,18 @@ def sync_folder(folder: Path) -> None:
 
 
 _RESPECT = 1.0
-"""Seconds for which others let a waiting process go first; one that was stopped waits for ever."""
+"""Seconds for which others let a waiting process go first, as a stopped one would wait forever."""
 
 
 class WriterPlace:
-    """A place in the line of processes that wait for a file, kept until it is left.
+    """A place in the line of processes that wait for a file; it is kept until ``leave``.
 
-    Each locks the byte of the file whose number is the time of its arrival, in microseconds, so
-    that the system forgets those that die. Without such locks everybody is first.
+    Each process locks the byte of the file whose number is its time of arrival in microseconds, so
+    that the system drops processes that die. Without such locks every process is first.
     """
 
     def __init__(self, path: Path) -> None:
-        """Join the line of a file behind all who wait."""
+        """Join the end of the line for a file."""
         self.since = time.monotonic()
         self._byte = int(1e6 * self.since)
         self._file: int | None = None
@@ -73,7 +73,7 @@ class WriterPlace:
                 self._lock(shared=True, first=self._byte, count=1)
 
     def is_first(self) -> bool:
-        """Return True if nobody waits who came before, but not over a second ago."""
+        """Return True unless a process waits that arrived earlier, within the last second."""
         oldest = max(0, int(1e6 * (time.monotonic() - _RESPECT)))
         if self._file is None or oldest >= self._byte:
             return True
@@ -95,7 +95,7 @@ class WriterPlace:
                 fcntl.lockf(self._file, fcntl.LOCK_UN, count, first)
 
     def leave(self) -> None:
-        """Let those behind come forward."""
+        """Leave the line, so that the next process can go first."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

@@ -16,7 +16,7 @@ _NAMES = ("SIGTERM", "SIGHUP", "SIGBREAK")
 
 
 def ending(known: Iterable[str]) -> tuple[str, ...]:
-    """Return which of a system's signals ask a program to end."""
+    """Return the signals of a system that ask a program to end."""
     return tuple(name for name in _NAMES if name in set(known))
 
 
@@ -40,19 +40,19 @@ def on_end(handler: Handler) -> None:
 
 
 def asked_to_end() -> int | None:
-    """Return the last of the signals that came, ``None`` if none did."""
+    """Return the last such signal that was received, or ``None``."""
     return _heard[-1] if _heard else None
 
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Let ctrl+c and the signals that ask to end wait until the block is done.
+    """Delay ctrl+c and the signals that ask the program to end until the block is done.
 
-    Threads that begin in it, and the processes that these start, never hear of ctrl+c, which a
-    terminal sends to every process of a command. Windows cannot keep it from them.
+    Threads started in the block, and their processes, never receive ctrl+c, which a terminal sends
+    to every process of a command. On Windows they do receive it.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's
+        yield  # only the main thread handles signals
         return
     heard: list[tuple[int, FrameType | None]] = []
     former = {
@@ -75,13 +75,13 @@ def held_back() -> Iterator[None]:
 
 @contextmanager
 def _ctrl_c_blocked() -> Iterator[None]:
-    """Block SIGINT in this thread, and so in all that it starts."""
+    """Block SIGINT in this thread and in everything that it starts."""
     if sys.platform == "win32":
         yield
         return
     from multiprocessing.resource_tracker import ensure_running
 
-    # It unblocks SIGINT in the thread that starts it, which would be one that starts workers.
+    # Start the tracker first: it unblocks SIGINT in its thread, else in one that starts workers.
     ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -1,4 +1,4 @@
-"""Terminals: their keyboard where stdin is a file, keys one by one, drawings in parts."""
+"""Terminals: the keyboard if stdin is a file, single keys, and drawings in parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEYBOARD = "CONIN$" if sys.platform == "win32" else "/dev/tty"
 """The terminal's keys, whatever stdin is."""
 
 PARTS_DRAWINGS = sys.platform == "win32"
-"""Textual sends a drawing to Windows' console in parts of 8,192 characters, which end anywhere."""
+"""On Windows, Textual sends a drawing in parts of 8,192 characters, which end anywhere."""
 
 
 def is_dumb(environ: Mapping[str, str]) -> bool:
@@ -27,7 +27,7 @@ def is_dumb(environ: Mapping[str, str]) -> bool:
 def edited(text: str, suffix: str) -> str | None:
     """Let a person edit a text in ``$VISUAL``, ``$EDITOR`` or the system's editor.
 
-    Return what was saved; ``None`` if nothing was, the editor failed, or there is none.
+    Return the saved text; ``None`` if nothing was saved, the editor failed, or none exists.
     """
     usual = "notepad" if sys.platform == "win32" else "vi"
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or usual
@@ -54,7 +54,7 @@ def open_keyboard() -> None:
     # Windows lets programs set the console's modes only through a handle that may write.
     mode = os.O_RDWR if sys.platform == "win32" else os.O_RDONLY
     descriptor = os.open(KEYBOARD, mode)
-    if descriptor:  # 0 itself where stdin was closed
+    if descriptor:  # it is 0 if stdin was closed
         os.dup2(descriptor, 0)
         os.close(descriptor)
 

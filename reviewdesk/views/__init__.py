@@ -1,1 +1,1 @@
-"""Views: what is said of a run, a judge, a juror or a verdict, as documents without a toolkit."""
+"""Views: describe runs, judges, jurors and verdicts as documents that depend on no toolkit."""

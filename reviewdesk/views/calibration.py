@@ -1,4 +1,4 @@
-"""What labels say about the judge: the conclusion with its figures, then the rest by question."""
+"""The calibration of a judge by labels: the conclusion with its figures, then the details."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from reviewdesk.views.team import people_err
 from reviewdesk.views.words import DESIGNS, MEANS, NONE, between, number, plural
 
 RISK = 0.05
-"""A p-value below this counts as more than chance."""
+"""P-values below this count as more than chance."""
 _OUTCOMES = {GateStatus.PASS: Tone.PASS, GateStatus.FAIL: Tone.FAIL, GateStatus.SKIP: Tone.MUTED}
 _HIDDEN = (
     "Blind: groups, weights and pass rates are left out, because they rest on what the panel said "
@@ -82,7 +82,7 @@ class _Figures(Struct, frozen=True):
     line: Metrics
     fit: Fit | None
     basis: str
-    """What the labels are and what they describe."""
+    """A description of the labels, and of the items that they represent."""
     ends: Callable[[str], Interval | Estimate | None]
     """Returns the interval of a figure by its name."""
     should_pass: RunRate | None = None
@@ -94,8 +94,8 @@ def calibration(
 ) -> Document:
     """Return the conclusion with its figures and, if ``full``, the rest by question.
 
-    Until the figures mean something, the conclusion and the progress stand alone. A blind document
-    uses the labelled verdicts alone. ``target`` says what the intervals describe.
+    With too few labels, it has only the conclusion and the progress. A blind document uses only
+    labelled verdicts. ``target`` says what the intervals describe.
     """
     found = _blind_figures(page) if blind else _run_figures(page, target)
     first = [conclusion(page, blind=blind)]
@@ -129,7 +129,7 @@ def file_calibration(page: FilePage, *, full: bool = False) -> Document:
 
 
 def headline(page: CalibrationPage) -> Section:
-    """Return accuracy, pass rates and errors with their intervals, and what they rest on.
+    """Return accuracy, pass rates and errors with their intervals and the labels behind them.
 
     If the labels describe the run, there are intervals for this run and for new items.
     """
@@ -143,7 +143,7 @@ def headline(page: CalibrationPage) -> Section:
     if page.calibration.population is not None and page.such is not None:
         ends = [f"95%, {target.value}" for target in Target]
         for cells, row in zip(rows, _rates(_run_figures(page, Target.ITEMS)), strict=True):
-            # The share that should pass is estimated for this run alone.
+            # The share that should pass is estimated only for this run.
             cells.append("" if plain(row.cells[0]) == "should pass" else row.cells[2])
     rates = table(("", "", *ends), rows, "How often the judge is right")
     about = Paragraph(f"{found.basis}.", Tone.MUTED)
@@ -240,7 +240,7 @@ def _errors(
     rate: float | None,
     ends: Interval | Estimate | None,
 ) -> Row:
-    """Return a rate of errors: 1 less ``rate``, which is 0 by convention if no label says so."""
+    """Return a rate of errors: 1 minus ``rate``, which is 0 by convention without such labels."""
     deserved = "fail" if name == "false passes" else "pass"
     if not (wrong or right):
         return _row(name, None, None, f"no label says {deserved}")
@@ -250,7 +250,7 @@ def _errors(
 
 
 def _sureness(line: Metrics) -> str:
-    """Compare confidence with accuracy in words, by the numbers as they are shown."""
+    """Compare confidence with accuracy in words, using the rounded numbers that are shown."""
     if line.gap is None:
         return "confidence less accuracy"
     gap = round(line.gap, 2)
@@ -280,7 +280,7 @@ def _answers(page: CalibrationPage, found: _Figures, *, blind: bool) -> list[Sec
 
 
 def _how_right(found: _Figures, counted: Calibration, *, blind: bool = False) -> Section:
-    """Return the decisions against the labels, with the rates that follow from them."""
+    """Compare the decisions with the labels, and return the rates that follow."""
     line = found.line
     blocks: list[Block] = []
     if not blind and counted.design is Design.WEIGHTED and counted.population is not None:
@@ -327,7 +327,7 @@ def _confusion(line: Metrics) -> list[Block]:
 
 
 def confidence(fit: Fit | None, line: Metrics) -> list[Section]:
-    """Return ECE beside what chance gives, Spiegelhalter's test, AUROC and log-loss."""
+    """Return ECE with its value by chance, Spiegelhalter's test, AUROC and log-loss."""
     if fit is None or not fit.n:
         return []
     test = fit.spiegelhalter
@@ -355,7 +355,7 @@ def confidence(fit: Fit | None, line: Metrics) -> list[Section]:
 
 
 def confidence_text(found: Metrics) -> str:
-    """Compare confidence with accuracy in words. The difference is that of the rounded numbers."""
+    """Compare confidence with accuracy in words, by the difference of the rounded numbers."""
     if found.accuracy is None or found.gap is None:
         return "nothing to compare yet"
     mean = round(found.accuracy + found.gap, 2)
@@ -368,7 +368,7 @@ def confidence_text(found: Metrics) -> str:
 
 
 def null_text(found: NullEce | None) -> str:
-    """Say which ECE a calibrated panel would show by chance. ECE itself has no interval."""
+    """Give the ECE of a calibrated panel by chance, as ECE itself has no interval."""
     if found is None:
         return "what a calibrated judge would show is not known"
     return (
@@ -378,7 +378,7 @@ def null_text(found: NullEce | None) -> str:
 
 
 def _together_text(null: NullEce | None, test: ZTest) -> str:
-    """Say once what both tests show, so that the page never answers yes and no."""
+    """Combine both tests into one sentence, so that the page never gives two answers."""
     by_ece = null is not None and null.p < RISK
     by_test = test.p is not None and test.p < RISK
     if by_ece or by_test:
@@ -388,7 +388,7 @@ def _together_text(null: NullEce | None, test: ZTest) -> str:
 
 
 def _which_items(page: CalibrationPage) -> Section:
-    """Return the groups with their labels and weights, and what each still lacks."""
+    """Return the groups with their labels and weights, and the labels that each still lacks."""
     blocks: list[Block] = []
     if page.strata:
         text = "in order: the first of the group's draw, all labelled; only these count"
@@ -407,7 +407,7 @@ def _which_items(page: CalibrationPage) -> Section:
 
 
 def _worst(page: CalibrationPage) -> list[Block]:
-    """Return the worst segments whose interval lies below that of the run, a line each."""
+    """Return a line for each of the worst segments with an interval below that of the run."""
     shown: list[Block] = []
     calm = []
     for one in page.worst:
@@ -450,7 +450,7 @@ def _random_check(found: AuditSample) -> str:
 
 
 def _blind_and_open(found: BlindSplit) -> Section:
-    """Compare, side by side, labels given before and after the panel's answer was seen."""
+    """Compare labels given before the panel's answer was seen with labels given after."""
     ways = (found.blind, found.open)
     rows: list[list[Words]] = [
         [Text("labels", Tone.MUTED), *(str(one.n) for one in ways)],
@@ -468,7 +468,7 @@ def _blind_and_open(found: BlindSplit) -> Section:
 
 
 def _anchoring_text(blind: Metrics, seen: Metrics) -> str:
-    """Say whether labels agree with the panel more often once its answer was seen."""
+    """Say whether labels agree with the panel more often after its answer was seen."""
     if blind.accuracy is None:
         return "- no label is blind (b in the queue): nobody knows if seeing the answer changes it"
     if seen.accuracy is None:
@@ -485,7 +485,7 @@ def _anchoring_text(blind: Metrics, seen: Metrics) -> str:
 def _which_juror(
     found: Sequence[JurorCounts] | None, probes: Sequence[BiasProbe] = ()
 ) -> list[Section]:
-    """Return each juror's counts against the labels, and how many dissents were right."""
+    """Return each juror's votes, counted against the labels, and how many dissents were right."""
     if not found:
         return []
     rows: list[Sequence[Words]] = []
@@ -536,7 +536,7 @@ def _outcome(checks: Sequence[LimitCheck]) -> str:
 
 
 def labels_needed(found: Sequence[LabelsNeeded]) -> tuple[Block, ...]:
-    """Return how many more labels of the random check settle each limit that has such a number."""
+    """Return how many more labels of the random check settle each limit, where this is known."""
     blocks: list[Block] = []
     for one in found:
         limit = f"{one.target} {one.op.value} {number(one.limit)}"

@@ -34,12 +34,12 @@ _PAIRED = (
     "narrower than those of the two rates."
 )
 UNPROVEN = 0.05
-"""The p value from which a split of the items is put down to chance."""
+"""With a p-value of at least this, the split of the items is put down to chance."""
 _UNKNOWN = "Which panel is right more often is not known:"
 
 
 def comparison(here: Item, there: Item) -> Document:
-    """Return the verdict, the numbers and every juror of both runs; what differs is marked."""
+    """Return the verdict, numbers and jurors of both runs; differences are marked."""
     mine = {seat.ballot.id: seat for seat in here.assessment.seats}
     theirs = {seat.ballot.id: seat for seat in there.assessment.seats}
     names = words.short_names((*mine, *theirs))
@@ -100,7 +100,7 @@ def _turned(mine: Mapping[str, Seat], theirs: Mapping[str, Seat]) -> Iterator[Bl
 
 
 def two_panels(found: PanelComparison, *, blind: bool = False) -> Document:
-    """Return the comparison, its conclusion first; if blind, of the labelled items alone."""
+    """Return the comparison, conclusion first; a blind one uses only labelled items."""
     blocks: list[Block] = [Paragraph(conclusion(found, blind=blind), Tone.STRONG)]
     if not found.items:
         blocks.append(Paragraph(_SAME, Tone.MUTED))
@@ -114,14 +114,14 @@ def two_panels(found: PanelComparison, *, blind: bool = False) -> Document:
 
 
 def conclusion(found: PanelComparison, *, blind: bool = False) -> Words:
-    """Return in one sentence which panel is right more often, as far as its interval tells."""
+    """Return one sentence that says which panel is right more often, if its interval shows it."""
     first = _name(found.first)
     second = _name(found.second)
     made = found.difference
     if not found.items:
         return ("No item of ", first, " was judged in ", second, ": there is nothing to compare.")
     differ = plural(found.flips, "decision differs", "decisions differ")
-    # How many both decided tells of their answers.
+    # The number of items that both decided would reveal their answers.
     common = f"the {plural(found.decided, 'item')} that both decided"
     common = f"the {plural(found.items, 'common item')}" if blind else common
     if not found.labelled:
@@ -151,7 +151,7 @@ def _name(run: ComparedRun) -> Text:
 
 
 def _points(found: PanelComparison) -> str:
-    """Return the distance of the panel that is ahead, in points of accuracy, with its interval."""
+    """Return the lead of the better panel in points of accuracy, with its interval."""
     made = found.difference
     sign = -100 if made.estimate is not None and made.estimate < 0 else 100
     low, middle, high = sorted(sign * (end or 0.0) for end in (made.low, made.estimate, made.high))
@@ -160,7 +160,7 @@ def _points(found: PanelComparison) -> str:
 
 
 def _alone(found: PanelComparison) -> Words:
-    """Return what the labelled items alone say, whatever their draw."""
+    """Return the result on the labelled items alone, without regard to their draw."""
     both = found.both_right
     apart = (found.first_alone, found.second_alone)
     return (
@@ -173,7 +173,7 @@ def _alone(found: PanelComparison) -> Words:
 
 
 def _advice(found: PanelComparison) -> Iterator[Block]:
-    """Yield what the sentence does not prove, and which labels would tell most."""
+    """Yield the limits of the conclusion, and the labels that would help most."""
     made = found.difference
     alone = (found.first_alone, found.second_alone)
     stands = made.low > SLACK or made.high < -SLACK
@@ -222,7 +222,7 @@ def _right(found: PanelComparison, *, blind: bool) -> Section:
 
 
 def _decisions(found: PanelComparison) -> Section:
-    """Return the table of both decisions, and what the flips did to the labelled items."""
+    """Return the table of both decisions, and the effect of the flips on labelled items."""
     made = {side: {cell[side] for cell in found.cells} for side in (0, 1)}
     rows, columns = ([one for one in (*Decision, None) if one in made[side]] for side in (0, 1))
     grid: list[tuple[Words, ...]] = [

@@ -1,4 +1,4 @@
-"""Whether a judge may gate, and why not: the sentence that calibration begins with."""
+"""The first sentence of a calibration: whether the judge may gate and, if not, why."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BLIND = "A blind session does not tell: that rests on verdicts without a label.
 
 
 class _Evidence(Struct, frozen=True):
-    """What the answer rests on; intervals are of such items, as those of a suite's gates are."""
+    """The evidence for the answer; intervals are for such items, as in the gates of a suite."""
 
     line: Metrics
     gates: Sequence[LimitCheck]
@@ -43,10 +43,10 @@ class _Evidence(Struct, frozen=True):
 def conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
     """Say whether the judge of a run may gate by the default limits.
 
-    It may not while labels are missing: without a label in every stratum of the draw they do not
-    represent the run, and ``FEWEST`` must count. Nor may it if a limit is missed, if an interval
-    reaches past its limit, as ``gate --require-representative`` has it, or if it may pass more than
-    a fifth of the bad answers.
+    It may not gate while labels are missing: each stratum of the draw needs a label, so that they
+    represent the run, and at least ``FEWEST`` must count. It also may not if a limit is missed, if
+    an interval reaches past its limit, as in ``gate --require-representative``, or if it may pass
+    more than a fifth of the bad answers.
     """
     found = page.calibration
     line = found.headline
@@ -81,7 +81,7 @@ def progress(page: CalibrationPage) -> str:
 
 
 def next_steps(page: CalibrationPage, *, blind: bool = False) -> tuple[Block, ...]:
-    """Return the items that labels wait behind, and what to do next."""
+    """Return the items that hold up labels, and the next steps."""
     named = page.skipped if blind else page.blockers
     steps: list[Block] = [
         Paragraph((before.capitalize(), outside(name, 200), f"{after}."), Tone.WARN)
@@ -108,7 +108,7 @@ def _too_few(labels: int, design: Design) -> str:
 
 
 def file_conclusion(page: FilePage) -> Section:
-    """Say whether the judge of a labels file may gate by the default limits, and why not."""
+    """Say whether the judge of a labels file may gate by the default limits, or why not."""
     line = page.calibration.headline
     fit = page.fit
     rows = plural(line.n, "row")
@@ -124,7 +124,7 @@ def _section(text: str) -> Section:
 
 
 def _answer(found: _Evidence) -> str:
-    """Return the answer that enough labels give, with its reasons."""
+    """Return the answer for a sufficient number of labels, with its reasons."""
     doubts = list(_doubts(found))
     faults = [text for text, by_chance in _missed(found) if not by_chance]
     passes, few_enough = _false_passes(found)
@@ -142,9 +142,9 @@ def _answer(found: _Evidence) -> str:
 
 
 def _false_passes(found: _Evidence) -> tuple[str, bool]:
-    """Say how many bad answers the judge passes, and whether these are shown to be few enough.
+    """Return how many bad answers the judge passes, and whether they are shown to be few enough.
 
-    The text is empty if no label says fail, which ``_doubts`` says.
+    The text is empty without a fail label; ``_doubts`` reports that.
     """
     fp = found.line.fp
     tn = found.line.tn
@@ -180,7 +180,7 @@ def _missed(found: _Evidence) -> Iterator[tuple[str, bool]]:
 
 
 def _doubts(found: _Evidence) -> Iterator[str]:
-    """Yield why the labels do not prove that the judge may gate."""
+    """Yield the reasons why the labels do not prove that the judge may gate."""
     line = found.line
     if line.tp is not None and not line.tp + (line.fn or 0):
         yield "no label says pass, so nobody knows how much of what is good it lets through"

@@ -1,7 +1,7 @@
 """The vocabulary of documents: sections of paragraphs, facts, tables and figures.
 
-A document says each fact once and knows no colour, width or toolkit. The terminal, the shell, HTML
-and Markdown each lay the same document out, and each of them makes text harmless as it does.
+A document states each fact once and has no colour, width or toolkit. The terminal, the shell, HTML
+and Markdown each lay out the same document, and each makes text harmless when it does so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reviewdesk.domain.stats.figures import Fit
 
 
 class Tone(StrEnum):
-    """What a piece of text means to its reader; a renderer decides how it looks."""
+    """The meaning of a piece of text for its reader; renderers decide how it looks."""
 
     TEXT = ""
     STRONG = "strong"
@@ -42,7 +42,7 @@ class Text(Struct, frozen=True):
 
 
 Words: TypeAlias = str | Text | tuple[str | Text, ...]
-"""A text of one line: our own words as ``str``, others as a ``Text``."""
+"""A text of one line: our own words are ``str``, other text is ``Text``."""
 
 
 def outside(text: object, limit: int = 500, tone: Tone = Tone.TEXT) -> Text:
@@ -51,7 +51,7 @@ def outside(text: object, limit: int = 500, tone: Tone = Tone.TEXT) -> Text:
 
 
 def joined(parts: Sequence[Words], between: str = ", ") -> tuple[str | Text, ...]:
-    """Join texts with ``between`` from one to the next."""
+    """Join texts with ``between`` as the separator."""
     pieces: list[str | Text] = []
     for part in parts:
         pieces += [between] if pieces else []
@@ -60,7 +60,7 @@ def joined(parts: Sequence[Words], between: str = ", ") -> tuple[str | Text, ...
 
 
 def spans(words: Words, tone: Tone = Tone.TEXT) -> Iterator[Text]:
-    """Yield the pieces of a text; ``tone`` is that of the pieces without one."""
+    """Yield the pieces of a text; pieces without a tone get ``tone``."""
     for part in words if isinstance(words, tuple) else (words,):
         piece = Text(part) if isinstance(part, str) else part
         if piece.text:
@@ -73,7 +73,7 @@ def plain(words: Words) -> str:
 
 
 class Paragraph(Struct, frozen=True):
-    """A sentence or two; ``lead`` stands before it, and later lines are indented."""
+    """A sentence or two; ``lead`` comes first, and later lines are indented."""
 
     text: Words
     tone: Tone = Tone.TEXT
@@ -82,7 +82,7 @@ class Paragraph(Struct, frozen=True):
 
 
 class Fact(Struct, frozen=True):
-    """A name with what is said of it."""
+    """A name with its text."""
 
     name: str
     text: Words
@@ -93,7 +93,7 @@ class Fact(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True):
-    """A list of facts; where room is given, their names take ``column`` cells."""
+    """A list of facts; if there is room, their names take ``column`` cells."""
 
     rows: tuple[Fact, ...]
     column: int = 13
@@ -112,14 +112,14 @@ class Flow(Struct, frozen=True):
     groups: tuple[Words, ...]
     gap: int = 3
     lines: int = 0
-    """If set, all stand on so many lines: those between the second and the last are left out, from
-    the end, until they fit."""
+    """If set, the most lines for all of them: facts between the second and the last are left out,
+    from the end, until they fit."""
     short: Words = ""
-    """What stands for the last where even so there is no room for it."""
+    """A short form of the last fact, for use if it still does not fit."""
 
 
 class Column(Struct, frozen=True):
-    """A column of a table; of columns with a rank, the highest is left out first."""
+    """A column of a table; the column with the highest rank is left out first."""
 
     title: Words
     rank: int = 0
@@ -127,11 +127,11 @@ class Column(Struct, frozen=True):
     """The least width in cells, so that tables under each other line up."""
     right: bool = True
     most: int = 0
-    """The most cells that its texts get, where room is dear; 0 means any number."""
+    """The most cells for its texts if room is short; 0 means any number."""
     tail: bool = False
-    """Whether a name that is too long is cut at its start; for the first column alone."""
+    """Whether names that are too long are cut at their start; only for the first column."""
     folds: bool = False
-    """Whether a text goes on below its row where room is short; for the last column alone."""
+    """Whether a text wraps below its row if room is short; only for the last column."""
 
 
 class Quote(Struct, frozen=True):
@@ -147,13 +147,13 @@ class Quote(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """The cells of a row; ``mark`` stands before the first, and ``below`` on lines of its own."""
+    """The cells of a row; ``mark`` precedes the first cell, ``below`` is on separate lines."""
 
     cells: tuple[Words, ...]
     mark: Text | None = None
     below: tuple[Quote, ...] = ()
     link: str = ""
-    """The name of the place in an HTML page that the row leads to; empty if there is none."""
+    """The anchor in an HTML page that the row links to; empty for no link."""
 
 
 class Table(Struct, frozen=True):
@@ -164,13 +164,13 @@ class Table(Struct, frozen=True):
     title: Words = ""
     """A title in the head of the first column."""
     least: int = 8
-    """The least width that names keep; columns with a rank are left out before they get less."""
+    """The least width of names; columns with a rank are left out to keep it."""
     span: int = 0
-    """The cells that the table fills, where there is room; 0 fits it to its cells."""
+    """The width that the table fills if there is room, in cells; 0 fits it to its content."""
     caption: str = ""
-    """What the table holds, for readers who do not see it below its heading."""
+    """A description of the table for readers who cannot see it below its heading."""
     stops: bool = False
-    """Whether a reader who goes from section to section stops at every row."""
+    """Whether moving from section to section stops at every row."""
 
     @property
     def marked(self) -> bool:
@@ -181,7 +181,7 @@ class Table(Struct, frozen=True):
 def table(
     heads: Sequence[str | Column], rows: Sequence[Sequence[Words]], caption: str = ""
 ) -> Table:
-    """Return a table of plain columns; the first is on the left, the others on the right."""
+    """Return a table of plain columns; the first is aligned left, the others right."""
     columns = tuple(
         Column(head, right=at > 0) if isinstance(head, str) else head
         for at, head in enumerate(heads)
@@ -198,7 +198,7 @@ class Comparison(Struct, frozen=True):
 
 
 class ReliabilityDiagram(Struct, frozen=True):
-    """A reliability diagram: how often the judge is right by its confidence."""
+    """A reliability diagram: how often the judge is right at each level of confidence."""
 
     fit: Fit
     basis: str
@@ -226,16 +226,16 @@ class Section(Struct, frozen=True):
     title: str
     blocks: tuple[Block, ...]
     note: Words = ""
-    """What the figures rest on, beside the title."""
+    """The basis of the figures, shown next to the title."""
 
 
 class Document(Struct, frozen=True):
-    """Sections in reading order; on a wide screen, those of ``aside`` stand in a second column."""
+    """Sections in reading order; wide screens show those of ``aside`` in a second column."""
 
     sections: tuple[Section, ...]
     aside: tuple[Section, ...] = ()
     end: tuple[Block, ...] = ()
-    """What holds for all sections, below both columns."""
+    """Blocks about all sections, shown below both columns."""
 
     @property
     def every(self) -> tuple[Section, ...]:

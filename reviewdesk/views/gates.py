@@ -1,4 +1,4 @@
-"""What a suite of gates found: a line for each entry, its findings in words, and the counts."""
+"""The result of a suite of gates: a line for each entry, its findings in words, and the counts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from reviewdesk.views.document import (
 
 _MOST_FAILED = 10
 _MOST_SKIPPED = 3
-"""The most failed and the most skipped checks of an entry that are told."""
+"""The most failed and the most skipped checks of an entry that are shown."""
 _TONES = {"PASS": Tone.PASS, "FAIL": Tone.FAIL, "SKIP": Tone.MUTED, "ERROR": Tone.FAIL}
 
 
 def gates(result: SuiteResult, *, representative: bool = False) -> Document:
-    """Describe the result of a suite; ``representative`` tells which labels are no proof."""
+    """Describe the result of a suite; ``representative`` also reports unrepresentative labels."""
     tone = Tone.FAIL if result.errors or result.count(GateStatus.FAIL) else Tone.TEXT
     blocks: list[Block] = [Paragraph(counts(result), tone)]
     for entry in result.entries:
@@ -42,7 +42,7 @@ def _entry(entry: EntryResult) -> Iterator[Block]:
 
 
 def text(result: SuiteResult) -> Iterator[str]:
-    """Yield the lines that say what a suite found; what could not be run is named without why."""
+    """Yield a suite's result in lines; entries that could not run are listed without a reason."""
     for entry in result.entries:
         name = show_line(entry.name, 200)
         yield f"{_word(entry):5}  {name}" + (f"  ({headline(entry)})" if not entry.error else "")
@@ -67,8 +67,8 @@ def counts(result: SuiteResult) -> str:
 def doubt_lines(result: SuiteResult, *, strict: bool) -> Iterator[str]:
     """Yield a line for each entry that is not shown, with the reasons.
 
-    A new report may say too little about its panel. If ``strict``, the labels must also stand for a
-    whole run.
+    A new report may have too little about its panel. If ``strict``, the labels must also represent
+    a whole run.
     """
     for entry in result.short:
         yield f"not shown: {show_line(entry.name, 200)} ({show_line('; '.join(entry.short), 600)})"

@@ -1,4 +1,4 @@
-"""The words and signs of the screens, each with its sentence: for the screen, shell and docs."""
+"""The words and signs of the screens, each with a sentence for the screen, shell and docs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ DESIGN = "What labels describe"
 FIGURES = "Figures"
 GROUPS = (PANELS, DECISION, FLAGS, REVIEW, DESIGN, FIGURES)
 GENERAL = frozenset({PANELS, REVIEW})
-"""The groups of words that need no explanation wherever they stand on a screen."""
+"""The groups of words that need no explanation on a screen."""
 
 
 class GlossaryTerm(Struct, frozen=True):
-    """A word with its sentence; ``names`` are other words and short forms for it."""
+    """A word with its sentence; ``names`` are its synonyms and short forms."""
 
     word: str
     group: str
@@ -210,7 +210,7 @@ _LABEL_MARKS = {
 
 
 def find(word: str) -> GlossaryTerm:
-    """Return the term with this word or name, whatever its case; raise NotFoundError with hints."""
+    """Return the term with this word or name, in any case; raise NotFoundError with hints."""
     names = _by_name()
     if (found := names.get(_folded(word))) is not None:
         return found
@@ -236,12 +236,12 @@ def method_of(word: str) -> FigureMethod | None:
 
 
 def method_section(method: FigureMethod) -> Section:
-    """Return what is said of how a figure is computed."""
+    """Return the description of how a figure is computed."""
     return Section("Method", (Facts.of(*method.rows, column=14),))
 
 
 def mentioned(texts: Iterable[str]) -> tuple[GlossaryTerm, ...]:
-    """Return the terms that texts name, in their order; each is named once."""
+    """Return the terms that occur in texts, in order and without repetition."""
     found = (_by_name()[_folded(hit)] for text in texts for hit in _named(text))
     return tuple(dict.fromkeys(term for term in found if term.group not in GENERAL))
 

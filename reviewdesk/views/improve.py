@@ -43,7 +43,7 @@ _SAYS = {
 }
 _TONES = {TryVerdict.BETTER: Tone.PASS, TryVerdict.WORSE: Tone.FAIL}
 HOLDOUT_MARK = "holdout"
-"""What an item of the holdout is marked with."""
+"""The mark of items in the holdout."""
 
 
 def improve(found: ImprovePage) -> Document:
@@ -138,7 +138,7 @@ def _offers(found: ImprovePage) -> Iterator[Section]:
 
 
 def candidate(found: WrittenCandidate) -> Document:
-    """Return what a candidate changes, line by line, and where it was written."""
+    """Return the changes of a candidate, line by line, and the path of its file."""
     tones = {"+": Tone.PASS, "-": Tone.FAIL}
     lines = tuple(
         Paragraph(outside(line, 300, tones.get(line[:1], Tone.MUTED))) for line in found.diff
@@ -149,7 +149,7 @@ def candidate(found: WrittenCandidate) -> Document:
 
 
 def before_try(items: int, k: int, gain: float | None, *, asks: bool) -> Section:
-    """Return what a try will do, before it does anything; ``k`` tries came before it."""
+    """Describe a try before it starts; ``k`` is the number of earlier tries."""
     asked = "both panels anew, about the same items" if asks else "nobody: ballots are there"
     facts = [
         ("holdout", plural(items, "item")),
@@ -161,12 +161,12 @@ def before_try(items: int, k: int, gain: float | None, *, asks: bool) -> Section
 
 
 def tried(found: TryVerdict) -> Document:
-    """Return the one word of a try."""
+    """Return the result of a try in one word."""
     return Document((Section("", (Paragraph(_SAYS[found], _TONES.get(found, Tone.STRONG)),)),))
 
 
 def adoption(found: Adoption) -> Document:
-    """Return what was adopted, what its try showed, and that the holdout is spent."""
+    """Describe an adoption: the panel, the result of its try, and the spent holdout."""
     adopted = found.adopted
     rows = [
         Fact("panel", outside(str(found.panel), 400)),
@@ -189,7 +189,7 @@ def _figures(found: TryFigures) -> Iterator[Fact]:
 
 
 def lineage(found: Sequence[PanelAdopted]) -> Document:
-    """Return the panels that were adopted one after the other, with their figures."""
+    """Return the adopted panels in order, with their figures."""
     if not found:
         return Document((Section("Lineage", (Paragraph("No panel was adopted yet."),)),))
     rows: list[list[Words]] = []

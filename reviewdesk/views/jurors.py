@@ -61,7 +61,7 @@ def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN
         why = words.OF_ARCHIVE if page.of_archive else "No juror sat in this run."
         return Document((Section("", (Paragraph(why, Tone.STRONG),)),))
     if blind:
-        # Over the labels, each counted once, with Wilson's intervals.
+        # Each label counts once, with Wilson's intervals.
         made = _rates_table(page, lambda one, name: getattr(one, f"labelled_{name}"))
         note = f"{page.labels} verdicts, each label once"
         rated = Section("Against the labels", (made, Paragraph(_RATES, Tone.MUTED)), note)
@@ -84,13 +84,13 @@ def _name(one: JurorFacts) -> Text:
 
 
 def bias(found: Sequence[BiasProbe]) -> Document:
-    """Return what goes with the panel's answers that should not."""
+    """Return the unwanted associations of the panel's answers."""
     note = "from -1 to +1, through the draw"
     return Document((Section("What else goes with the score?", (bias_facts(found),), note),))
 
 
 def bias_facts(found: Sequence[BiasProbe]) -> Facts:
-    """Return a line for each association of the panel's answers that should not be."""
+    """Return a line for each unwanted association of the panel's answers."""
     rows: list[tuple[str, Words]] = []
     for one in found:
         ends = words.interval(one.found.low, one.found.high, 2, "+")

@@ -1,4 +1,4 @@
-"""What is said of a jury: its decision, flags, jurors, numbers, reasons, and provenance."""
+"""Describe a jury: its decision, flags, jurors, numbers, reasons and provenance."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def decision(item: Item) -> tuple[Block, ...]:
     found = item.assessment
     policy = item.verdict.policy
     word = words.decided(found.decision).upper()
-    # The panel's answer has no colour before a person has given one.
+    # The panel's answer has no colour until a person has given an answer.
     loud = _BIG.get(found.decision or Decision.ERROR, Tone.BIG_WARN)
     first: list[Words] = [Text(word, loud if item.row.decided else Tone.STRONG)]
     score: tuple[str | Text, ...] = ()
@@ -76,7 +76,7 @@ def decision(item: Item) -> tuple[Block, ...]:
 
 
 def _agreement(found: Assessment) -> list[Words]:
-    """Return one figure from 0 to 1 with its band and, if ours has another band, a sentence."""
+    """Return the agreement from 0 to 1 with its band, and ours in words if its band differs."""
     spread = found.agreement.spread
     pair = found.pair
     if not pair.reported or (pair.band is None and pair.value is None):
@@ -128,15 +128,15 @@ def _quiet(text: str) -> Text:
 
 
 def _plain_number(value: float) -> str:
-    """Return a figure without the zeros at its end."""
+    """Format a figure without trailing zeros."""
     return f"{round(value, 3):g}"
 
 
 def _alarms(item: Item, *, named: bool) -> list[Words]:
-    """Return why the verdict is escalated, and then what is flagged, the most important first.
+    """Return the reasons for escalation, then the flags, the most important first.
 
-    A flag that the reason names is not named twice. Unless its outcome is ``named`` already, they
-    say why there is no decision.
+    A flag that is part of a reason is not repeated. Unless the outcome is already ``named``, they
+    include the reason for a missing decision.
     """
     found = item.assessment
     reasons = {note.flag: note.reason for note in found.notes}
@@ -158,14 +158,14 @@ def _alarms(item: Item, *, named: bool) -> list[Words]:
     if Flag.ESCALATED not in reasons:
         return [*shown] or [_quiet("not escalated")]
     first, *others = shown or [outside(reasons[Flag.ESCALATED], 80, Tone.MUTED)]
-    # Where the report gives no reason, what is flagged only stands beside the escalation.
+    # If the report gives no reason, flags are listed next to the escalation, not as its reason.
     return [(_quiet("escalated: " if why else "escalated, "), first), *others]
 
 
 def _escalation(item: Item) -> list[str]:
     """Return the reasons that the report gives for its escalation, else those recomputed.
 
-    What they say in brackets is left to the list of flags.
+    Their remarks in brackets are left out; the list of flags has them.
     """
     stated = item.verdict.body.get("escalation_reasons") if item.verdict.escalate else None
     found = stated or () if item.verdict.escalate else item.assessment.escalation
@@ -173,7 +173,7 @@ def _escalation(item: Item) -> list[str]:
 
 
 def _consensus(item: Item) -> str | None:
-    """Return the label that the panel came to, if it means neither pass nor fail."""
+    """Return the label that the panel chose, if it means neither pass nor fail."""
     found = item.assessment
     if found.decision in {Decision.PASS, Decision.FAIL}:
         return None
@@ -193,7 +193,7 @@ def strongest_dissent(item: Item, *, why: bool = True) -> list[Words]:
 
 
 def first_line(text: str | None) -> str:
-    """Return the first line of a reason that is not blank; empty if there is none."""
+    """Return the first line of a reason that is not blank, or an empty text."""
     return next((line.strip() for line in (text or "").splitlines() if line.strip()), "")
 
 
@@ -218,7 +218,7 @@ def dissents(item: Item) -> list[Seat]:
 def flags(notes: Sequence[FlagNote], lines: Sequence[int] | None = None) -> tuple[Block, ...]:
     """Return each flag with its full reason. Flags that ask for a person come first.
 
-    With ``lines``, their reasons are cut to so many each, and the other flags are named on one.
+    ``lines`` limits the lines of each reason; the other flags are then named on one line.
     """
     if not notes:
         return (Paragraph("no flags", Tone.MUTED),)
@@ -260,7 +260,7 @@ def ranked(item: Item) -> list[Seat]:
 def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
     """Return the table of jurors in reading order, each with its reason, or its error, below it.
 
-    ``lines`` are those that the reason of a seat is cut to; without them all are whole.
+    ``lines`` limits the lines of each seat's reason; without it, reasons are not cut.
     """
     seats = ranked(item)
     names = short_names(item)
@@ -305,7 +305,7 @@ def jurors(item: Item, lines: Mapping[int, int] | None = None) -> Section:
 
 
 def reasons(ballot: Ballot, lines: int, answers: str) -> tuple[Quote, ...]:
-    """Return a juror's error, reason and several answers, in ``lines`` lines each if not 0."""
+    """Return a juror's error, reason and several answers, each cut to ``lines`` lines unless 0."""
     texts = (ballot.error, Tone.WARN), (ballot.reason, Tone.TEXT), (answers, Tone.MUTED)
     return tuple(
         Quote(text.strip() if lines else text, tone, indent=4, lines=lines)
@@ -338,7 +338,7 @@ def _cells(
 
 
 def _vote(seat: Seat, quiet: Tone, *, labels: bool) -> Words:
-    """Return the vote, or the label that the juror gave in its place or that decides."""
+    """Return the vote, or the label that the juror gave instead of it or that decides."""
     ballot = seat.ballot
     if labels and ballot.usable and ballot.label:
         meant = quiet if ballot.vote is None else Tone.PASS if ballot.vote else Tone.FAIL
@@ -353,7 +353,7 @@ def _vote(seat: Seat, quiet: Tone, *, labels: bool) -> Words:
 def state(seat: Seat, *, whole: bool = True) -> Words:
     """Return the state in words, so that dissent and contradiction need no colour to be seen.
 
-    Unless ``whole``, it leaves out what a trimmed mean would do.
+    Unless ``whole``, the effect of a trimmed mean is left out.
     """
     text = seat.words
     tone = Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
@@ -427,7 +427,7 @@ def _rule_row(name: str, value: str, made: Decision | None, verdict: Decision | 
 
 
 def provenance(item: Item) -> Section:
-    """Return the steps from the ballots to the decision, as far as the report states them."""
+    """Return the steps from the ballots to the decision that the report states."""
     found = item.assessment
     facts = [Fact(name, text) for name, text in _steps(item)]
     facts += [Fact("note", outside(text, 2000)) for text in remarks(item.verdict, found)]
@@ -487,7 +487,7 @@ def _rule(history: Trail) -> Words:
 
 
 def _recomputed_agreement(history: Trail) -> str:
-    """Return the agreement recomputed from the ballots, or why there is none, or an empty text."""
+    """Return the recomputed agreement, the reason why it is undefined, or an empty text."""
     if history.agreement is not None:
         return f"recomputed {history.agreement:.3f}"
     if history.agreement_reason is not None:
@@ -496,7 +496,7 @@ def _recomputed_agreement(history: Trail) -> str:
 
 
 def _trim(item: Item, history: Trail) -> Words:
-    """Return the trim that the report states, beside the trim that we compute."""
+    """Return the trim that the report states, next to the recomputed trim."""
     stated = item.verdict.trim
     ours = item.assessment.trim
     text = f"computed {ours.fraction:g} {ours.rounding.value}, {ours.per_side} per side"

@@ -1,4 +1,4 @@
-"""The overview of a run: what was judged, how well, what the judge got wrong, and what to do."""
+"""The overview of a run: its verdicts, the judge's quality and errors, and the next steps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _TRUTHS = {Truth.PASS: Tone.PASS, Truth.FAIL: Tone.FAIL}
 
 
 class RunOverview(Struct, frozen=True):
-    """A run with what its overview names.
+    """A run with the data of its overview.
 
     ``labellers`` are people with the number of verdicts that each labelled, ``wrong`` the first of
     the verdicts whose label contradicts the judge, and ``first`` those to label first.
@@ -58,12 +58,12 @@ class RunOverview(Struct, frozen=True):
 
     @property
     def named(self) -> tuple[QueueRow, ...]:
-        """The verdicts that the overview has a row for."""
+        """The verdicts that have a row in the overview."""
         return tuple(item.row for item in self.wrong) or self.first
 
 
 def overview(found: RunOverview) -> Document:
-    """Return the overview; what it cannot say without labels, it says how to find out."""
+    """Return the overview; for figures that need labels, it says how to get them."""
     page = found.calibration
     basis = words.basis(page.calibration.design, page.calibration.headline.n)
     return Document(
@@ -131,7 +131,7 @@ def _labelled(found: RunOverview) -> Words:
 
 
 def _wrong(found: RunOverview) -> Iterator[Block]:
-    """Yield the verdicts that labels contradict, each with why; without labels, those to label."""
+    """Yield the verdicts that labels contradict, with reasons; without labels, those to label."""
     if not found.calibration.calibration.labelled.n:
         yield from _unlabelled(found)
         return
@@ -156,7 +156,7 @@ def _wrong(found: RunOverview) -> Iterator[Block]:
 
 
 def _unlabelled(found: RunOverview) -> Iterator[Block]:
-    """Yield that nothing is known yet, and which verdicts to label first."""
+    """Yield a note that nothing is known yet, and the verdicts to label first."""
     text = "Nobody has said pass or fail yet, so nobody knows what the judge got wrong."
     yield Paragraph(text, Tone.STRONG)
     if found.first:
@@ -210,7 +210,7 @@ def _flags(row: QueueRow) -> str:
 
 
 def _steps(found: RunOverview) -> Iterator[Block]:
-    """Yield what to do next, the most urgent first."""
+    """Yield the next steps, the most urgent first."""
     page = found.calibration
     yield from next_steps(page)
     if not page.calibration.labelled.n:

@@ -1,4 +1,4 @@
-"""A panel before, at and after the asking: its composition, what is sent, and its turnout."""
+"""A panel before, during and after a run: its composition, the data it sends, its turnout."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _COLUMN = 10
 def panel(
     found: Composition, missing: Sequence[str] = (), malformed: Sequence[str] = ()
 ) -> Document:
-    """Return a panel's jurors, rule, breakdown and cost, and what is wrong with its keys.
+    """Return a panel's jurors, rule, breakdown and cost, and the problems of its keys.
 
-    ``missing`` and ``malformed`` name the variables that hold no key.
+    ``missing`` and ``malformed`` name the variables without a usable key.
     """
     families = ", ".join(found.families) or "none known"
     kinds = words.plural(len(found.families), "family", "families")
@@ -145,7 +145,7 @@ def _usd(amount: float) -> str:
 def consent(
     plan: ConsentPlan, who: str = "", contracts: Sequence[int] = (), ceiling: float | None = None
 ) -> Section:
-    """Return what is about to be sent: hosts, models, calls, cost and hash.
+    """Describe the calls before they are sent: hosts, models, number, cost and hash.
 
     ``who`` says which jurors are asked; ``contracts`` are older versions of the reply contract;
     ``ceiling`` is the most that may be spent, in US dollars.
@@ -191,7 +191,7 @@ def _batches(plan: ConsentPlan) -> list[Fact]:
 
 
 def hosts(found: Sequence[Host], missing: Sequence[str]) -> list[Fact]:
-    """Return the hosts that receive calls, and the variables that hold no key."""
+    """Return the hosts that receive calls, and the variables without a usable key."""
     text = Text(" is not set or is no key: not asked", Tone.WARN)
     lacking = [Fact("no key", (outside(name, 80, Tone.WARN), text)) for name in missing]
     return [*map(_host, found), *lacking]
@@ -228,7 +228,7 @@ def _repeated_calls(plan: ConsentPlan) -> Words:
 def turnout(found: Turnouts) -> tuple[Block, ...]:
     """Return the turnout of each juror, then the message of the first fault of each kind.
 
-    Why a juror was stopped or set aside stands in the juror's own line.
+    A juror's line gives the reason why it was stopped or set aside.
     """
     own = {STOPPED, RATE_LIMITED}
     messages = (

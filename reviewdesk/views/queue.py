@@ -1,4 +1,4 @@
-"""What is said of the queue: rows, records, progress, what waits, the question, and events."""
+"""Describe the queue: rows, records, progress, waiting labels, the question, and events."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from reviewdesk.views.document import (
 from reviewdesk.views.words import NONE, decided, held, moment, money, number, plural
 
 FIRST = 10
-"""How many records of a list are shown."""
+"""The number of records of a list that are shown."""
 _LEFT_OUT = {"run", "item_hash", "agreement_source", "stratum", "audit"}
-"""Keys of records that say the same in every row, or nothing to a person."""
+"""Keys of records that are the same in every row, or of no use to people."""
 
 
 def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
@@ -69,7 +69,7 @@ def queue_head(*, blind: bool = False) -> str:
 
 
 def loaded(file: str, made: Loaded) -> Section:
-    """Return what a loaded file holds, with the notes of its reader."""
+    """Describe a loaded file, with the notes of its reader."""
     run = made.run
     unknown = made.unknown_ballots
     counts = (
@@ -82,7 +82,7 @@ def loaded(file: str, made: Loaded) -> Section:
 
 
 def archived(made: Archived) -> Section:
-    """Return what an archive holds, with the notes of its readers."""
+    """Describe an archive, with the notes of its readers."""
     run = made.run
     counts = (
         f" ({'new' if made.new else 'known'}), {held(run)}, {run.ballots:,} ballots, "
@@ -113,7 +113,7 @@ def proposed(made: ProposedMap) -> Section:
 
 
 def _answer(juror: CanonicalBallot) -> str:
-    """Return what a juror said, in a word or a number."""
+    """Return a juror's answer as a word or a number."""
     if juror.get("status") not in (None, "ok"):
         return str(juror["status"])
     if (vote := juror.get("pass")) is not None:
@@ -123,7 +123,7 @@ def _answer(juror: CanonicalBallot) -> str:
 
 
 def file_labels(found: int) -> str:
-    """Return how many labels came in a file, and the option that imports them."""
+    """Return the number of labels in a file, and the option that imports them."""
     what, them = ("label", "it") if found == 1 else ("labels", "them")
     return f"{found} human {what} in the file; --import-labels takes {them}"
 
@@ -157,7 +157,7 @@ def _cell(value: object) -> Words:
 
 
 _HOURS_FROM = 120
-"""Minutes from which the time left is given in hours."""
+"""The number of minutes from which the time left is given in hours."""
 
 _NAMED = 2
 """The most paused models that a line of progress names."""
@@ -171,7 +171,7 @@ def done_texts(progress: Progress) -> tuple[str, str]:
 
 
 def time_texts(progress: Progress, pace: Pace | None) -> tuple[str, str, str]:
-    """Return the time that the rest of the queue takes, in words and ever shorter.
+    """Return the time that the rest of the queue takes, in words, from long to short.
 
     The texts are empty until the pace is steady, and when nothing is left.
     """
@@ -186,7 +186,7 @@ def pace_text(pace: Pace) -> str:
 
 
 def duration(left: int, pace: Pace | None) -> str:
-    """Return how long the ``left`` verdicts without a label take: their number times the mean."""
+    """Return the time for the ``left`` verdicts without a label: their number times the mean."""
     if pace is None or not pace.steady or pace.mean_dwell is None or not left:
         return ""
     minutes = max(1, round(left * pace.mean_dwell / 60))
@@ -194,7 +194,7 @@ def duration(left: int, pace: Pace | None) -> str:
 
 
 def strata_text(progress: Progress) -> str:
-    """Return how much is done of what is flagged and of the random check, if a run has any."""
+    """Return the progress on flagged verdicts and on the random check, if a run has any."""
     parts = {
         "flagged": (progress.flagged_done, progress.flagged),
         "random check": (progress.audit_done, progress.audit),
@@ -203,7 +203,7 @@ def strata_text(progress: Progress) -> str:
 
 
 def waits(found: Sequence[Blocker]) -> list[tuple[str, str, str]]:
-    """Return what to decide so that labels count: words, an item's id from outside, and words."""
+    """Return the items to decide so that labels count, each as words, its id, and more words."""
     return [("decide ", one.id, f": {_waiting(one)}") for one in found]
 
 
@@ -214,7 +214,7 @@ def _waiting(one: Blocker) -> str:
 
 
 def figures_wait(progress: Progress, n: int) -> str:
-    """Return how many labels are missing until figures of ``n`` pass and fail labels show."""
+    """Return how many labels are missing for figures; there are ``n`` pass and fail labels."""
     missing = progress.labels_missing(n)
     have = f"{n} pass or fail" if n else "no pass or fail labels yet"
     more = f" · figures after {plural(missing, 'more label')}"
@@ -235,7 +235,7 @@ def live_text(found: LiveProgress) -> str:
 
 
 def pauses_text(paused: Sequence[ModelPause]) -> str:
-    """Return the models that are paused, the one that is paused for longest first."""
+    """Return the paused models, the one with the longest pause first."""
     by_length = sorted(paused, key=lambda pause: -pause.left)
     texts = [
         f"{show_line(pause.model, 40)}, {pause.reason}, {math.ceil(pause.left):,} s left"
@@ -257,8 +257,8 @@ def _clock(seconds: float) -> str:
 def strip_line(found: RunAnswer, *, blind: bool = False) -> str:
     """Return the answer so far in one line.
 
-    A blind session is told only whether one may stop: the interval rests on what the panel decided
-    of items without a label.
+    A blind session shows only whether labelling may stop, as the interval depends on the panel's
+    decisions on items without a label.
     """
     if blind:
         stop = "you may stop" if found.safe else "not yet"
@@ -272,7 +272,7 @@ def strip_line(found: RunAnswer, *, blind: bool = False) -> str:
 
 
 def said(found: GateQuestion) -> str:
-    """Return the question of an entry, when it was asked, and the answer, as gates note it."""
+    """Return an entry's question, its time, and its answer, in the form of a note of gates."""
     at = f" {_minute(found.asked_at)}" if found.asked_at else ""
     known = f", after {plural(found.labels_before, 'label')}" if found.labels_before else ""
     note = f"asked{at}{known}: {show_line(found.text, 200)}?"
@@ -286,7 +286,7 @@ def _minute(at: str) -> str:
 
 
 def interval(found: RunAnswer) -> str:
-    """Return the interval that holds at every look."""
+    """Return the interval that is valid at every look."""
     return f"{found.look.low:.3f} to {found.look.high:.3f}"
 
 
@@ -334,7 +334,7 @@ _SEEN: dict[Any, str] = {True: ", seen", False: ", not seen"}
 
 
 def given(event: Event) -> tuple[Text, Text]:
-    """Return when and by whom an event was made, or an imported label was originally given."""
+    """Return the time and author of an event, for imported labels those of the original."""
     if event.kind == SUGGESTION:
         return moment(event.at), outside(event.detail.get("agent") or event.author, 80)
     if not event.detail.get("imported"):
@@ -344,7 +344,7 @@ def given(event: Event) -> tuple[Text, Text]:
 
 
 def event(one: Event, result: RerunResult | None = None) -> tuple[str | Text, ...]:
-    """Say what an event did; ``result`` is that of the re-run that it ended."""
+    """Describe an event; ``result`` is the result of the re-run that it ended."""
     detail = one.detail
     words: list[str | Text] = [_KINDS.get(one.kind) or outside(one.kind, 20)]
     if one.kind == "mark" and not detail.get("on"):

@@ -1,4 +1,4 @@
-"""How often the judge is right by its confidence: the diagram, and its bins as a table."""
+"""How often the judge is right at each confidence: the diagram, and its bins as a table."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def reliability(page: CalibrationPage, *, blind: bool = False, as_table: bool = 
 
 
 def diagram(fit: Fit, basis: str) -> Section:
-    """Return the diagram with what it shows in a sentence."""
+    """Return the diagram with a sentence that describes it."""
     text = Paragraph(_outside_text(fit.bins), Tone.STRONG)
     note = f"how often it is right by how sure it is, {basis}"
     return Section("Reliability", (ReliabilityDiagram(fit, basis), text), note)
@@ -98,7 +98,7 @@ def _row(one: Bin) -> Row:
 
 
 def _outside_text(found: Sequence[Bin]) -> str:
-    """Say how many bins lie outside the band, and how many would by chance."""
+    """Give the number of bins outside the band, and the number expected by chance."""
     over = sum(place(one) is BinPosition.BELOW for one in found)
     under = sum(place(one) is BinPosition.ABOVE for one in found)
     if not over + under:

@@ -1,4 +1,4 @@
-"""What is said of a run: its file and report, its verdicts, how its jurors agree, its labels."""
+"""Describe a run: its file and report, its verdicts, its jurors' agreement, its labels."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ _BREACHES = {
     Breach.AGAINST_ALL: "no juror voted for the stated decision",
     Breach.CONTRADICTION: "the file contradicts itself",
 }
-"""What a breach of each rule means."""
+"""The meaning of a breach of each rule."""
 
 
 def run(found: RunDetails, *, blind: bool = False) -> Document:
-    """Return all about one run; a blind document leaves out what rests on the panels' answers."""
+    """Describe one run; a blind document leaves out all that depends on the panels' answers."""
     about = _section("Run", _about(found, blind=blind), outside(found.run.name, 300))
     report = _section("Report", _report(found))
     labels = _section("Labels", _labels(found, blind=blind))
@@ -116,8 +116,8 @@ def run_lines(
 ) -> Document:
     """Return a line for each run: its name and hash, its counts, and how far its jurors agree.
 
-    ``at`` marks the line under a cursor, and the run of a hash; a blind list tells no panel.
-    Below, the ``newest`` is set against the earlier runs.
+    ``at`` marks the line under a cursor, and the run of a hash; a blind list names no panel.
+    Below, the ``newest`` run is compared with the earlier runs.
     """
     columns = (
         Column("run", right=False), Column("hash", 4, right=False), Column("verdicts"),
@@ -187,7 +187,7 @@ def _file_labels_text(found: RunDetails) -> str:
 
 
 def _report(found: RunDetails) -> _Pairs:
-    """Return what the head of the report states for all verdicts, and what a person filled in."""
+    """Return the report's values for all verdicts, and those that a person filled in."""
     header = found.run.header
     stated: _Pairs = [
         ("title", outside(header["title"], 300) if header.get("title") else ""),
@@ -245,7 +245,7 @@ def _breaches(found: RunDetails) -> list[tuple[str, str]]:
         for kind, text in _BREACHES.items()
         if counted.get(kind)
     ]
-    # Whether a quorum was rounded is counted with the breaches and is none.
+    # A rounded quorum is counted with the breaches, but it is not a breach.
     if counted.keys() <= {Breach.ROUNDING}:
         return [("none", "no verdict breaks a rule of the report"), *broken]
     return broken
@@ -286,7 +286,7 @@ def _outcome(value: Decision | None) -> str:
 
 
 def over_runs(found: AgainstEarlier | None) -> list[Section]:
-    """Return a run against the earlier runs of the same jurors: its dimensions, and unanimity."""
+    """Compare a run with earlier runs of the same jurors: its dimensions, and unanimity."""
     if found is None or (not found.dimensions and found.unanimity is None):
         return []
     blocks: list[Block] = []
@@ -379,9 +379,9 @@ _SIMULATED = {
 
 
 def simulation(found: Sequence[SimulatedFigure], runs: int) -> Document:
-    """Return how often each interval of the page holds the truth in runs like this one."""
+    """Return how often each interval of the page contains the truth in runs like this one."""
     heads = ("", "holds the truth", "mean width", "bias", "runs")
-    # Rates of errors are 1 less what was simulated.
+    # Rates of errors are 1 minus the simulated figures.
     turned = {"specificity", "sensitivity"}
     rows = [
         (

@@ -1,4 +1,4 @@
-"""What is said of several reviewers: how far they agree, where they differ, and their work."""
+"""Describe several reviewers: their agreement, their differences, and their work."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ALONE = (
 def team(page: TeamPage, found: Sequence[Disagreement] = (), *, blind: bool = False) -> Document:
     """Return how far the people of a run agree, where they differ, and how each of them works.
 
-    A blind session is not told what the panel decided.
+    A blind session does not show the panel's decisions.
     """
     differing = (_disagreements(found, blind=blind),) if found else ()
     stand_in = () if blind else _stand_in(page.alternative)
@@ -49,7 +49,7 @@ def team(page: TeamPage, found: Sequence[Disagreement] = (), *, blind: bool = Fa
 
 
 def _stand_in(found: AlternativeTest) -> tuple[Section, ...]:
-    """Return whether the panel may stand in for a person; nothing without three reviewers."""
+    """Say whether the panel may replace a person; empty with fewer than three reviewers."""
     if not found.reviewers:
         return ()
     heads = ("without", "items", "panel", "reviewer", "p")
@@ -144,7 +144,7 @@ def _row(item: Disagreement, names: Sequence[str], *, blind: bool) -> Row:
 
 
 def _notes(item: Disagreement) -> Iterator[Quote]:
-    """Yield each note once: who settles an item may have given it a note of the same words."""
+    """Yield each note once, as the person who settles an item may repeat an earlier note."""
     shown = set()
     for one in (*([item.adjudication] if item.adjudication else []), *item.opinions):
         if one.note and (one.reviewer, one.note) not in shown:
@@ -154,7 +154,7 @@ def _notes(item: Disagreement) -> Iterator[Quote]:
 
 
 def people_err(found: PeopleErr | None) -> list[Section]:
-    """Return how often people err, and what that leaves of the accuracy."""
+    """Return how often people err, and the effect on the accuracy."""
     if found is None:
         return []
     error = found.error
@@ -178,7 +178,7 @@ def people_err(found: PeopleErr | None) -> list[Section]:
 
 
 def chain_name(reviewer: str, desk: str) -> str:
-    """Return whose chain of events it is, in words: a person's, the programs' or the desk's own."""
+    """Return the owner of a chain of events in words: a person, the programs or the desk itself."""
     short = f"desk {desk[:8]}"
     return {DESK: f"{short} itself", AGENT: f"agents on {short}"}.get(
         reviewer, f"{reviewer} on {short}"

@@ -1,4 +1,4 @@
-"""Everything that is said of one verdict: decision, jury, texts, labels and re-runs."""
+"""Describe one verdict in full: decision, jury, texts, labels and re-runs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _FIGURES: Mapping[str, Callable[[Item], Section]] = {
     "Provenance": provenance,
 }
 FIGURES = frozenset(_FIGURES)
-"""What of the jury folds: the jurors' reasons, and the sections of figures below them."""
+"""The titles of the sections of figures, which fold."""
 FOLDED = "▹"
 UNFOLDED = "▿"
 _LABELS = {"pass": Tone.PASS, "fail": Tone.FAIL}
@@ -80,7 +80,7 @@ _NOTHING = RerunHistory()
 
 
 def verdict(item: Item, history: RerunHistory = _NOTHING) -> Document:
-    """Return all about a verdict."""
+    """Return the full description of a verdict."""
     name = outside(f"{item.run.name}:{item.verdict.id}", 500, Tone.STRONG)
     return Document(
         (Section("", (Paragraph(name), *summary(item))), *sections(item, history)),
@@ -117,11 +117,11 @@ def jury(
     lines: Mapping[int, int] | None = None,
     flag_lines: Sequence[int] | None = None,
 ) -> Document:
-    """Return what the jury's pane shows; ``key`` starts a re-run, to name it in an offer.
+    """Return the content of the jury's pane; an offer of a re-run names ``key``, which starts it.
 
-    ``opened`` names what is not folded of ``FIGURES``, ``None`` folds nothing; ``lines`` are those
-    that the reason of each seat is cut to, and ``flag_lines`` that of each flag that asks for a
-    person; ``None`` cuts nothing.
+    ``opened`` names the unfolded sections of ``FIGURES``; ``None`` folds nothing. ``lines`` limits
+    the lines of each seat's reason, ``flag_lines`` those of each flag that asks for a person;
+    ``None`` cuts nothing.
     """
     notes = item.assessment.notes
     flags = (*juries.flags(notes, flag_lines), *offer(item, key))
@@ -149,7 +149,7 @@ def _jury(
 
 
 def _figures(item: Item, opened: Container[str] | None) -> Iterator[Section]:
-    """Yield the sections of figures; of one that is folded, its heading alone is made."""
+    """Yield the sections of figures; a folded section has only its heading."""
     for title, section in _FIGURES.items():
         if opened is None:
             yield section(item)
@@ -177,14 +177,14 @@ def texts(item: Item) -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """Return a field of the body as text, a list as one line per entry; empty if there is none."""
+    """Return a field of the body as text, a list as one line per entry; empty if missing."""
     if isinstance(value, list):
         return "\n".join(f"- {part}" for part in value)
     return value if isinstance(value, str) else ""
 
 
 def title(item: Item, *, blind: bool) -> tuple[Block, ...]:
-    """Return the name of the test and of the verdict, and the signs that it carries."""
+    """Return the names of the test and of the verdict, and its signs."""
     found = item.verdict
     names: list[Words] = [outside(found.test, tone=Tone.STRONG)]
     if found.id != found.test:
@@ -275,7 +275,7 @@ def _file_label(human: Free) -> Words:
 
 
 def _shows_opinion(one: Event) -> bool:
-    """Whether an event shows what somebody thinks of the item."""
+    """Whether an event reveals somebody's opinion of the item."""
     return one.label is not None or one.kind == "tags"
 
 
@@ -304,7 +304,7 @@ _SCOPES = {
 
 
 def offer(item: Item, key: str) -> tuple[Block, ...]:
-    """Return the offer to ask an incomplete panel again; ``key`` is the key that does it."""
+    """Return the offer to ask an incomplete panel again; ``key`` is the key to press."""
     gone = missing(item.verdict)
     if not key or not (gone or item.assessment.degraded):
         return ()
@@ -315,7 +315,7 @@ def offer(item: Item, key: str) -> tuple[Block, ...]:
 
 
 def running(found: OpenRerun | None) -> tuple[Section, ...]:
-    """Return the answer of each juror of the running re-run, or that it is awaited."""
+    """Return each juror's answer in the running re-run, or a note that it is awaited."""
     if found is None:
         return ()
     if not found.alone:
@@ -375,7 +375,7 @@ def turned(item: Item, made: Rerun) -> str:
 
 
 def asked(found: RerunExtent) -> str:
-    """Return who is asked about what, as in "the whole panel of local, about 40 verdicts"."""
+    """Return the extent of a re-run, such as "the whole panel of local, about 40 verdicts"."""
     who = f"{found.juror} alone" if found.juror else _SCOPES[found.scope]
     about = ""
     if found.shown is not None:
@@ -388,7 +388,7 @@ def asked(found: RerunExtent) -> str:
 
 
 def unfinished_text(found: RerunExtent) -> str:
-    """Return a re-run that was cut off: who was asked, and how many verdicts are left."""
+    """Describe a re-run that was cut off: who was asked, and how many verdicts are left."""
     left = f"{found.left:,} of {words.plural(found.verdicts, 'verdict')} left"
     return f"{left}, begun {moment(found.at).text}: {asked(found)}"
 
@@ -400,7 +400,7 @@ def result(item: Item, made: Rerun) -> Section:
 
 
 def rerun(item: Item, made: Rerun, *, whole: bool = True) -> tuple[Block, ...]:
-    """Return one re-run beside the first verdict: who asked whom, the result, and each juror."""
+    """Compare one re-run with the first verdict: who asked whom, the result, and each juror."""
     who = _SCOPES[made.scope]
     facts: list[Words] = [
         *(["stopped"] if made.stopped else []),

@@ -1,4 +1,4 @@
-"""What other rules would have decided, over a run and on one item, and what bribes could force."""
+"""The decisions of other rules, for a run and one item, and those that bribes could force."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _LEGEND = (
 
 
 def what_if(found: WhatIfTable) -> Document:
-    """Return the run as it stands and, group by group, what each policy would decide."""
+    """Return the run as it is and, by group, the decisions of each policy."""
     if not found.verdicts:
         return Document((Section("", (Paragraph("The run has no verdicts.", Tone.MUTED),)),))
     end = tuple(Paragraph(text, Tone.MUTED) for text in (*_LEGEND, *_cautions(found)))
@@ -238,7 +238,7 @@ def _compared_decision(
 
 
 def _policy_names(group: Group, variants: Sequence[Variant]) -> list[str | Text]:
-    """Return the names of the policies. A trim that turns it by every rounding is named once."""
+    """Return the names of policies; a trim that turns it with every rounding is named once."""
     if group is not Group.TRIMS:
         return [_short_name(variant) for variant in variants]
     names: list[str | Text] = []
@@ -254,7 +254,7 @@ def policies(
     found: Sequence[PolicyResult],
     attacks: Sequence[tuple[Variant, Sequence[Attack]]] = (),
 ) -> Document:
-    """Return a verdict as it stands and under each policy, and what bought jurors could force."""
+    """Return a verdict as it is and under each policy, and what bought jurors can force."""
     rows: list[list[Words]] = [
         [
             _name(row.variant),
@@ -269,7 +269,7 @@ def policies(
 
 
 def _attacks(found: Sequence[tuple[Variant, Sequence[Attack]]]) -> list[Section]:
-    """Return what bought jurors could force, a row per rule; nothing if there is no attack."""
+    """Return the decisions that bought jurors can force, a row per rule; empty without attacks."""
     most = max((len(made) for _, made in found), default=0)
     if not most:
         return []

@@ -28,7 +28,7 @@ DESIGNS = {
     Design.FILE: "rows of a file",
     Design.SELECTED: "not always asked",
 }
-"""What labels are, in a few words."""
+"""Each design of labels in a few words."""
 MEANS = {
     Design.NONE: "they describe nothing yet",
     Design.AD_HOC: "they describe themselves only",
@@ -39,7 +39,7 @@ MEANS = {
     Design.FILE: "they describe the file",
     Design.SELECTED: "its figures are of the verdicts that needed this juror",
 }
-"""What labels describe."""
+"""The items that labels of each design describe."""
 SIDES = {Op.AT_MOST: "at most", Op.AT_LEAST: "at least"}
 VOTES = {True: "pass", False: "fail", None: "no vote"}
 _TONES = {Decision.PASS: Tone.PASS, Decision.FAIL: Tone.FAIL}
@@ -60,7 +60,7 @@ def interval(low: float | None, high: float | None, digits: int = 3, sign: str =
 def short_names(names: Iterable[str]) -> dict[str, str]:
     """Return the shortest distinct form of names with parts between slashes, by the whole name.
 
-    Parts that all names share at the same place are left out, and then leading ones.
+    Parts that all names share at the same place are left out first, then leading parts.
     """
     every = list(dict.fromkeys(names))
     parts = [name.split("/") for name in every]
@@ -75,7 +75,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def basis(design: Design, n: int) -> str:
-    """Return how many labels figures rest on, and what these labels are."""
+    """Return the number and kind of the labels behind figures."""
     return f"{plural(n, 'label')}, {DESIGNS[design]}"
 
 
@@ -95,13 +95,13 @@ def plural(value: float, one: str, many: str = "") -> str:
 
 
 def held(run: Run, noun: str = " verdicts") -> str:
-    """Return how many verdicts a run is of, and of an archive also how many the desk holds."""
+    """Return the number of verdicts of a run and, for an archive, of those in the desk."""
     kept = f" ({run.verdicts:,} held here)" if run.verdicts != run.whole else ""
     return f"{run.whole:,}{noun}{kept}"
 
 
 def share(part: int, whole: int) -> str:
-    """Return a part of a whole in percent, or a dash if the whole is 0."""
+    """Return a part of a whole as a percentage, or a dash if the whole is 0."""
     return NONE if not whole else f"{100 * part / whole:.1f}%"
 
 
@@ -133,7 +133,7 @@ def decided(value: Decision | None) -> str:
 
 
 def answer(one: Mapping[str, Any], threshold: float | None) -> str:
-    """Return what one answer of a juror says: its vote or label, else its status, and its score."""
+    """Describe one answer of a juror: its vote or label, else its status, and its score."""
     chosen = samples.choice(one, threshold)
     score = known_number(one.get("score"))
     word = VOTES[chosen] if isinstance(chosen, bool) else chosen or one.get("status")
@@ -141,7 +141,7 @@ def answer(one: Mapping[str, Any], threshold: float | None) -> str:
 
 
 def answers(body: CanonicalBallot, threshold: float | None) -> str:
-    """Return what a juror that was asked several times answered each time, and its flip rate."""
+    """Return each answer of a juror that was asked several times, and its flip rate."""
     told = []
     (differing, pairs) = samples.flips(body, threshold)
     for one in samples.answers(body):

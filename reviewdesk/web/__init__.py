@@ -1,1 +1,1 @@
-"""The console in a browser: who may come in, and a process of the app behind each page."""
+"""The console in a browser: access control, and one process of the app for each page."""

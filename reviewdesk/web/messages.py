@@ -1,4 +1,4 @@
-"""What a page may send to its console: keys, sizes, and whether it has the focus."""
+"""The messages from a page to its console: keys, sizes, pings and focus."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from msgspec import Struct
 
 LARGEST = 1_000
-"""The most columns or rows of a page that is believed."""
+"""The most columns or rows that are accepted from a page."""
 _SENSELESS = re.compile(r"\x1b\[[<=>?]?[\d;:]*\d{6}[\d;:]*[ -/]*[@-~]?")
 """A sequence with a number that no terminal sends."""
 
@@ -27,7 +27,7 @@ class Resized(Struct, frozen=True):
 
 
 class Pinged(Struct, frozen=True):
-    """A question whether the server is there, with a word to send back."""
+    """A ping to the server, with a word to send back."""
 
     word: str
 
@@ -42,7 +42,7 @@ PageMessage = Typed | Resized | Pinged | Focused
 
 
 def read_message(text: str) -> PageMessage | None:
-    """Return what a page says, ``None`` if it is nothing that a page of ours says."""
+    """Parse a message of a page; ``None`` if our pages send no such message."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -60,7 +60,7 @@ def read_message(text: str) -> PageMessage | None:
 
 
 def size_of(width: object, height: object) -> Resized | None:
-    """Return a size given as numbers or as digits, ``None`` if no screen has it."""
+    """Return a size given as numbers or digits, ``None`` if no screen has that size."""
     numbers = [
         int(str(one)) if re.fullmatch("[0-9]{1,4}", str(one)) else 0 for one in (width, height)
     ]

@@ -1,4 +1,4 @@
-"""The server of consoles in browsers: pages, tokens and origins, and their end."""
+"""The server of consoles in browsers: its pages, its checks, and the end of consoles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _ASSETS = Path(__file__).parent / "assets"
 _LONGEST_MESSAGE = 1 << 20
 _HEARTBEAT = 15.0
-"""Seconds between two looks whether a page is still there."""
+"""Seconds between checks that a page is still connected."""
 REFUSED = "Open the whole link that reviewdesk serve printed: its token lets you in.\n"
 ELSEWHERE = "This server is not meant to be reached by that address; see --public-url.\n"
 UNNAMED = "Sign on first: only the proxy before this server may ask here, with one name.\n"
@@ -33,26 +33,26 @@ FULL = "As many consoles are open as this server allows. Close one, or ask for -
 
 
 class Offer(Struct, frozen=True):
-    """What a server offers: the command of a console, for so many visitors at a time."""
+    """The service of a server: the command of a console, and the most visitors at a time."""
 
     command: Sequence[str]
     most: int
 
 
 class ConsoleServer:
-    """Answers for a site, and keeps the consoles that it has started."""
+    """Serves a site, and keeps the consoles that it has started."""
 
     def __init__(self, site: Site, offer: Offer, say: Callable[[str], None]) -> None:
-        """Serve ``offer`` on ``site``; ``say`` takes what consoles print about their troubles."""
+        """Serve ``offer`` on ``site``; ``say`` receives the errors that consoles print."""
         self.site = site
         self.offer = offer
         self.say = say
         self.visitors: set[Visitor] = set()
-        self.library = Server("")  # its files of the page, and its downloads
+        self.library = Server("")  # for its page files and downloads
         self.page = (_ASSETS / "page.html").read_text(encoding="utf-8")
 
     def application(self) -> web.Application:
-        """Return the application, with its checks before every answer."""
+        """Return the application; it runs its checks before every response."""
         app = web.Application(middlewares=[self._checked])
         app.add_routes(
             [
@@ -71,7 +71,7 @@ class ConsoleServer:
 
     @web.middleware
     async def _checked(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse strange addresses, whoever is not let in and, for a console, other origins."""
+        """Refuse unknown addresses, people without access and, for a console, other origins."""
         site = self.site
         if site.origin_of(request.headers.get("Host")) is None:
             raise web.HTTPForbidden(text=ELSEWHERE)
@@ -94,7 +94,7 @@ class ConsoleServer:
     # the answers
 
     async def _index(self, request: web.Request) -> web.StreamResponse:
-        """Return the page; a token in the address goes into a cookie, and out of the address."""
+        """Return the page; a token in the address is moved to a cookie."""
         if "token" in request.query and self.site.sign_on is None:
             answer = web.Response(status=303, headers={"Location": "/"})
             origin = self.site.origin_of(request.headers.get("Host")) or ""
@@ -130,7 +130,7 @@ class ConsoleServer:
         return page
 
     async def end(self, visitor: Visitor) -> None:
-        """End a console, tell its last words once, and then count it no more."""
+        """End a console, report its last errors once, and then stop counting it."""
         await visitor.stop()
         if visitor in self.visitors:
             self.visitors.remove(visitor)
@@ -148,12 +148,12 @@ def serve(
     say: Callable[[str], None],
     ready: Callable[[Site], None],
 ) -> None:
-    """Serve at a host and port until a signal comes, and end every console then.
+    """Serve at a host and port until a signal arrives, then end every console.
 
-    ``site`` makes the site of the port that was taken, and ``ready`` hears of it.
+    ``site`` makes the site for the port in use, and ``ready`` is called with it.
 
     Raises:
-        UsageError: the address cannot be listened at.
+        UsageError: the server cannot listen at the address.
     """
     with _listen(*address) as listener:
         made = site(listener.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Who may come in: by which addresses, from which pages and with which token."""
+"""Access control of a site: its addresses, the pages that may connect, and the token."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _new_token() -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if only this machine reaches an address."""
+    """Return True if only this machine can reach an address."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -37,7 +37,7 @@ def _is_everywhere(host: str) -> bool:
 
 
 def public_origin(url: str) -> str:
-    """Return the origin of the address by which people reach a server, as browsers write it.
+    """Return the origin of a server's public address, as browsers write it.
 
     Raises:
         UsageError: it is not the address of a server's root.
@@ -75,7 +75,7 @@ class SignOn:
         """Return the sign-on of the options, ``None`` without them.
 
         Raises:
-            UsageError: one option lacks the other, or one is not what it must be.
+            UsageError: only one option is given, or one is not valid.
         """
         if header is None and not proxies:
             return None
@@ -92,14 +92,14 @@ class SignOn:
             raise UsageError(f"--trusted-proxy: {error}", "Write 127.0.0.1 or ::1.") from None
 
     def reviewer(self, peer: str | None, given: Sequence[str]) -> str | None:
-        """Return whom a request names, ``None`` if it is not the proxy's or names not one person.
+        """Return whom a request names; ``None`` if not from the proxy, or not exactly one person.
 
         ``peer`` is the address that the request came from, ``given`` each value of the header.
         """
         try:
             address = ipaddress.ip_address(peer or "")
             address = getattr(address, "ipv4_mapped", None) or address
-            # Where a header is repeated, a server in between may join its values with commas.
+            # A server in between may join the values of a repeated header with commas.
             once = len(given) == 1 and "," not in given[0]
             if not once or not any(address in one for one in self.proxies):
                 return None
@@ -110,9 +110,9 @@ class SignOn:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a server listens, the origins by which people reach it, and what lets them in.
+    """The address of a server, its public origins, and the credential that gives access.
 
-    That is the token of the link or, behind a ``sign_on``, the name that its proxy gives.
+    The credential is the token of the link or, behind a ``sign_on``, the name from its proxy.
     """
 
     host: str
@@ -122,7 +122,7 @@ class Site:
     sign_on: SignOn | None = None
 
     def __post_init__(self) -> None:
-        """Refuse to listen everywhere without a name: any page could then be made to lead here."""
+        """Refuse to listen everywhere without a name, as any page could then be pointed here."""
         if _is_everywhere(self.host) and not self.public:
             raise UsageError(
                 f"--host {self.host}: listens at every address, and none of them is named",
@@ -140,7 +140,7 @@ class Site:
 
     @property
     def link(self) -> str:
-        """The address that people open; its token lets in whoever has it."""
+        """The address that people open; its token gives access to anyone who has it."""
         return f"{self.origins[0]}/" + ("" if self.sign_on else f"?token={self.token}")
 
     @property
@@ -149,7 +149,7 @@ class Site:
         return f"reviewdesk-{self.port}"
 
     def origin_of(self, host: str | None) -> str | None:
-        """Return which origin a ``Host`` header names, ``None`` if that is not served here."""
+        """Return the origin that a ``Host`` header names, ``None`` if it is not served here."""
         named = (host or "").lower()
         return next((one for one in self.origins if one.partition("://")[2] == named), None)
 
@@ -158,13 +158,13 @@ class Site:
         return origin is not None and origin.lower() in self.origins
 
     def lets_in(self, query: Sequence[str], cookies: Mapping[str, str]) -> bool:
-        """Return True for the token: in the address if one is given there, else in the cookie."""
+        """Return True if the token is right: that of the address if given, else of the cookie."""
         given = query[-1] if query else cookies.get(self.cookie, "")
         return secrets.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
 
 
 def headers(origin: str | None) -> dict[str, str]:
-    """Return the headers of every answer: a page loads nothing from elsewhere, nor is framed."""
+    """Return the headers of every response; pages load nothing external and cannot be framed."""
     sockets = f" {'ws' + origin.removeprefix('http')}" if origin else ""
     policy = {
         "default-src": "'none'",

@@ -1,4 +1,4 @@
-"""The process of the app behind one page."""
+"""The process of the app that serves one page."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from textual_serve.download_manager import DownloadManager
 from reviewdesk.web.messages import Focused, Pinged, Resized, Typed, read_message
 
 _PATIENCE = 8.0
-"""Seconds that a console has to save what waits when its page has gone."""
+"""Seconds for a console to save pending edits after its page has closed."""
 _GRACE = 2.0
 _MOST_ERRORS = 20_000
-"""The most bytes that are kept of what a console says on stderr."""
+"""The most bytes of a console's stderr that are kept."""
 _PASSED_ON = {"exit", "deliver_file_start"}
-"""The messages of a console that reach its page: none makes a browser open an address."""
+"""The messages of a console that reach its page; none can make a browser open an address."""
 DRIVER = "reviewdesk.app.terminal.browser:BrowserDriver"
 
 
@@ -30,7 +30,7 @@ def environment(
 ) -> dict[str, str]:
     """Return the environment of a console that draws for a page of a size.
 
-    ``reviewer`` is who signed on, if the server knows that.
+    ``reviewer`` is the person who signed on, if known.
     """
     kept = {name: text for name, text in inherited.items() if name not in {"LINES", "TEXTUAL"}}
     kept |= {} if reviewer is None else {"REVIEWDESK_REVIEWER": reviewer}
@@ -45,13 +45,13 @@ def environment(
 
 
 class Visitor(AppService):
-    """Starts a console from a list of arguments, without a shell, and speaks for it to its page."""
+    """Starts a console from a list of arguments, without a shell, and connects it to its page."""
 
     def __init__(
         self, command: Sequence[str], page: WebSocketResponse, downloads: DownloadManager,
         reviewer: str | None = None,
     ) -> None:  # fmt: skip
-        """Prepare for a page; nothing is started yet."""
+        """Prepare for a page without starting anything."""
         super().__init__(
             "",
             write_bytes=_as_long_as_there(page, page.send_bytes),
@@ -91,7 +91,7 @@ class Visitor(AppService):
         self._reading = asyncio.create_task(self.run())
 
     async def run(self) -> None:
-        """Pass on what the console draws, to its end, whether or not the page is still there."""
+        """Pass on the console's output until it ends, even if the page has closed."""
         assert self._console is not None  # noqa: S101 - start comes first
         stdout = self._console.stdout
         stderr = self._console.stderr
@@ -115,7 +115,7 @@ class Visitor(AppService):
             await self.on_meta(payload)
 
     async def on_meta(self, data: bytes) -> None:
-        """Act on a message of the console, if it is one of those that are wanted."""
+        """Handle a message of the console, if it is an accepted one."""
         if json.loads(data).get("type") in _PASSED_ON:
             await super().on_meta(data)
 
@@ -124,7 +124,7 @@ class Visitor(AppService):
             self.errors = (self.errors + said)[-_MOST_ERRORS:]
 
     async def hear(self, text: str) -> None:
-        """Pass on what the page says; anything else is dropped."""
+        """Pass on valid messages of the page; drop all others."""
         match read_message(text):
             case Typed(typed):
                 await self.send_bytes(typed.encode("utf-8", "replace"))
@@ -140,7 +140,7 @@ class Visitor(AppService):
         if self._console is not None and self._ending is None:
             self._ending = asyncio.create_task(self._end(self._console))
         if self._ending is not None:
-            # Whoever waits may be told to stop waiting; the console ends all the same.
+            # The task that waits may be cancelled; the console ends anyway.
             await asyncio.shield(self._ending)
 
     async def _end(self, console: Process) -> None:
@@ -160,7 +160,7 @@ class Visitor(AppService):
 def _as_long_as_there(
     page: WebSocketResponse, send: Callable[..., Awaitable[None]]
 ) -> Callable[..., Awaitable[None]]:
-    """Return ``send``, which does nothing once the page has gone."""
+    """Return a ``send`` that does nothing after the page has closed."""
 
     async def sent(what: bytes | str) -> None:
         if not page.closed:

@@ -29,7 +29,7 @@ from reviewdesk.views.json.review import shape
 
 
 def _ends(*names: str, path: str = "") -> str:
-    """Return the keys of the ends of intervals; ``path`` is where the only one is read."""
+    """Return the keys for the ends of intervals; ``path`` is the source of a single one."""
     pairs = [(name, end) for name in names for end in ("low", "high")]
     return " ".join(f"{name}_{end}={path or name}.{end}" for name, end in pairs)
 
@@ -145,7 +145,7 @@ def _compared(found: PanelComparison, run: ComparedRun, alone: int) -> dict[str,
 
 
 def segments(by: str, found: Sequence[SegmentFigures]) -> dict[str, Any]:
-    """Return the segments of a run, the worst first; figures are ``null`` where labels are few."""
+    """Return the segments of a run, the worst first; figures are ``null`` if labels are few."""
     rates = ("accuracy", "false_passes", "false_fails", "should_pass")
     keys = " ".join(_rate(name, value="estimate") for name in rates)
     keys = f"segment verdicts labels passed {keys}"
@@ -170,7 +170,7 @@ def composites(found: Sequence[Composite]) -> dict[str, Any]:
 
 
 def over_runs(found: AgainstEarlier) -> dict[str, Any]:
-    """Return a run against earlier runs: each dimension, the one that swings, and unanimity."""
+    """Compare a run with earlier runs: each dimension, the one that swings, and unanimity."""
     watch = found.unanimity
     return {
         "dimensions": [shape(one) | {"outside": one.outside} for one in found.dimensions],
@@ -182,7 +182,7 @@ def over_runs(found: AgainstEarlier) -> dict[str, Any]:
 
 
 def bias(found: Sequence[BiasProbe]) -> dict[str, Any]:
-    """Return the associations that should not be, each with its interval."""
+    """Return the unwanted associations, each with its interval."""
     keys = (
         "probe n value=found.value low=found.low high=found.high shown reason=found.reason turned"
     )
@@ -379,9 +379,9 @@ _FIGURES = (
 
 
 def check(checked: PanelCheck) -> dict[str, Any]:
-    """Return ``panel check --json``; a supermajority's share only if a rule of the panel is one.
+    """Return ``panel check --json``, with a supermajority's share only for panels with such a rule.
 
-    So are samples, orders and the like, only where the panel sets them.
+    Samples, orders and the like are also present only if the panel sets them.
     """
     panel = checked.panel
     rule = checked.panel.spec.rule
@@ -424,7 +424,7 @@ def check(checked: PanelCheck) -> dict[str, Any]:
 def figures(found: BatchSummary) -> dict[str, Any]:
     """Return the figures of a finished run, without its problem and its jurors.
 
-    What stopping early saved is among them only if it saved a call.
+    The savings of stopping early are included only if a call was saved.
     """
     made = shape(found, _FIGURES, seconds=round(found.seconds, 3), rate=round(found.rate, 2))
     return made | (shape(found, "stopped_early calls_saved=spared") if found.spared else {})
@@ -444,12 +444,12 @@ def _turnout(one: Turnout) -> dict[str, Any]:
 
 
 def pending(found: BatchesPending) -> dict[str, Any]:
-    """Return ``judge --json`` while calls wait at vendors: no report, and the counts of calls."""
+    """Return ``judge --json`` while calls wait at vendors: counts of calls, and no report."""
     return {"report": None, **shape(found, "waiting fetched unsent")}
 
 
 def improvement(found: ImprovePage) -> dict[str, Any]:
-    """Return ``improve --json``; counts of the holdout are sizes alone."""
+    """Return ``improve --json``; the holdout's only counts are its sizes."""
     labels = found.labels
     wrong = labels.wrong
     rows = {"tags": wrong.tags, "notes": wrong.notes}

@@ -1,4 +1,4 @@
-"""Turn a record into JSON: its fields by name, or the keys that are declared for it."""
+"""Turn records into JSON: all fields by name, or the keys declared for a record."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from reviewdesk.domain.verdict import CanonicalBallot, Decision, Verdict
 def shape(record: Any, keys: str = "*", /, **more: Any) -> dict[str, Any]:
     """Return a record as JSON, with the keys in this order and then ``more``.
 
-    A key is the name of a field or property; ``key=one.two`` reads another one, through other
-    records and dicts, and is ``None`` where the path meets ``None`` or a dict without the key;
-    ``*`` is all fields.
+    A key is the name of a field or property; ``key=one.two`` follows a path through records and
+    dicts, and is ``None`` if the path meets ``None`` or a dict without the key; ``*`` means all
+    fields.
     """
     made: dict[str, Any] = {}
     for key, path in _paths(keys):
@@ -43,7 +43,7 @@ def shape(record: Any, keys: str = "*", /, **more: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON: flags by name, records by field, and whatever they hold likewise."""
+    """Return a value as JSON, recursively: flags by name, records by field."""
     if isinstance(value, Flag):
         return names(value)
     if isinstance(value, _AS_IS):
@@ -124,7 +124,7 @@ def loaded(file: str, made: Loaded) -> dict[str, Any]:
 
 
 def event(run: Run | None, made: Event, label: str | None) -> dict[str, Any]:
-    """Return the JSON of a command that writes an event; ``label`` is the label after it."""
+    """Return the JSON of a command that writes an event; ``label`` is the label after the event."""
     return {
         **shape(made, "event=kind seq"),
         "run": run.name if run else None,
@@ -136,7 +136,7 @@ def event(run: Run | None, made: Event, label: str | None) -> dict[str, Any]:
 
 
 def verdict(item: Item, reruns: Sequence[Rerun] = ()) -> dict[str, Any]:
-    """Return ``show --json``: what the report states, all recomputed figures, and the re-runs."""
+    """Return ``show --json``: the values of the report, all recomputed figures, and the re-runs."""
     again = [rerun(item, made) for made in reruns]
     return {**content(item), **_decision(item), **_review(item), "reruns": again}
 
@@ -153,7 +153,7 @@ def content(item: Item) -> dict[str, Any]:
 
 
 def _decision(item: Item) -> dict[str, Any]:
-    """Return what the panel decided, by which rule, and every figure behind it."""
+    """Return the panel's decision, its rule, and every figure behind it."""
     found = item.assessment
     stated = item.verdict
     provenance = trail(stated, found)
@@ -295,5 +295,5 @@ def team(run: Run, page: TeamPage, found: Sequence[Disagreement]) -> dict[str, A
 
 
 def synced(found: Any) -> dict[str, Any]:
-    """Return what was exchanged with a shared place."""
+    """Return the result of an exchange with a shared place."""
     return shape(found, "place taken sent head chains runs refused notes")
