@@ -26,9 +26,9 @@ _OF_FORMATS = {"models", "pass_labels", "fail_labels", "scale", *TABLE_OPTIONS}
 def read(source: Source, options: ReadOptions = _DEFAULT, *, streamed: bool = False) -> Report:
     """Recognise a report's format and read its header.
 
-    Syntax errors are raised here; those within a canonical report's verdicts, as they are read.
-    If ``streamed``, a canonical document is read once and not twice: it is taken to end with its
-    verdicts. Any error may then be one of this alone, and is to be had by reading it otherwise.
+    Syntax errors are raised here, but those in a canonical report's verdicts as they are read. If
+    ``streamed``, a canonical document is read once instead of twice, and is assumed to end with its
+    verdicts. Any error may then come from this alone; read without it to get the real error.
 
     Raises:
         ReportError: the file cannot be opened; the message is one line with what to do.
@@ -67,7 +67,7 @@ def propose(source: Source, options: ReadOptions = _DEFAULT) -> ProposedMap:
     """Return a map for a table, with its first verdicts as the map reads them.
 
     Raises:
-        ReportError: the file is no table, or nothing in it may be an answer of a judge.
+        ReportError: the file is not a table, or nothing in it can be a judge's answer.
     """
     from reviewdesk.reports.sniff import recognise
     from reviewdesk.reports.tables import table

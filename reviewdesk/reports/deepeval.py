@@ -40,7 +40,7 @@ _RULE: dict[str, Any] = {
     "tokens_out": "output_token_count|output_tokens",
     "known": ["name", "threshold", "flaky", "strict_mode", "verbose_logs"],
 }  # fmt: skip
-"""Where a metric holds its ballot; ``juror`` and ``base`` come from its name."""
+"""The keys of a metric that hold its ballot; ``juror`` and ``base`` come from its name."""
 _METRIC_KEYS = frozenset(
     {one for path in _RULE.values() if isinstance(path, str) for one in path.split("|")}
     | {*_RULE["known"]}
@@ -134,7 +134,7 @@ _KIND = re.compile(r"\s*\[[^\[\]]{1,40}\]\s*\Z")
 _ROUND_BRACKETS = re.compile(r"\s*\(([^()]*)\)\s*\Z")
 _JOINERS = " \t-–—:/|@#_,"
 _NO_JURORS = frozenset({"ragas"})
-"""Words in round brackets after a metric's name that deepeval writes, and that name no juror."""
+"""Words that deepeval writes in round brackets after a metric's name and that name no juror."""
 
 
 @lru_cache(maxsize=4096)

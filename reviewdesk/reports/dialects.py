@@ -31,7 +31,7 @@ _GROUP = "reviewdesk.readers"
 
 
 class FileReader(Protocol):
-    """A reader of another package: what an entry point of the group ``reviewdesk.readers`` names.
+    """A reader of another package, named by an entry point of the group ``reviewdesk.readers``.
 
     The name of the entry point is the name of the format.
     """
@@ -40,10 +40,10 @@ class FileReader(Protocol):
     """The format in words, with an article: ``a report of nemo``."""
 
     def fits(self, start: str) -> bool:
-        """Return True if a text file that begins so, in its first 64 KiB, is of this format."""
+        """Return True if a text file whose first 64 KiB are ``start`` has this format."""
 
     def read(self, stream: BinaryIO) -> Iterable[Mapping[str, Any]]:
-        """Yield verdicts as a ``reviewdesk.report/1`` has them. Raise ValueError for a bad file."""
+        """Yield verdicts of the form ``reviewdesk.report/1``. Raise ValueError for a bad file."""
 
 
 def named(name: str) -> Dialect | None:
@@ -67,7 +67,7 @@ def fitting(look: FirstLook) -> Dialect | None:
         try:
             dialect = _of_package(entry)
         except UsageError:
-            continue  # said where it is named
+            continue  # the error is raised when it is named
         if dialect.fits(look):
             return dialect
     return table.DIALECT if table.DIALECT.fits(look) else None

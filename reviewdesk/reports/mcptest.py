@@ -1,7 +1,7 @@
 """The reader of mcptest reports, JSON and NDJSON.
 
-Their envelope is not public, so a jury is recognised by its structure and read as far as its keys
-are understood; the raw object stays with the verdict, and the import says so.
+Their envelope is not public, so a jury is recognised by its structure, and only the keys that are
+understood are read. The raw object is kept with the verdict, and an import note reports this.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def sibling_checks(jury: FoundJury) -> list[dict[str, Any]]:
 
 
 class _Search:
-    """A search of one document that examines every object once, however deep they nest."""
+    """A search of one document that examines every object once, at any depth."""
 
     def __init__(self) -> None:
         self._held: dict[int, bool] = {}
@@ -125,7 +125,7 @@ class _Search:
         return known
 
     def panel_key(self, node: dict[str, Any]) -> str | None:
-        """Return the key under which an object has its jurors, or None.
+        """Return the key that holds an object's jurors, or None.
 
         A list of models without any answer is a panel's configuration, and a list of objects that
         hold juries themselves is a list of tests.
@@ -191,7 +191,7 @@ _RULE = {
     "weight": "weight", "latency_ms": "latency_ms", "cost_usd": "cost_usd",
     "tokens_in": "tokens_in", "tokens_out": "tokens_out",
 }  # fmt: skip
-"""Where a juror's record holds its ballot."""
+"""The keys of a juror's record that hold its ballot."""
 
 
 def _panel(jury: FoundJury) -> list[dict[str, Any]]:
@@ -228,7 +228,7 @@ _MAPPED = frozenset(
 
 
 class JuryMapper:
-    """Maps the juries of one file; remembers the ids given and what could not be mapped."""
+    """Maps the juries of one file; remembers the ids given and the keys that were not mapped."""
 
     def __init__(self, panels: PanelReader) -> None:
         """Start with no id taken; ``panels`` has seen all scores of the file."""
@@ -376,7 +376,7 @@ def _nearest(jury: FoundJury, keys: Iterable[str]) -> Any:
 
 
 def _generator(jury: FoundJury) -> dict[str, Any] | None:
-    """Return who wrote the response: the nearest key decides, and its null means unknown."""
+    """Return the author of the response; the nearest key decides, and null there means unknown."""
     records = [(jury.facts, ""), *((step.node, step.key) for step in jury.above)]
     for record, through in records:
         for key in _GENERATORS:

@@ -1,4 +1,4 @@
-"""Reading options: what a person states about a file that the file leaves open."""
+"""Reading options: facts about a file that a person states because the file does not."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ReadOptions(Struct, frozen=True):
     item_column: str | None = None
     output_column: str | None = None
     reason_suffix: str | None = None
-    """What the columns of reasons have behind the names of their judges."""
+    """The suffix of the columns of reasons, after the names of their judges."""
     map: str | None = None
     """The name of a map, or the path of its file."""
     texts: str | None = None
@@ -60,8 +60,8 @@ class ReadOptions(Struct, frozen=True):
     def given(self) -> dict[str, Any]:
         """Return the given options except ``format`` as JSON; they are part of a run's identity.
 
-        A map and a file of texts are there by the SHA-256 of their content, because another content
-        makes another run.
+        A map and a file of texts are given as the SHA-256 of their content, because different
+        content makes a different run.
         """
         options: dict[str, Any] = {}
         for name in self.__struct_fields__:
@@ -82,5 +82,5 @@ class ReadOptions(Struct, frozen=True):
 
     @property
     def of_tables(self) -> bool:
-        """Whether an option is given that only tables have, so that the file is one."""
+        """Whether an option that only tables have is given, so that the file is a table."""
         return any(getattr(self, name) for name in TABLE_OPTIONS)

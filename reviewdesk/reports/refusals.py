@@ -1,4 +1,4 @@
-"""Errors for files that no reader opens: what each file is, and the command that takes it."""
+"""Errors for files that no reader opens; they say what the file is and which command takes it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SOURCE = "Open the result file of the tool that wrote it."
 
 Kinds: TypeAlias = Sequence[tuple[Any, str, str]]
 AsTable: TypeAlias = Callable[[Source, FirstLook], InputFileError | None]
-"""Returns what a file lacks as a table, or None if it is none."""
+"""Returns the error for what a table lacks, or None if the file is not a table."""
 
 _MAGIC: Kinds = (
     (b"SQLite format 3\0", "is a SQLite database, not a report",
@@ -55,7 +55,7 @@ _MAGIC: Kinds = (
     (b"\xff\xfe", "is UTF-16 text", _RECODE.format("UTF-16")),
     (b"\xfe\xff", "is UTF-16 text", _RECODE.format("UTF-16")),
 )  # fmt: skip
-"""Files by their first bytes, where no reader opens them: what they are, and what to do."""
+"""Files that no reader opens, by their first bytes: what they are, and what to do."""
 
 _TEXT_CODES = (
     ("UTF-32LE", rb"[\t\n\r -~]\0\0\0"),
@@ -63,7 +63,7 @@ _TEXT_CODES = (
     ("UTF-16LE", rb"[\t\n\r -~]\0(?:[^\0]|\Z)"),
     ("UTF-16BE", rb"\0[\t\n\r -~](?:\0|\Z)"),
 )
-"""How texts begin that have no mark of their code, because reports begin with ASCII."""
+"""The starts of texts without a byte order mark, given that reports begin with ASCII."""
 
 _PROMPTFOO = "Export it again as JSON: promptfoo export eval EVAL_ID -o results.json."
 _PROMPTFOO_PAGE = re.compile(r'<promptfoo>|<testsuites [^>]*name="promptfoo"|>Promptfoo<')
@@ -92,7 +92,7 @@ _TEXTS: Kinds = (
     (rf"\A(?:#.*\n|---\n|%.*\n|\s*\n)*(?:- |{_KEY}:(?:\s|$))", "is YAML, not a report",
      "If it holds ratings: " + _YAML),
 )  # fmt: skip
-"""Texts by a pattern of their start, where no reader opens them."""
+"""Texts that no reader opens, by a pattern of their start."""
 
 
 def _are_of_case(keys: Collection[str]) -> bool:
@@ -103,7 +103,7 @@ def _are_of_case(keys: Collection[str]) -> bool:
 
 
 def _are_asked(outline: Outline) -> bool:
-    """Return True if a document has jurors with models to ask, who have not answered."""
+    """Return True if a document has jurors with models to ask and without answers."""
     known = {"model", "provider", "prompt", "name", "id", "weight", "temperature", "base_url"}
     seats = outline.keys.get("jurors")
     if outline.kind != "object" or not isinstance(seats, list):
@@ -139,7 +139,7 @@ _DOCUMENTS: Kinds = (
     (_has("case", "jurors"), "has verdicts with jurors, but no report around them",
      'As JSON Lines, add this first line: {{"schema": "reviewdesk.report/1"}}.'),
 )  # fmt: skip
-"""Files in JSON of other tools and of other commands, by a test of their outline."""
+"""JSON files of other tools and of other commands, by a test of their outline."""
 
 _OWN: Kinds = (
     ({"jurors"}, "is a panel file", "Ask it: reviewdesk judge CASES --panel {file} -o REPORT"),
@@ -148,7 +148,7 @@ _OWN: Kinds = (
      "Open a table by it: reviewdesk open TABLE --map {file}"),
     ({"truth"}, "is a labels file", _IMPORT),
 )  # fmt: skip
-"""Files of ours in YAML and TOML, by one of their outermost keys."""
+"""Our own files in YAML and TOML, by one of their outermost keys."""
 
 _COMMENTS = re.compile(r"^(?:#.*|---)?\n", re.MULTILINE)
 _TOP_KEY = re.compile(r"^(?:- |\[\[?)?([A-Za-z_]+)(?:\]|\s*[:=])", re.MULTILINE)
@@ -241,7 +241,7 @@ def of_text(source: Source, look: FirstLook, unclear: AsTable) -> InputFileError
 
 
 def _has_columns(text: str) -> bool:
-    """Return True if the first lines of a text have as many cells each."""
+    """Return True if the first lines of a text all have the same number of cells."""
     lines = [line for line in text.splitlines()[:5] if line.strip()]
     return len(lines) > 1 and any(
         lines[0].count(mark) and len({one.count(mark) for one in lines}) == 1

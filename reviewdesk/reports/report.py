@@ -1,6 +1,6 @@
-"""An opened report, the records that it is read from, and the dialects that open one.
+"""An opened report, the records that it is read from, and the dialects that open reports.
 
-The header is read at once, the verdicts are streamed.
+The header is read when the report is opened; the verdicts are streamed.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _ANSWER_HINT = (
     " and open it again."
 )
 _TOGETHER = 64
-"""How many verdicts are looked up together."""
+"""The number of verdicts that are looked up together."""
 _COUNT_AT_MOST = 20_000
-"""In how many verdicts behind a bad one an error counts the others that are bad."""
+"""The number of verdicts after a bad one that are searched to count other bad ones."""
 
 
 class ReportVerdict(NamedTuple):
@@ -45,7 +45,7 @@ class ReportVerdict(NamedTuple):
     origin: str = "$"
     """The JSON path of the value; errors print ``where``, if it is not empty, before the path."""
     problem: FieldProblem | None = None
-    """Why the reader of a foreign format could not map the value to a verdict."""
+    """The reason why the reader of a foreign format could not map the value to a verdict."""
     text: bytes | None = None
     """The JSON of a value that is a ``VerdictModel``."""
 
@@ -118,15 +118,15 @@ class Report:
         return self
 
     def verdicts(self) -> Iterator[CanonicalVerdict]:
-        """Yield the canonical bodies in the order of the file; ``notes`` is complete at the end."""
+        """Yield the canonical bodies in the order of the file; ``notes`` is complete afterwards."""
         for _, text in self.written():
             yield stored_body(text)
 
     def written(self) -> Iterator[Written]:
-        """Yield the verdicts as the rules read them, each with its JSON as a desk stores it.
+        """Yield the verdicts as the rules read them, each with the JSON that a desk stores.
 
-        That is its JSON in the file, unless it has nulls that are left out, line breaks or escapes
-        that it can do without.
+        This is the JSON of the file, unless that has nulls that are left out, line breaks or
+        unnecessary escapes.
         """
         self._ids = IdSet()
         self._left_out.clear()
@@ -174,7 +174,7 @@ class Report:
         return found
 
     def _read(self, item: ReportVerdict) -> Written | FieldProblem:
-        """Return a verdict with its JSON, or what is wrong with it."""
+        """Return a verdict with its JSON, or its problem."""
         verdict = item.value
         if item.text is not None:
             if problem := next(verdict_rules(verdict), None):
@@ -195,7 +195,7 @@ class Report:
         return verdict_model(text) if altered else made, text
 
     def _unique(self, made: Written | FieldProblem) -> Written | FieldProblem:
-        """Return the problem of a verdict whose id was met before; else remember its id."""
+        """Return the problem of a verdict whose id occurred before; else remember its id."""
         if isinstance(made, FieldProblem):
             return made
         name = made[0].id
@@ -265,7 +265,7 @@ class Report:
 
 
 def _some(items: Iterator[ReportVerdict]) -> Iterator[list[ReportVerdict]]:
-    """Yield verdicts some at a time; an error comes after the verdicts before it."""
+    """Yield verdicts in groups; an error is raised after the verdicts before it are yielded."""
     some: list[ReportVerdict] = []
     try:
         for item in items:
@@ -280,7 +280,7 @@ def _some(items: Iterator[ReportVerdict]) -> Iterator[list[ReportVerdict]]:
 
 
 def _is_compact(text: bytes) -> bool:
-    """Return True for JSON without line breaks, and without the escapes that it can do without."""
+    """Return True for JSON without line breaks or unnecessary escapes."""
     return b"\n" not in text and b"\t" not in text and (b"\\" not in text or b"\\u" not in text)
 
 
@@ -302,7 +302,7 @@ class Record(Struct, frozen=True):
 
     @property
     def pointer(self) -> str:
-        """The place as provenance keeps it: ``/testCases/3``, or ``line 3#/``."""
+        """The place in the form of provenance: ``/testCases/3`` or ``line 3#/``."""
         path = "".join(f"/{step}" for step in self.path) or "/"
         return f"line {self.line}#{path}" if self.line else path
 
@@ -330,7 +330,7 @@ def records(
     """Yield the lines of JSON Lines, the elements of a list, or one document.
 
     For a document with a key in ``lists``, the elements of those lists are yielded instead, so that
-    the document is never held whole. ``what`` is what an error calls the document.
+    the document is never held whole. ``what`` is the name of the document in errors.
     """
     if outline.kind == "object" and outline.goes_on:
         for line, value in read_lines(stream, fail, tally):

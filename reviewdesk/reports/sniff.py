@@ -32,7 +32,7 @@ def recognise(
 ) -> tuple[Dialect, FirstLook]:
     """Return the dialect and the first look of a file; JSON syntax errors are raised here.
 
-    If ``streamed``, the look at a canonical document ends where its verdicts begin.
+    If ``streamed``, a canonical document is read only up to its verdicts.
 
     Raises:
         ReportError: no reader opens the file, or its syntax is wrong.
@@ -123,7 +123,7 @@ def _fill(look: FirstLook, source: Source, fail: Fail, forced: Dialect | None) -
     try:
         _outline(look, source, fail, ImportTally(), forced)
     except InputFileError:
-        # Another tool's file may have what is forbidden in canonical files only, such as NaN. Its
+        # Another tool's file may have values such as NaN, which only canonical files forbid. Its
         # own reader, or an error that names the tool, helps more.
         canonical = str(outline.keys.get("schema")).startswith(_SCHEMA_FAMILY)
         if canonical or forced in reader.DIALECTS:

@@ -1,4 +1,4 @@
-"""Texts from another file, for verdicts whose report has none: joined by id."""
+"""Texts from another file, joined by id to verdicts whose report has no texts."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from reviewdesk.reports.tables.rows import layout_of
 _KEPT = ("input", "output", "reference")
 _HINT = "Name its columns as in id, input, output; a column of messages will do, too."
 _PLACES = ("observation", "span", "run", "record", "task", "result", "trace", "session")
-"""The ids of a tool that a row of texts may name, the most specific first."""
+"""The tool's ids that a row of texts may name, the most specific first."""
 
 
 class JoinedTexts:
-    """The texts of a table by id; ``used`` counts the verdicts that got some."""
+    """The texts of a table by id; ``used`` counts the verdicts that got texts."""
 
     def __init__(self, path: str) -> None:
         """Read a table in any shape that reports may have.
 
         Raises:
-            ReportError: the file is no table, or has no column of ids or of texts.
+            ReportError: the file is not a table, or has no column of ids or of texts.
         """
         source = Source.from_path(path)
         fail = failing(source)
@@ -81,7 +81,7 @@ def _texts(cells: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, str]
 
 
 def _names(body: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the ids by which a row of texts may mean a verdict, the most specific first."""
+    """Yield the ids by which a row of texts may refer to a verdict, the most specific first."""
     if isinstance(name := body.get("id"), str):
         yield name
     origin = (body.get("meta") or {}).get("origin") or {}

@@ -1,7 +1,7 @@
-"""Check the content of a file against a pydantic model, and word what is wrong.
+"""Check the content of a file against a pydantic model, and word its problems.
 
 A model declares the keys, their types and their limits. ``Wanted`` words what a value must be;
-everything else that pydantic finds is worded here, once for all files.
+all other errors of pydantic are worded here, once for all files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from reviewdesk.reports.wording import (
 MEND = "Mend it, or take it out."
 KEY_FOR_A_NAME = "has an API key for a name (not shown)"
 _TYPO_SIMILARITY = 0.9
-"""How similar ``max_token`` must be to a known key to count as a typo, not as a secret's name."""
+"""How similar a key such as ``max_token`` must be to a known one to be a typo, not a secret."""
 
 _BY_TYPE = {
     "string_type": "a text",
@@ -68,7 +68,7 @@ class Strict(BaseModel):
 
 
 class Wanted(Struct, frozen=True):
-    """What a value must be, in words, whichever constraint it breaks; ``known`` are its words."""
+    """What a value must be, in words, for any broken constraint; ``known`` are its words."""
 
     text: str
     known: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ def _filled(value: str) -> str:
 
 
 FILLED = AfterValidator(_filled)
-"""Refuses texts of blanks alone; under a ``Wanted`` that says so."""
+"""Refuses blank texts; used under a ``Wanted`` that says so."""
 
 
 Unit: TypeAlias = Annotated[float, Field(ge=0, le=1), Wanted("a number from 0 to 1")] | None
@@ -117,7 +117,7 @@ def validated(model: type[_Model], value: object) -> _Model:
         problem = first_problem(model, value, error)
     except RecursionError:
         problem = FieldProblem((), "is nested too deep")
-    # Raised outside, because the context would quote a value that may be an API key.
+    # Raised outside the handler, because its context would quote a value that may be an API key.
     raise FieldError(problem.path, problem.text, problem.hint)
 
 

@@ -1,4 +1,4 @@
-"""Error messages about a value: its path, what it must be, what was found; never an API key."""
+"""Error messages about a value: its path, what it must be and what was found, but no API key."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def spell_path(path: Sequence[str | int], root: str = "$") -> str:
 
 
 def found(value: Any) -> str:
-    """Return a value as errors show it: JSON on one line, shortened, unless it may hold a key."""
+    """Return a value as shown in errors: shortened JSON on one line, unless it may hold a key."""
     if holds_key(value):
         return "a value that may hold an API key (not shown)"
     try:
@@ -84,7 +84,7 @@ def keylike(text: str) -> bool:
 
 
 def names_a_secret(name: str) -> bool:
-    """Return True if a field has a name that secrets usually have."""
+    """Return True if a field has a name that is usual for secrets."""
     return bool(_SECRET_NAMES.fullmatch(re.sub("[- .]", "_", name.strip())))
 
 

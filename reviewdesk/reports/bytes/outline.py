@@ -27,10 +27,10 @@ class Outline:
     goes_on: bool = False
     """Whether something follows the first value, as in JSON Lines."""
     streamed: bool = False
-    """Whether to stop at a list that its reader checks; ``stopped`` says that there was one."""
+    """Whether to stop at a list that its reader checks; ``stopped`` is true if there was one."""
     stopped: bool = False
     by_row: bool = False
-    """Whether there are more keys than are kept, and each holds an object."""
+    """Whether there are more keys than are kept, and every key holds an object."""
 
     def forget(self) -> None:
         """Clear the outline, so that it can be filled again."""
@@ -57,17 +57,17 @@ def outline_object(
 ) -> None:
     """Fill the outline from the object at the window's position; an error keeps what was read.
 
-    ``steps_in`` is asked of each value that is too long, and may look at the outline so far. If it
-    returns True, the value is reduced to a shell (``Window.skim``) instead of being an error.
-    Lists are counted, and no more than their first elements checked, because their reader does
-    that while it reads; where the outline is ``streamed``, the look ends at the verdicts.
+    ``steps_in`` is called for each value that is too long, and may look at the outline so far. If
+    it returns True, the value is reduced to a shell (``Window.skim``) instead of being an error.
+    Lists are counted, but only their first elements are checked, because their reader checks the
+    rest while it reads. If the outline is ``streamed``, the pass ends at the verdicts.
     """
     for key in window.members():
         if key in outline.keys:
             text = f'has the key "{show_line(key, 60)}" twice'
             raise fail("$", text, "Keep one of them.")
         if len(outline.keys) >= _MAX_KEYS:
-            # A table may have a key for each row, of which the first show what it is.
+            # A table may have a key for each row; the first keys are enough to recognise it.
             if not outline.by_row and not all(isinstance(v, dict) for v in outline.keys.values()):
                 raise fail("$", f"has more than {_MAX_KEYS} keys", "")
             outline.by_row = True

@@ -23,7 +23,7 @@ _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""Opening must not block, so that a pipe in a file's place is refused instead of hanging."""
+"""Opening must not block, so that a pipe in place of a file is refused and does not hang."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Decode standard JSON only: what lax parsers accept raises an error that names the problem."""
+"""Decode only standard JSON; what only lax parsers accept raises an error naming the problem."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class ImportTally:
     """What a reader counts and notes during an import.
 
     ``lenient`` is for tools that write bare NaN and Infinity: these become null, and are counted.
-    ``proved`` says that an earlier pass over the same bytes, with this tally's rules, met nothing
-    ``odd``, so that their syntax needs no second proof.
+    ``proved`` is true if an earlier pass over the same bytes, with the same rules, found nothing
+    ``odd``, so that their syntax need not be checked again.
     """
 
     surrogates: int = 0
@@ -63,11 +63,11 @@ class ImportTally:
     lenient: bool = False
     proved: bool = False
     odd: bool = False
-    """Whether a value was met that only the slow decoder reads."""
+    """Whether there was a value that only the slow decoder can read."""
     nonfinite: int = 0
     blank_lines: int = 0
     unreadable: str = ""
-    """The first ballot that could not be read: its place and why."""
+    """The first ballot that could not be read: its place and the reason."""
     decoder: json.JSONDecoder = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -137,21 +137,21 @@ def _lenient_decoder(tally: ImportTally) -> json.JSONDecoder:
 
 
 _LAX_DECODER = json.JSONDecoder()
-"""Finds the end of a value without a call into Python for each of its parts."""
+"""Finds the end of a value without calling Python code for each of its parts."""
 _LONG = 1 << 12
-"""From how many characters on that pays."""
+"""The number of characters from which this is faster."""
 
 UNCLEAN = object()
-"""What ``decode_clean`` returns for a text that only ``decode`` can read, or say what is wrong."""
+"""What ``decode_clean`` returns for a text that only ``decode`` can read or explain."""
 
 _REFUSED = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
 
 
 def decode_clean(data: bytes) -> Any:
-    """Return what ``decode`` would, several times faster, or ``UNCLEAN``.
+    """Return the same value as ``decode``, several times faster, or ``UNCLEAN``.
 
-    The decoder keeps the last of doubled keys, so that a text with any has more quotes than its
-    value when it is written again.
+    The decoder keeps the last of doubled keys. A text with doubled keys therefore has more quotes
+    than its value has when it is written again.
     """
     try:
         value = msgspec.json.decode(data)
@@ -171,7 +171,7 @@ def quotes(data: bytes) -> int:
 
 
 def is_too_deep(data: bytes, value: Any) -> bool:
-    """Return True if a value, whose JSON is ``data``, is nested more than ``MAX_DEPTH`` levels."""
+    """Return True if the value of the JSON ``data`` is nested deeper than ``MAX_DEPTH`` levels."""
     brackets = data.count(b"{") + data.count(b"[")
     return brackets > MAX_DEPTH and _is_deeper(msgspec.to_builtins(value), MAX_DEPTH)
 

@@ -35,17 +35,17 @@ _TEXT = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 """The inside of a text, up to its closing quote or to a backslash that ends the held part."""
 _OPENING = ("{", "[")
 _GAP = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
-"""What stands between two elements of a list."""
+"""The separator between two elements of a list."""
 _HEAD = 24
-"""How many characters of two neighbours are compared, to tell where an element starts."""
+"""The number of characters of two neighbours that are compared to find an element's start."""
 _TRIES = 8
 _REST = 32
-"""How often an end of the held elements is guessed, and for how many elements not after that."""
+"""The number of guesses of an end of the held elements, and of elements to wait if all fail."""
 _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 _MAX_NESTED = 16
-"""How many nested long values are stepped into; each level decodes the held text once more."""
+"""The most nested long values that are entered; each level decodes the held text again."""
 _MOST_HELD = 24
-"""How many members are kept of an object that is too long to hold."""
+"""The number of members that are kept of an object that is too long to hold."""
 _SAMPLES = 3
 _CUT_OFF = ("ends in the middle of a value", "The file looks cut off; write or copy it again.")
 _BAD_LINE = "Mend the line or remove it; --skip-bad leaves out verdicts, not lines."
@@ -127,7 +127,7 @@ def read_lines(
 
 
 def _common(first: bytes, second: bytes) -> bytes:
-    """Return the start that both share."""
+    """Return the common start of both."""
     pairs = enumerate(zip(first, second, strict=False))
     differs = (at for at, (one, other) in pairs if one != other)
     return second[: next(differs, min(len(first), len(second)))]
@@ -191,7 +191,7 @@ class Scroll:
         return True
 
     def _block(self, amount: int) -> bytes:
-        """Read up to ``amount`` more bytes, which are counted; none if the text has ended."""
+        """Read and count up to ``amount`` more bytes; return none if the text has ended."""
         block = b"" if self._ended else self._stream.read(amount)
         self._bytes += len(block)
         self._ended = not block
@@ -208,7 +208,7 @@ class Scroll:
         self._text += self._whole_tokens(text)
 
     def _release(self) -> bytes:
-        """Return the bytes of the held text, which is then empty."""
+        """Return the bytes of the held text and empty it."""
         self._forget()
         data = "".join((self._text, *self._tail)).encode() + self._decoder.getstate()[0]
         self._decoder.reset()
@@ -218,7 +218,7 @@ class Scroll:
         return data
 
     def _pass(self, data: bytes, end: int) -> bytes:
-        """Step over the first bytes of those that were released, and return the others."""
+        """Step over the first of the released bytes and return the others."""
         last = data.rfind(b"\n", 0, end)
         if last >= 0:
             self._column = 1
@@ -245,7 +245,7 @@ class Scroll:
         self._at = 0
 
     def _line_of(self, at: int) -> int:
-        """Return the line of an index in the held text; what is kept back breaks no line."""
+        """Return the line of an index in the held text; the part kept back has no line breaks."""
         return self._lines - self._text.count("\n", at)
 
     def place(self, at: int) -> str:
@@ -331,7 +331,7 @@ class Window(Scroll):
                     index += 1
 
     def _odd_value(self, data: bytes) -> Any:
-        """Return the value of an element; UNCLEAN if it is wrong, which ``value`` words."""
+        """Return the value of an element, or UNCLEAN if it is wrong; ``value`` raises the error."""
         try:
             return decode(data.decode(), 0, self._tally)[0]
         except (json.JSONDecodeError, NonStandardJsonError):
@@ -346,13 +346,13 @@ class Window(Scroll):
                 yield value
 
     def leap(self) -> int:
-        """Step over the elements after this one that are held whole, and return how many."""
+        """Step over the following elements that are held whole, and return their number."""
         return sum(1 for _ in self._whole_elements())
 
     def _whole_elements(self) -> Generator[bytes]:
-        """Yield the elements after this one as long as many are held whole, and step over them.
+        """Yield the following elements, unchecked, while many are held whole; step over them.
 
-        The window is behind an element once the next one is asked for. They are unchecked.
+        The window moves past an element when the next one is requested.
         """
         if self._wait:
             self._wait -= 1
@@ -382,8 +382,8 @@ class Window(Scroll):
     def _split(self, data: bytes) -> tuple[list[msgspec.Raw], int]:
         """Return the elements at the start of some bytes, unchecked, and their end.
 
-        Where the last one ends is guessed by what neighbours have in common, and the guess proved
-        by decoding: between two elements it leaves a list, anywhere else it does not.
+        The end of the last one is guessed from the text that neighbours share. Decoding confirms
+        the guess: only a cut between two elements leaves a valid list.
         """
         gap = _GAP.match(data)
         if gap is None:
@@ -414,8 +414,8 @@ class Window(Scroll):
     def skim(self, where: str, depth: int = 0, allowed: Callable[[], bool] = lambda: True) -> Any:
         """Decode the value that starts here, or return a shell of it if it is too long to hold.
 
-        A shell has an object's first members or a list's first elements; a text becomes None.
-        ``depth`` is the number of too long values around this one. ``allowed`` is asked before a
+        A shell has the first members of an object or the first elements of a list; texts are None.
+        ``depth`` is the number of too long values around this one. ``allowed`` is called before a
         shell is made: if it returns False, a value that is too long is an error, as in ``value``.
         """
         try:
@@ -502,7 +502,7 @@ class Window(Scroll):
         return open_text or error.pos >= len(self._text.rstrip(" \t\r\n"))
 
     def _grow(self) -> None:
-        """Read about as much again as is held; raise _TooLongError above ``MAX_ITEM``."""
+        """Read about as much as is already held; raise _TooLongError above ``MAX_ITEM``."""
         held = len(self._text) - self._at
         if held > MAX_ITEM:
             raise _TooLongError

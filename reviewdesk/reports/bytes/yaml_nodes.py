@@ -1,8 +1,8 @@
 """Read the YAML that suites and labels need: mappings, lists and JSON's scalars, with lines.
 
-The parser's events are read one by one, so that whatever could grow or run code is refused
-before anything is built: anchors and aliases, merge keys, tags, a second document, doubled keys,
-too deep nesting. Scalars follow JSON and not YAML 1.1: ``no`` and dates are texts.
+The parser's events are read one by one, so that everything that could grow or run code is
+refused before anything is built: anchors and aliases, merge keys, tags, a second document, doubled
+keys, too deep nesting. Scalars follow JSON and not YAML 1.1: ``no`` and dates are texts.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Scalar: TypeAlias = str | int | float | bool | None
 
 
 class Form(Struct, frozen=True):
-    """What errors call a document, its bounds, and the hints if it breaks them."""
+    """The name of a document in errors, its bounds, and the hints for when it breaks them."""
 
     what: str = "a suite"
     max_bytes: int = MAX_BYTES
@@ -71,7 +71,7 @@ class Form(Struct, frozen=True):
     fast: bool = False
     """Whether to use the parser in C, for long documents; it words its errors differently."""
     shared: int = 0
-    """How many values the aliases of js-yaml (``*ref_0``) may repeat in all; 0 refuses aliases."""
+    """The most values that js-yaml's aliases (``*ref_0``) may repeat in all; 0 refuses aliases."""
 
 
 class Node(Struct, frozen=True):
@@ -80,7 +80,7 @@ class Node(Struct, frozen=True):
     line: int
     value: Scalar | tuple[Node, ...] | dict[str, Node]
     text: str = ""
-    """A scalar as it is written, without its quotes."""
+    """A scalar as written in the file, without its quotes."""
     keys: dict[str, int] | None = None
 
     def plain(self, texts: Collection[str] = ()) -> Any:
@@ -109,17 +109,17 @@ class Node(Struct, frozen=True):
         return node
 
     def line_of(self, path: Sequence[str | int]) -> int:
-        """Return the line that a path leads to: that of the key, if it ends in a key."""
+        """Return the line at the end of a path: the line of the key if the path ends in a key."""
         above = self.at(path[:-1])
         keys = above.keys or {}
         return keys.get(str(path[-1]), self.at(path).line) if path else self.line
 
 
 def read_yaml(source: Source, form: Form | None = None) -> Node:
-    """Read the one document of a file, a suite unless ``form`` says otherwise.
+    """Read the only document of a file, which is a suite unless ``form`` is given.
 
     Raises:
-        SuiteError: the file is not YAML, or has something that such a document must not have.
+        SuiteError: the file is not YAML, or has content that such a document must not have.
     """
     form = form or Form()
     text = bounded_text(source, form.max_bytes, "YAML", form.too_large)

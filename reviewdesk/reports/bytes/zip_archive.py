@@ -18,7 +18,7 @@ _MAX_READ = 16 << 20
 
 _UNCHECKED_SIZE = 16 << 20
 _MAX_RATIO = 500
-"""A member over 16 MiB that is packed better than this is taken for a zip bomb."""
+"""A member over 16 MiB with a higher packing ratio is treated as a zip bomb."""
 
 _ZSTD = 93
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD)
@@ -32,7 +32,7 @@ _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, EOFError, struct.error),
     *(NotImplementedError, ValueError, OverflowError, OSError, RuntimeError),
 )
-"""What ``zipfile`` raises for bytes that are not an archive, or not of a kind it knows."""
+"""The errors of ``zipfile`` for bytes that are not an archive or of an unknown kind."""
 _MEND = "Copy it again, or let its producer write it again."
 
 
@@ -59,7 +59,7 @@ class ZipArchive:
             ) from error
         if len(listed) > max_members:
             raise fail("", f"holds more than {max_members:,} members", "")
-        # A writer that replaces a member adds it again: the last of a name is the one that counts.
+        # A writer replaces a member by adding it again, so the last member of a name counts.
         self._infos = {info.filename: info for info in listed}
         self.replaced = len(listed) - len(self._infos)
         self._check_places(listed)
@@ -112,7 +112,7 @@ def _place(info: zipfile.ZipInfo) -> int:
 
 
 class _BoundedReads:
-    """A stream that refuses long single reads, however long a directory claims to be."""
+    """A stream that refuses long single reads, whatever length the directory claims."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

@@ -47,7 +47,7 @@ def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Rep
 
 
 def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    """Open JSON Lines: the header, then one verdict a line; a lone header may span lines."""
+    """Open JSON Lines: the header, then one verdict per line; a lone header may span lines."""
     name = "canonical-jsonl"
     skip_bad = options.skip_bad
     fail = failing(source)

@@ -1,6 +1,6 @@
 """Check canonical headers and verdicts by their types and by rules that no schema can express.
 
-The bodies that are stored are the JSON of the file; only optional keys that are null are dropped.
+The stored bodies are the JSON of the file; only optional keys that are null are dropped.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _WORDS = {
 
 
 def _misfit(message: str, value: Any, kind: Any) -> FieldProblem:
-    """Return what a message of msgspec says of a value, in our words and with its path."""
+    """Return the problem that a message of msgspec describes, reworded and with its path."""
     path: list[str | int] = []
     place = _PLACE.search(message)
     for name, index in _STEP.findall(place[1] if place else ""):
@@ -128,7 +128,7 @@ def _branches(kind: Any) -> Iterator[Any]:
 
 
 def _inner(kind: Any, name: str) -> Any:
-    """Return the type of a field; without a name, of the elements of a list or an object."""
+    """Return the type of a field; without a name, that of the elements of a list or an object."""
     for one in _branches(kind):
         if name and hasattr(one, "__struct_encode_fields__"):
             at = one.__struct_encode_fields__.index(name)
@@ -139,7 +139,7 @@ def _inner(kind: Any, name: str) -> Any:
 
 
 def _words(kind: Any) -> str:
-    """Return what a value of a type must be: as its limits say, or else by the type's name."""
+    """Return what a value of a type must be, from its limits or else from the type's name."""
     union = get_origin(kind) in {Union, UnionType}
     for one in get_args(kind) if union else (kind,):
         for limits in getattr(one, "__metadata__", ()):
@@ -165,7 +165,7 @@ def _run_rules(facts: RunFactsModel) -> Iterator[FieldProblem]:
 
 
 def verdict_rules(verdict: VerdictModel, path: Path = ()) -> Iterator[FieldProblem]:
-    """Yield what is wrong with a verdict whose keys and values are each of their type."""
+    """Yield the problems of a verdict whose keys and values all have the right type."""
     yield from _jurors(verdict.jurors, path)
     if verdict.trim:
         yield from _trim(verdict.trim, {juror.id for juror in verdict.jurors}, (*path, "trim"))
@@ -221,11 +221,11 @@ _REFUSED = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
 
 
 def clean_verdict(data: bytes) -> Any:
-    """Return the verdict that a JSON text is; ``UNCLEAN`` if only the strict decoder can read it.
+    """Return the verdict in a JSON text; ``UNCLEAN`` if only the strict decoder can read it.
 
-    It is left to that decoder, which says what is wrong, if anything is odd: doubled keys, of which
-    the last one would be kept, and null values that are not stored, show by the quotes that the
-    text has beyond those of the verdict when that is written again.
+    That decoder reads texts with anything odd, and reports what is wrong. Doubled keys, of which
+    only the last would be kept, and null values that are not stored are detected by counting
+    quotes: the text has more of them than the verdict has when it is written again.
     """
     try:
         verdict = verdict_model(data)
@@ -241,13 +241,13 @@ def clean_verdict(data: bytes) -> Any:
 
 
 _FREE = frozenset({"meta", "labels", "samples"})
-"""The keys whose values are free, and stay as they are."""
+"""The keys whose values are free and are kept unchanged."""
 _MEANT = frozenset({"pass", "value"})
-"""The keys whose null has a meaning of its own: a vote withheld, an agreement undefined."""
+"""The keys whose null has a meaning: a withheld vote or an undefined agreement."""
 
 
 def stored_form(value: Any) -> Any:
-    """Return a verdict or a header that has no problem as it is stored.
+    """Return the stored form of a verdict or a header that has no problem.
 
     Nulls are left out. A juror's ``pass: null`` stays, as it withholds the vote; without the key,
     the threshold decides.

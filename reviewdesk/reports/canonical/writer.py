@@ -31,7 +31,7 @@ def line_of(value: Mapping[str, Any]) -> str:
 def harmless(line: str) -> str:
     """Return the same JSON, safe for a terminal.
 
-    Control and invisible characters are escaped, and combining marks beyond 8 on a character.
+    Control and invisible characters are escaped, also combining marks after the 8th on a character.
     """
     line = _INVISIBLE.sub(lambda match: _escaped(match[0]), _replace_surrogates(line))
     return cap_marks(line, _escaped)
@@ -65,7 +65,7 @@ def report_pieces(
 FORMAT_NAME = "reviewdesk.report/1"
 
 RAW = 20_000
-"""How many characters of each raw reply are kept if a verdict is too long to be read again."""
+"""The number of characters kept of each raw reply if a verdict is too long to be read again."""
 
 _LINES = frozenset({".jsonl", ".ndjson"})
 
@@ -78,7 +78,7 @@ def is_lines(path: Path) -> bool:
 class ReportWriter:
     """Collects verdicts in any order, then writes the whole report in one atomic step.
 
-    Until then they are in an unnamed temporary file, so that a stop leaves nothing behind.
+    Until then they are in an unnamed temporary file, so that an aborted run leaves no files.
     """
 
     def __init__(self, path: Path, count: int, *, replace: bool) -> None:

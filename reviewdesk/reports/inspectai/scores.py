@@ -268,7 +268,7 @@ class BallotContext(Struct, frozen=True):
         return [self._single(name, scorer, score, calls, name)]
 
     def failed(self, name: str, message: str) -> Ballot:
-        """Return the ballot of a scorer whose error ended the sample."""
+        """Return the ballot of a scorer whose error stopped the sample."""
         calls = self.transcript.failed_calls()
         call = next((call for call in calls if call.failed), calls[-1] if calls else None)
         shown = call.model if call and self.seats(name) > 1 else name
@@ -364,8 +364,8 @@ def _call_of_each_seat(
 ) -> list[ModelCall | None]:
     """Return the call of each seat, or None where it is not known.
 
-    Seats that share a model take its calls in turn, if there is one for each. A seat with a model
-    of its own takes the last call, of those that did not fail if there are any.
+    Seats that share a model take its calls in turn, if there is one for each. A seat whose model
+    no other seat has takes the last call that did not fail or, if all failed, the last call.
     """
     found: list[ModelCall | None] = []
     for at, seat in enumerate(seats):

@@ -1,4 +1,4 @@
-"""Labels in the bodies that other tools' APIs take, addressed by the ids that a run kept of them.
+"""Labels as request bodies for other tools' APIs, addressed by the ids that a run kept.
 
 Shapes: langfuse 5.0.4 (``CreateScoreRequest``), langsmith 0.15.1 (``FeedbackCreate``),
 arize-phoenix-client 3.5.0 (``SpanAnnotationData``), argilla 2.8.0 (``Response`` of a record),
@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 from reviewdesk.domain.records import Truth
 
 Row: TypeAlias = Mapping[str, Any]
-"""A label as a full export has it, with ``origin``: the ids that the tool gave its verdict."""
+"""A label in the form of a full export, with ``origin``: the tool's ids of its verdict."""
 
 NAME = "human_review"
-"""What the score, feedback or annotation is called there."""
+"""The name of the score, feedback or annotation in the tool."""
 _SPACE = uuid.UUID("5b0f3c1e-7d2b-4f6a-9a55-2f0f0b9f4f11")
-"""The namespace of the ids, so that a label that is sent twice is one."""
+"""The namespace of the ids, so that a label that is sent twice is stored once."""
 
 
 def _id(row: Row) -> str:
@@ -42,7 +42,7 @@ def _langfuse(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
         **{key: origin.get(name) for key, name in place.items()},
         "queueId": origin.get("queue"),
         "name": NAME,
-        # A boolean score is 1 or 0; what nobody could tell is a category of its own.
+        # A boolean score is 1 or 0; an unsure label is a separate category.
         "value": row["truth"] if score is None else score,
         "dataType": "CATEGORICAL" if score is None else "BOOLEAN",
         "comment": row["note"],
@@ -71,7 +71,7 @@ def _phoenix(row: Row, origin: Mapping[str, str]) -> dict[str, Any]:
         "annotator_kind": "HUMAN",
         "result": {key: value for key, value in result.items() if value is not None},
         "metadata": _about(row),
-        # One annotation of a name and identifier replaces an earlier one.
+        # An annotation replaces an earlier one with the same name and identifier.
         "identifier": row["reviewer"],
     }
 
@@ -120,12 +120,12 @@ _TOOLS: Mapping[str, tuple[frozenset[str], _Body, bool]] = {
     "argilla": (frozenset({"record"}), _argilla, True),
     "mlflow": (frozenset({"trace"}), _mlflow, True),
 }
-"""Of each tool: the ids of which one is needed, the body, and whether it takes unsure labels."""
+"""For each tool: the ids, of which one is needed, the body, and whether it takes unsure labels."""
 TOOLS = tuple(_TOOLS)
 
 
 def feedback(tool: str, row: Row) -> dict[str, Any] | None:
-    """Return a label as ``tool`` takes it, ``None`` if it has no place or no word for it there."""
+    """Return a label as ``tool`` takes it, or ``None`` if the tool has no place or word for it."""
     needed, body, takes_unsure = _TOOLS[tool]
     origin = row["origin"] or {}
     if needed.isdisjoint(origin) or (row["truth"] == Truth.UNSURE and not takes_unsure):

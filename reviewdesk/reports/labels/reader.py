@@ -1,6 +1,6 @@
 """Read labels files: rows of confidence and correctness, or rows of a reviewer's labels.
 
-A table has one label a row, or a column of answers for each person.
+A table has one label per row, or a column of answers for each person.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _REASONS = re.compile(r"[._ ](?:reason|rationale|explanation|comment|note)\Z", r
 
 
 def truth_of(value: Any) -> Any:
-    """Return ``pass``, ``fail`` or ``unsure`` for what states one; another value is unchanged."""
+    """Return ``pass``, ``fail`` or ``unsure`` if the value states one, else the value unchanged."""
     if isinstance(value, int | float) and value in {0, 1}:
         return "pass" if value else "fail"
     if not isinstance(value, str):
@@ -62,7 +62,7 @@ def truth_of(value: Any) -> Any:
 
 
 def named(row: Mapping[str, Any]) -> Row:
-    """Return a row with ``truth`` and ``time`` where it has ``label`` and ``at``."""
+    """Return a row with ``label`` and ``at`` renamed to ``truth`` and ``time``."""
     made = dict(row)
     for key, other in (("truth", "label"), ("time", "at")):
         if key not in made and other in made:
@@ -73,7 +73,7 @@ def named(row: Mapping[str, Any]) -> Row:
 
 
 def table_rows(source: Source, look: FirstLook, fail: Fail) -> Iterator[tuple[int, Row]]:
-    """Yield the labels of a table, by the first look at it, with their lines.
+    """Yield the labels of a table with their lines; ``look`` is the first look at it.
 
     A row without an answer has no label.
 
@@ -114,7 +114,7 @@ def _rows(layout: Layout, source: Source, fail: Fail) -> Iterator[TableRow]:
 
 
 def _written(cell: Any) -> Any:
-    """Return a cell of a workbook as CSV has it."""
+    """Return a cell of a workbook as it would be in CSV."""
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return cell if cell is None else str(cell)
@@ -134,9 +134,9 @@ def _keys(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _people(columns: Sequence[str]) -> list[tuple[str, str, list[str]]]:
-    """Return each person with the column of answers and those of reasons, the nearest first.
+    """Return each person with the column of answers and the columns of reasons, nearest first.
 
-    Such a column is named ``ANN.correct``, and another ``ANN.correct.reason`` or ``ANN.comment``.
+    The columns are named ``ANN.correct``, and ``ANN.correct.reason`` or ``ANN.comment``.
     """
     found = []
     for column in columns:
@@ -152,7 +152,7 @@ def _people(columns: Sequence[str]) -> list[tuple[str, str, list[str]]]:
 
 
 def _converted(cells: Mapping[str, Any]) -> Row:
-    """Return cells as JSON would have them: numbers, true and false, and a list of tags."""
+    """Return cells with the values of JSON: numbers, true and false, and a list of tags."""
     made = dict(cells)
     for key in _NUMBERS:
         if key in made and (found := likely_number(made[key])) is not None:
@@ -191,16 +191,16 @@ class ScoreRow(Struct, frozen=True):
     correct: bool
     weight: float | None
     facts: Row = field(default_factory=dict)
-    """Further facts of a full export, unchecked: the run, the decision and the draw."""
+    """Other facts of a full export, which are not checked: the run, the decision and the draw."""
 
 
 class ScoreFile(Struct, frozen=True):
-    """The rows of a file and the mapping that their confidences came from, if it is stated."""
+    """The rows of a file, and the stated mapping that their confidences came from, if any."""
 
     rows: tuple[ScoreRow, ...]
     source: str | None
     unanswered: tuple[Row, ...] = ()
-    """The rows of drawn verdicts that nobody answered: none has ``correct``."""
+    """The rows of drawn verdicts that nobody answered; they have no ``correct``."""
 
 
 class LabelRow(Struct, frozen=True):
@@ -241,7 +241,7 @@ class _Label(Strict):
     reviewer: str | None = None
     time: str | None = None
     tentative: bool | None = None
-    """Of exports of older versions: such a label counts as any other."""
+    """A key of older exports; a tentative label counts like any other."""
     adjudicated: bool | None = None
     tags: Annotated[list[str], Wanted("a list of texts")] | None = None
     blind: bool | None = None
@@ -289,7 +289,7 @@ def read_scores(source: Source) -> ScoreFile:
 
 
 def _unanswered(rows: Sequence[ScoreRow], lacking: Sequence[Row]) -> Iterator[Row]:
-    """Yield one row of each content whose labels say neither pass nor fail with one voice."""
+    """Yield one row of each content whose labels are neither all pass nor all fail."""
     known = {row.facts.get("item_hash") for row in rows}
     truths: dict[object, set[object]] = {}
     for row in lacking:
@@ -405,7 +405,7 @@ def _label_row(line: int, row: Row, fail: Fail) -> LabelRow:
 
 
 def checked_row(model: type[_Model], row: Row, line: int, fail: Fail) -> _Model:
-    """Return a row as its model has it; raise the error of ``fail`` at the first wrong value."""
+    """Return a row as its model; raise the error of ``fail`` at the first wrong value."""
     try:
         return validated(model, row)
     except FieldError as error:

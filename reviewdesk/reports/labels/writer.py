@@ -17,7 +17,7 @@ from reviewdesk.domain.stats.correction import CELLS
 
 SUITE_LABELS = "labels.jsonl"
 SUITE_FRAME = "frame.jsonl"
-"""The names of the files beside a suite: its labels, and the contents that these are drawn from."""
+"""The names of the files beside a suite: its labels, and the contents they are drawn from."""
 
 
 def as_jsonl(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -26,7 +26,7 @@ def as_jsonl(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def as_yaml(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> str:
-    """Return a YAML list of flat rows, one a line, below a comment for each fact about them."""
+    """Return a YAML list of flat rows, one per line, after a comment for each fact about them."""
     lines = [*_comments(about), *(f"- {_flow(row)}" for row in rows)]
     return "".join(f"{line}\n" for line in (lines if rows else [*lines, "[]"]))
 
@@ -44,9 +44,9 @@ def as_suite(
 ) -> str:
     """Return a suite over the ``labels.jsonl`` beside it, with limits for the judge.
 
-    ``frame`` says whether ``frame.jsonl`` is there too, ``question`` what the run was asked. No
-    limit depends on how many answers are good, so none fails because the product improves. With
-    ``limits``, the suite is one of ``init``.
+    ``frame`` is true if ``frame.jsonl`` exists too; ``question`` is the question of the run. No
+    limit depends on the number of good answers, so that no gate fails because the product
+    improves. With ``limits``, the suite is one of ``init``.
     """
     origin = "labels export --format suite, which replaces this file each time."
     if limits is not None:

@@ -1,8 +1,8 @@
-"""What the readers of other tools do with ballots: failures, and answers that are not understood.
+"""Shared handling of other tools' ballots: failures, and answers that are not understood.
 
-A juror whose answer is under keys that its reader does not know has answered and did not fail: its
-ballot has the status ``unknown`` and names the keys, under ``meta``. A report counts such ballots,
-and is refused if it has no others.
+A juror whose answer is under keys that the reader does not know did not fail. Its ballot has the
+status ``unknown`` and lists the keys under ``meta``. A report counts such ballots, and is refused
+if it has no others.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ _MOST = 12
 def unread_keys(
     record: Mapping[str, Any], answers: Collection[str], known: Container[str]
 ) -> list[str]:
-    """Return the keys of a juror's record that must hold an answer which was not understood.
+    """Return the keys of a juror's record that must hold an answer that was not understood.
 
-    ``answers`` are the keys that the reader looks at: a null there means that there is no answer,
-    and any other value was not understood. ``known`` are the keys that describe the juror and its
-    cost.
+    ``answers`` are the keys that the reader looks at: null there means no answer, and any other
+    value was not understood. ``known`` are the keys that describe the juror and its cost.
     """
     stated = [key for key in answers if key in record]
     if stated:
@@ -49,7 +48,7 @@ def _says_something(value: Any) -> bool:
 
 
 def understood(ballot: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:
-    """Return the ballot, with the status ``unknown`` if it has no answer but there are ``keys``.
+    """Return the ballot, with the status ``unknown`` if it has no answer but ``keys`` has any.
 
     A failure or an abstention that the file states counts as understood.
     """
@@ -70,9 +69,8 @@ NOT_MEASURED = "a pass or fail beside an empty score is not measured, and casts 
 def measured(ballot: dict[str, Any], count: Callable[[str], None]) -> dict[str, Any]:
     """Return the ballot of a record whose score is null, NaN or absent, without a vote.
 
-    Tools derive pass from the score, so a pass or a fail beside no score was never measured. A
-    ballot with an error, or with a number that is kept raw, stays as it is. ``count`` counts a
-    note.
+    Tools derive pass from the score, so a pass or a fail without a score was never measured. A
+    ballot with an error, or with a number that is kept raw, is unchanged. ``count`` counts a note.
     """
     known = any(ballot.get(key) is not None for key in ("score", "raw_score", "error"))
     if known or not isinstance(ballot.get("pass"), bool):

@@ -1,4 +1,4 @@
-"""Read a conversation as texts: what was said before the last answer, and that answer.
+"""Read a conversation as texts: the turns before the last answer, and that answer.
 
 Messages may be those of OpenAI (chat and responses), of Anthropic, of ShareGPT, and of
 OpenTelemetry's spans, with the attributes of OpenInference and OpenLLMetry too.
@@ -23,7 +23,7 @@ _SPEAKERS = {"user", "assistant", "system"}
 _CALLS = {"tool_use", "tool_call", "function_call", "server_tool_use"}
 _RESULTS = {"tool_result", "tool_call_response", "function_call_output", "tool_response"}
 _HIDDEN = {"thinking", "redacted_thinking", "reasoning"}
-"""Parts that are no part of an answer."""
+"""Types of message parts that do not belong to an answer."""
 _SPAN_INPUTS = ("gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt", "input.value")
 _SPAN_OUTPUTS = (
     "gen_ai.output.messages", "llm.output_messages", "gen_ai.completion", "output.value",
@@ -36,18 +36,18 @@ class SpokenTurn(Struct, frozen=True):
     role: str
     text: str
     call: bool = False
-    """Whether it only calls a tool."""
+    """Whether the turn only calls a tool."""
 
 
 class Conversation(Struct, frozen=True):
-    """What was said before the last answer, and the last answer; ``None`` where there is none."""
+    """The turns before the last answer, and the last answer; ``None`` for a missing one."""
 
     input: str | None
     output: str | None
 
 
 def conversation(value: Any) -> Conversation | None:
-    """Return a conversation, or ``None`` for what is not one.
+    """Return a conversation, or ``None`` if the value is not one.
 
     ``value`` is a list of messages or spans, a text that holds one as JSON, or an object with
     ``messages``. Turns after the last answer, such as a tool's result, stay with the answer.
@@ -64,7 +64,7 @@ def conversation(value: Any) -> Conversation | None:
 
 
 def question(value: Any) -> str | None:
-    """Return an input as text: all turns of a conversation, or else as ``text`` has it."""
+    """Return an input as text: all turns of a conversation, or else the result of ``text``."""
     if type(value) is str and value.lstrip()[:1] not in _BRACKETS:
         return value
     turns = _turns_of(value)
@@ -72,7 +72,7 @@ def question(value: Any) -> str | None:
 
 
 def answer(value: Any) -> str | None:
-    """Return an output as text: the last answer of a conversation, or else as ``text`` has it."""
+    """Return an output as text: a conversation's last answer, or else the result of ``text``."""
     if type(value) is str and value.lstrip()[:1] not in _BRACKETS:
         return value
     found = conversation(value)
@@ -91,7 +91,7 @@ def _turns_of(value: Any) -> list[SpokenTurn]:
 
 
 def _joined(turns: list[SpokenTurn]) -> str | None:
-    """Return turns with their roles; a single turn of the user stands alone."""
+    """Return turns with their roles; a single turn of the user has no role."""
     if len(turns) == 1 and turns[0].role == "user":
         return turns[0].text
     return "\n\n".join(map(_spoken, turns)) or None
@@ -102,7 +102,7 @@ def _spoken(turn: SpokenTurn) -> str:
 
 
 def _turns(messages: Iterable[Any]) -> Iterator[SpokenTurn]:
-    """Yield the turns of messages; what is neither said nor a tool's is left out."""
+    """Yield the turns of messages; parts that are neither speech nor a tool's are left out."""
     for message in messages:
         one = record(message)
         if "message" in one and "role" not in one:
@@ -124,7 +124,7 @@ def _turns(messages: Iterable[Any]) -> Iterator[SpokenTurn]:
 
 
 def _parts(role: str, parts: list[Any]) -> Iterator[SpokenTurn]:
-    """Yield what the parts of one message say, and each call and result of a tool by itself."""
+    """Yield the text of one message's parts, and each call and result of a tool separately."""
     said: list[str] = []
     for part in parts:
         kind = part.get("type") if isinstance(part, dict) else "text"
@@ -171,13 +171,13 @@ def _decoded(value: Any) -> Any:
 
 
 def _attributes(span: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the attributes of a span; empty for what is no span."""
+    """Return the attributes of a span; empty if the value is not a span."""
     found = first(span, ("attributes", "span_attributes"))
     return record(_decoded(found))
 
 
 def _span_turns(spans: list[dict[str, Any]]) -> Iterator[SpokenTurn]:
-    """Yield the turns of the last span that has an answer: it holds all that was said before."""
+    """Yield the turns of the last span with an answer, which holds all earlier turns."""
     for span in reversed(spans):
         told = _attributes(span)
         said = list(_told(told, _SPAN_OUTPUTS, "assistant"))
@@ -188,7 +188,7 @@ def _span_turns(spans: list[dict[str, Any]]) -> Iterator[SpokenTurn]:
 
 
 def _told(told: Mapping[str, Any], names: tuple[str, ...], role: str) -> Iterator[SpokenTurn]:
-    """Yield the turns under the first of some attributes that is there, whole or in pieces."""
+    """Yield the turns under the first attribute that is present, whole or in pieces."""
     for name in names:
         value = _decoded(told.get(name)) if name in told else _gathered(told, f"{name}.")
         if isinstance(value, dict):

@@ -61,7 +61,7 @@ class VerdictNames:
 
 
 def unmet_models(given: Iterable[str], met: Container[str]) -> list[str]:
-    """Return a note on the jurors of ``--models`` that do not occur; nothing if all do."""
+    """Return a note on the jurors of ``--models`` that do not occur; empty if all do."""
     unmet = [show_line(name, 40) for name in given if name not in met]
     return [f"--models: no juror is called {', '.join(unmet)}"] if unmet else []
 
@@ -104,7 +104,7 @@ class Remarks:
     """Collects unmapped keys, once each, and sentences with the number of cases."""
 
     def __init__(self) -> None:
-        """Start with nothing to say."""
+        """Start with no remarks."""
         self._keys: dict[str, None] = {}
         self._counts: Counter[str] = Counter()
 
@@ -114,11 +114,11 @@ class Remarks:
             self._keys.setdefault(prefix + key)
 
     def count(self, sentence: str) -> None:
-        """Count one more case of what the sentence says."""
+        """Count one more case of the sentence."""
         self._counts[sentence] += 1
 
     def notes(self, unmapped: str = "keys not mapped, kept under meta.raw") -> list[str]:
-        """Return the import notes, in the order in which their causes were met."""
+        """Return the import notes, in the order in which their causes occurred."""
         lines = [f"{sentence} ({count}x)" for sentence, count in self._counts.items()]
         if self._keys:
             names = [show_line(key, 60) for key in self._keys]
@@ -144,7 +144,7 @@ class UnreadWords:
             self._words.setdefault(show_line(word, 40))
 
     def notes(self) -> list[str]:
-        """Return the sentence with the count and the words; nothing if there were no words."""
+        """Return the sentence with the count and the words; empty if there were no words."""
         if not self._count:
             return []
         named = list(self._words)[:_MOST_NAMED]
@@ -174,9 +174,9 @@ WHY_RAW = "outside 0..1, or of a juror with such scores,"
 
 
 class Scales:
-    """The jurors with scores outside 0..1 anywhere in a file; a 1 of theirs may not be the best.
+    """The jurors with scores outside 0..1 anywhere in a file; their best score may not be 1.
 
-    The first pass over the file records every score, and the second pass asks.
+    The first pass over the file records every score, and the second pass queries them.
     """
 
     def __init__(self) -> None:

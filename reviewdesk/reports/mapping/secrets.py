@@ -43,13 +43,13 @@ _GUARDED = frozenset({"meta", "generator", "raw", "error"}) | _NAMES
 
 GONE = "[REDACTED]"
 MOST_SECRETS = 1000
-"""The most secrets in one record; to search all of its texts for more would take too long."""
+"""The most secrets in one record; searching all of its texts for more would take too long."""
 
 
 def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> set[str]:
     """Return the texts under keys that name a secret, except below the keys in ``skip``.
 
-    They serve only to be removed from the texts of a report.
+    They are used only to remove them from the texts of a report.
     """
     return {
         found
@@ -61,7 +61,7 @@ def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> set[str]:
 
 
 def without_likely(text: str) -> str:
-    """Redact what looks like a key in a text: services repeat a refused key in their errors."""
+    """Redact anything like a key in a text, because errors of services repeat refused keys."""
     lower = text.lower()
     for mark in _MARKS:
         if mark in lower:
@@ -85,7 +85,7 @@ def is_setting(key: str) -> bool:
 def without_settings(value: Any) -> Any:
     """Return a copy without environments, headers, configurations and keys that name a secret.
 
-    What looks like a key in its texts is left to ``guard``.
+    Texts that look like keys are left to ``guard``.
     """
     return changed(value, lambda text: text, leaves_out=is_setting)
 
@@ -93,7 +93,7 @@ def without_settings(value: Any) -> Any:
 def changed(
     value: Any, change: Callable[[str], str], leaves_out: Callable[[str], bool] | None = None
 ) -> Any:
-    """Return a copy of a value with every text in it changed; keys stay, or are left out."""
+    """Return a copy of a value with every text in it changed; keys are kept or left out."""
     kind = type(value)
     if kind is str:
         return change(value)
@@ -112,7 +112,7 @@ _TEXT_OR_HOLDER = frozenset({str, list, dict})
 
 
 def guard(body: dict[str, Any]) -> bool:
-    """Remove what looks like a key from a valid body; return True if anything was removed.
+    """Remove anything like a key from a valid body; return True if something was removed.
 
     Its errors, names, addresses and raw answers are changed in place. The judged texts and the
     reasons are content and stay unchanged.

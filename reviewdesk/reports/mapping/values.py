@@ -1,4 +1,4 @@
-"""Read values of foreign files as canonical values; what does not fit becomes None."""
+"""Read values of foreign files as canonical values; values that do not fit become None."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def count(value: Any) -> int | None:
 
 
 def time(value: Any) -> str | None:
-    """Return the value if it is a time as canonical reports write it, else None."""
+    """Return the value if it is a time in the form of canonical reports, else None."""
     return value if isinstance(value, str) and is_time(value) else None
 
 

@@ -1,7 +1,7 @@
 """Maps: TOML files that say where a kind of table holds its items, ballots, labels and texts.
 
-A map is found by the path of its file, or by name: a person's own, in the folder ``maps`` beside
-the settings file, before those of the package. Both are recognised by their signatures.
+A map is found by the path of its file, or by name: first a person's own, in the folder ``maps``
+beside the settings file, then the package's. Both are recognised by their signatures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def packaged() -> dict[str, dict[str, Any]]:
 
 
 def own() -> dict[str, dict[str, Any]]:
-    """Return a person's maps that have a signature; one that cannot be read is passed over."""
+    """Return a person's maps that have a signature; maps that cannot be read are skipped."""
     found = {}
     for path in sorted(_folder().glob(f"*{_SUFFIX}")):
         try:
@@ -50,9 +50,9 @@ def fitting(
     document: Collection[str],
     tool: str | None = None,
 ) -> list[str]:
-    """Return the maps whose signature a table's columns have; of one tool, if named.
+    """Return the maps whose signature a table's columns match; of one tool only, if named.
 
-    Of a map whose rows are inside others, it is the outermost keys of the ``document``.
+    For a map whose rows are nested, the signature is the outermost keys of the ``document``.
     """
     return [
         name

@@ -1,7 +1,7 @@
 """Run the deterministic checks of a case: ``exact``, ``contains``, ``regex`` and ``schema``.
 
 The response is hostile text, and a check must not be a way around the jury. A check that cannot be
-evaluated has failed; a check that runs out of time has no result, so that the jury is asked.
+evaluated has failed; a check that runs out of time has no result, and the jury is asked.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def run_checks(case: Case) -> tuple[CheckResult, ...]:
 
 
 def check_problem(check: Check) -> str | None:
-    """Return why a check can never be evaluated, for an error about its file; else ``None``."""
+    """Return why a check can never be evaluated, for an error about its file, or ``None``."""
     try:
         if check.kind == "regex":
             _compile_regex(check.value)

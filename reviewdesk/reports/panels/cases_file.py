@@ -1,4 +1,4 @@
-"""Read cases files: JSON Lines with one case a line for a panel to judge."""
+"""Read cases files: JSON Lines with one case per line for a panel to judge."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ class GeneratorEntry(Strict):
 class CheckEntry(Strict):
     """Kinds of checks with their operands; ``name`` and ``not`` apply to all of them.
 
-    A list under ``contains`` gives one check for each of its texts, so that with ``not`` none of
-    them may occur.
+    A list under ``contains`` gives one check for each of its texts; with ``not``, no text of the
+    list may occur.
     """
 
     what = "a check"
@@ -167,7 +167,7 @@ class CaseEntry(Strict):
     checks: Annotated[list[CheckEntry], BeforeValidator(_listed)] | None = None
 
     def case(self) -> Case:
-        """Return the case; an empty text counts as none."""
+        """Return the case; an empty text counts as missing."""
         named = self.generator
         reference = self.reference
         checks = tuple(check for one in self.checks or () for check in one.checks())

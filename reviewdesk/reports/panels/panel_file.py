@@ -50,7 +50,7 @@ RESERVED_HEADERS: Final = frozenset({
     "authorization", "x-api-key", "api-key", "host", "connection", "content-type", "content-length",
     "content-encoding", "transfer-encoding", "accept", "accept-encoding", "expect", "upgrade",
 })  # fmt: skip
-"""The headers that a request has of its own, in lower case."""
+"""The headers that every request sets itself, in lower case."""
 
 MAX_EXTRA: Final = 10_000
 """The most characters of ``extra`` as JSON."""
@@ -123,7 +123,7 @@ HeaderNames: TypeAlias = Annotated[dict[str, str] | None, BeforeValidator(_heade
 MAX_JURORS = 100
 
 STRATEGIES = tuple(one.value for one in Strategy if one not in {Strategy.SINGLE, Strategy.EXTERNAL})
-"""The strategies that a panel can decide by; the other two occur only in reports."""
+"""The strategies that a panel can use; the other two occur only in reports."""
 
 _TEXTS = frozenset({
     "name", "rubric", "model", "base_url", "system_prompt", "prompt", "prompt_file", "version",
@@ -189,7 +189,7 @@ def _url_problem(text: str) -> str | None:
 
 
 def _share(check: Callable[[str, object], object]) -> BeforeValidator:
-    """Return a validator that keeps a share as it is written if ``check`` accepts it."""
+    """Return a validator that keeps a share as written if ``check`` accepts it."""
 
     def share(value: object) -> object:
         if value is None:
@@ -397,7 +397,7 @@ class PanelModel(PanelPart):
     jurors: Annotated[list[JurorEntry], Field(min_length=1, max_length=MAX_JURORS)]
 
     def spec(self, name: str, folder: Path) -> PanelSpec:
-        """Return the panel; ``name`` serves if the file has none, ``folder`` has prompt files."""
+        """Return the panel; ``name`` is used if the file has none, ``folder`` has prompt files."""
         jurors: dict[str, Juror] = {}
         for at, seat in enumerate(self.jurors):
             try:
@@ -426,7 +426,7 @@ class PanelModel(PanelPart):
         try:
             return PanelRule(**stated, **trim, weights=weights)
         except UsageError as error:
-            # What the labels say is checked as a whole; the message begins with the key.
+            # The labels are checked as a whole; the message begins with the key.
             key, _, problem = error.message.partition(" ")
             raise FieldError((key,), problem, f"{error.hint}.") from None
 
@@ -449,7 +449,7 @@ def panel_from(source: Source, folder: Path) -> PanelSpec:
 
 
 def read_plain(path: str | Path) -> dict[str, Any]:
-    """Return what a panel file states, key by key, once it is checked.
+    """Check a panel file and return its keys and values.
 
     Raises:
         PanelError: the file is not valid; the error names file, line and place.
@@ -487,10 +487,10 @@ def _prompt_file(path: str, folder: Path) -> PromptFile:
 
 
 def panel_text(panel: PanelSpec, about: str = "") -> str:
-    """Return the YAML of a panel, below ``about`` as a comment; what has its default is left out.
+    """Return the YAML of a panel, after ``about`` as a comment; default values are left out.
 
     Prices are left out, because the table of prices gives them when the file is read. A rule that
-    no panel file can name, such as an aggregate of one's own, is left out too.
+    no panel file can name, such as a custom aggregate, is left out too.
     """
     comment = "".join(f"# {line}\n" for line in about.splitlines())
     said = {"name": panel.name, "rubric": panel.rubric, **_rule(panel.rule)}
@@ -512,7 +512,7 @@ _Dumper.add_representer(
 
 
 def plain_text(plain: Mapping[str, Any]) -> str:
-    """Return the YAML of what a panel file states."""
+    """Return the keys and values of a panel file as YAML."""
     return yaml.dump(dict(plain), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
@@ -545,4 +545,4 @@ _SAME = (
     "name", "model", "vendor", "base_url", "weight", "temperature", "system_prompt", "prompt",
     "deployment", "api_version",
 )  # fmt: skip
-"""The keys of a juror that the file has as the record has them."""
+"""The keys of a juror that are the same in the file and in the record."""

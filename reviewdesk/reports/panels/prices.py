@@ -1,4 +1,4 @@
-"""The dated table of what models cost: the package's, or a file of the user's in its place."""
+"""The dated table of model prices: that of the package, or a file of the user instead."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PriceTable(Struct, frozen=True):
     rows: Mapping[str, Mapping[str, Price]]
 
     def price(self, vendor: str, model: str) -> Price | None:
-        """Return the price of a model by the longest name that fits; ``None`` if none does."""
+        """Return the price under the longest name that fits the model, or ``None``."""
         bare = _DATED.sub("", model)
         fitting = [
             (len(name), name)
@@ -52,12 +52,12 @@ _CHOSEN = _Chosen()
 
 
 def use_prices(path: str) -> None:
-    """Read prices from the user's file in place of the package's; an empty path chooses none."""
+    """Read prices from the user's file instead of the package's; an empty path restores those."""
     _CHOSEN.path = Path(path).expanduser() if path else PACKAGED
 
 
 def price_of(vendor: str, model: str) -> Price | None:
-    """Return the price of a model by the table of this process, or ``None`` if it has none."""
+    """Return the price of a model from the table of this process, or ``None``."""
     table = price_table(_CHOSEN.path)
     found = table.price(vendor, model)
     if found is not None or vendor != Vendor.OPENROUTER:
@@ -92,7 +92,7 @@ def price_table(path: Path) -> PriceTable:
 
 
 def _table(found: Any) -> PriceTable:
-    """Return the table of a file's content; raise FieldError for what is wrong in it."""
+    """Return the table in a file's content; raise FieldError if something in it is wrong."""
     if not isinstance(found, dict) or not isinstance(found.get("date"), str):
         raise FieldError(("date",), "is missing", "Write the day of the prices, date = 2026-01-31.")
     date = found.pop("date")

@@ -41,12 +41,12 @@ def opened(path: str | Path, what: str) -> Source:
 
 @contextmanager
 def parsed(source: Source, what: str, empty: str) -> Iterator[Node]:
-    """Give the outermost value of a file, and place a ``FieldError`` about it in the file.
+    """Yield the outermost value of a file, and add the file's place to a ``FieldError`` about it.
 
     The file is TOML if its name ends in .toml, else YAML.
 
     Raises:
-        PanelError: the file is neither, or has something that such a file must not have.
+        PanelError: the file is neither, or has content that such a file must not have.
     """
     try:
         if source.name.lower().endswith(".toml"):
@@ -68,7 +68,7 @@ def parsed(source: Source, what: str, empty: str) -> Iterator[Node]:
 
 
 def _without_keys(problem: str) -> str:
-    """Return a parser's message, or another one if it quotes what looks like an API key."""
+    """Return a parser's message, or another one if it quotes something like an API key."""
     if keylike(problem):
         return "has what looks like an API key where none can stand (not shown)"
     return problem

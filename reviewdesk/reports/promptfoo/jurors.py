@@ -45,7 +45,7 @@ Their results follow all other results of a row.
 
 
 class RowError(Exception):
-    """A row has another structure than promptfoo writes."""
+    """A row does not have the structure that promptfoo writes."""
 
     def __init__(self, path: Path, value: Any, expected: str) -> None:
         """Build the problem: the value at ``path`` must be ``expected``."""
@@ -201,7 +201,7 @@ def _components(result: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
     copy = None
     for at, component in enumerate(listed):
         if component is None:
-            # A place for a comparison of outputs that was not filled.
+            # An unfilled place for a comparison of outputs.
             continue
         if not isinstance(component, dict):
             raise RowError((*path, at), component, "an object")
@@ -388,11 +388,11 @@ _RULE: dict[str, Any] = {
     "error": "error", "status": "status", "model": "model", "vendor": "vendor",
     "weight": "weight", "tokens_in": "tokens_in", "tokens_out": "tokens_out", "known": [*ABOUT],
 }  # fmt: skip
-"""Where what ``_element`` returns holds a ballot."""
+"""The keys of the result of ``_element`` that hold a ballot."""
 
 
 def panel_reader(survey: TableSurvey, options: ReadOptions) -> PanelReader:
-    """Return the reader of juries; the models that a person gives are found by ``Models``."""
+    """Return the reader of juries; ``Models`` finds the models that a person gives."""
     return PanelReader(_RULE, survey, replace(options, models={}))
 
 
@@ -440,7 +440,7 @@ def ballots(
 def _element(
     part: GradedAssertion, one: Grader, model: dict[str, str | None], remarks: Remarks
 ) -> dict[str, Any]:
-    """Return what a grader's result says as one record."""
+    """Return the content of a grader's result as one record."""
     result = part.result
     used = record(result, "tokensUsed")
     reason = values.text(result.get("reason"))
@@ -464,7 +464,7 @@ def _element(
     found |= {"reason": reason, "score": values.number(score)}
     found["pass"] = stated if isinstance(stated, bool) else None
     if found["pass"] is None and found["score"] is None:
-        # The answer may stand under another key.
+        # The answer may be under another key.
         return {**result, **{key: one for key, one in found.items() if one is not None}}
     return found
 

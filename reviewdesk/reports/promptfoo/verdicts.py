@@ -153,7 +153,7 @@ _SECRET_NOTE = "a key stands in clear in the file; it is not copied, and is bett
 
 _NAME_LENGTH = 200
 _FAILED_TEST = "promptfoo fails the whole test, and this jury passes"
-"""What is said of a jury that passes in a row that fails though none of its juries does."""
+"""The note on a jury that passes in a row that fails although no jury of the row fails."""
 
 _ROW_KEYS = frozenset(
     {

@@ -1,4 +1,4 @@
-"""Read the labels and the frame of a suite, which a new report is joined to."""
+"""Read the labels and the frame of a suite, to which a new report is joined."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
 
     Raises:
         LabelsFileError: a row names no verdict and its truth, two rows of one content have
-            different truths, or a label is of a content that the frame lacks.
+            different truths, or the frame lacks the content of a label.
     """
     fail = failing(labels, LabelsFileError)
     held = None if frame is None else _frame(frame)
@@ -85,7 +85,7 @@ def read_suite_labels(labels: Source, frame: Source | None) -> SuiteLabels:
 
 
 def _drawn_label(line: int, row: _LabelModel) -> DrawnLabel:
-    """Return a label; it has a stratum only if the row says that it was drawn, by what chance."""
+    """Return a label; it has a stratum only if the row states the chance by which it was drawn."""
     drawn = row.selection == "draw" and row.pi is not None and 0 < row.pi <= 1 + SLACK
     return DrawnLabel(
         line=line,

@@ -1,9 +1,9 @@
-"""The matchers that a suite may hold a value to: ``exact``, ``not`` and ``schema``.
+"""The matchers that a suite may apply to a value: ``exact``, ``not`` and ``schema``.
 
 A schema is JSON Schema, draft 2020-12, with the keywords that can judge a single value. References
 are refused, so that nothing is fetched and nothing recurs. Regular expressions are refused, because
-one of them can run forever. Every other keyword is refused, because JSON Schema ignores what does
-not apply, and the gate would check nothing.
+one of them can run forever. Every other keyword is refused, because JSON Schema ignores keywords
+that do not apply, and the gate would check nothing.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Exact(Struct, frozen=True):
         return f"{'not ' * negated}be {shown(self.value)}"
 
     def judge(self, value: Value) -> MatchResult:
-        """Return a result that fits if the value equals the matcher's."""
+        """Return a result that fits if the value equals that of the matcher."""
         return MatchResult(same(self.value, value))
 
 
@@ -121,7 +121,7 @@ class Schema:
 
     @property
     def limits(self) -> Limits:
-        """The schema's outermost minimum and maximum, whatever else it requires."""
+        """The outermost minimum and maximum of the schema; its other keywords are ignored."""
         return Limits(self.schema.get("minimum"), self.schema.get("maximum"))
 
     @property

@@ -48,7 +48,7 @@ Weight: TypeAlias = Annotated[
     int | float, Field(gt=0, le=1), Wanted("a weight, over 0 and at most 1")
 ]
 _ROUNDED = 1e-6
-"""How far the sum of decimal weights may be from 1."""
+"""The largest difference between the sum of decimal weights and 1."""
 
 
 def _given(value: object) -> object:
@@ -108,7 +108,7 @@ class MatcherModel(SuitePart):
 
 
 class ExpectationModel(SuitePart):
-    """A target, held to a matcher."""
+    """A target and the matcher that it must fit."""
 
     what = "an expectation"
     spans: ClassVar[Mapping[str, Span]] = JURY_SPANS
@@ -140,14 +140,14 @@ class ExpectationModel(SuitePart):
 
 
 class CalibrationExpectationModel(ExpectationModel):
-    """A target of a judge's calibration, held to a matcher."""
+    """A target of a judge's calibration and the matcher that it must fit."""
 
     spans = CALIBRATION_SPANS
 
     by: Annotated[Literal[BY] | None, GIVEN] = None  # type: ignore[valid-type]
-    """The property by which the run is split: its worst segment is then held."""
+    """The property by which the run is split; the worst segment is then checked."""
     subject: Annotated[Text | None, GIVEN] = None
-    """The subject whose composite is held; the worst one by default."""
+    """The subject whose composite is checked; the worst one by default."""
 
     @model_validator(mode="after")
     def _splits(self) -> CalibrationExpectationModel:
@@ -186,7 +186,7 @@ class QuestionModel(SuitePart):
 
 
 class Entry(SuitePart):
-    """What both kinds of entries have: a name, one source, and lines for errors about them."""
+    """The common part of both kinds of entries: a name, one source, and lines for errors."""
 
     file_key: ClassVar[str]
 
@@ -245,14 +245,14 @@ class JuryGate(Entry):
 
     @property
     def expect(self) -> tuple[Expectation, ...]:
-        """What the jury is held to."""
+        """The expectations on the jury."""
         return tuple(one.expectation for one in self.expected)
 
 
 class CalibrationGate(Entry):
     """One ``calibration:`` entry.
 
-    The observed rate of a run is known only later, and so are its default expectations.
+    The observed rate of a run, and so its default expectations, are known only later.
     """
 
     what = "a calibration entry"
@@ -264,7 +264,7 @@ class CalibrationGate(Entry):
     counts: Annotated[ReliabilityModel | None, GIVEN] = Field(None, alias="reliability")
     observed: Annotated[Unit, GIVEN] = Field(None, alias="observed_positive_rate")
     composite: Annotated[dict[Text, Weight] | None, Field(min_length=1), GIVEN] = None
-    """What each dimension weighs in the composite of a subject."""
+    """The weight of each dimension in the composite of a subject."""
     observed_n: Annotated[Count | None, GIVEN] = None
     """The number of verdicts behind the observed rate."""
     question: Annotated[QuestionModel | None, GIVEN] = None
@@ -298,7 +298,7 @@ class CalibrationGate(Entry):
         return self
 
     def _can_weigh(self) -> None:
-        """Raise FieldError if a composite is held without weights, or its weights are unusable."""
+        """Raise FieldError if a checked composite has no weights, or unusable ones."""
         if self.composite is not None:
             total = math.fsum(self.composite.values())
             if self.run is None:
@@ -320,7 +320,7 @@ class CalibrationGate(Entry):
 
     @property
     def expect(self) -> tuple[Expectation, ...]:
-        """What the judge is held to, by default if the entry does not say."""
+        """The expectations on the judge; the default ones if the entry has no ``expect``."""
         if self.expected is None:
             return default_expectations(None if self.rate is None else self.observed)
         return tuple(one.expectation for one in self.expected)

@@ -50,14 +50,14 @@ class BallotNotes(Remarks):
         """Start with no remarks."""
         super().__init__()
         self.words = UnreadWords(_LABELS)
-        """The words that decide nothing."""
+        """The words that mean neither pass nor fail."""
         self._raw: list[float] = []
         self._raw_count = self._unreadable = 0
         self.first_unreadable = ""
         self._stated: dict[str, None] = {}
 
     def remark(self, kind: str, what: Any, place: Callable[[str], str]) -> None:
-        """Count one of a vote's remarks; ``place`` names the place of a column in the row."""
+        """Count one remark on a vote; ``place`` names the place of a column in the row."""
         if kind == "raw":
             self._raw_count += 1
             self._raw = [min([what, *self._raw]), max([what, *self._raw])]
@@ -72,7 +72,7 @@ class BallotNotes(Remarks):
             self.count(what)
 
     def ballot_notes(self, models: Iterable[str], judges: Container[str]) -> list[str]:
-        """Return the notes on words, on scores, and on ``models`` for none of the ``judges``."""
+        """Return the notes on words, on scores, and on ``models`` that belong to no judge."""
         lines = []
         if self._raw:
             span = "from {:g} to {:g}".format(*self._raw)
@@ -86,7 +86,7 @@ class BallotNotes(Remarks):
 
 
 class BallotMaker:
-    """Makes the ballots of one table; ``off_scale`` tells whether a judge scores beyond 0..1."""
+    """Makes the ballots of one table; ``off_scale`` tells if a judge gives scores outside 0..1."""
 
     def __init__(
         self,
@@ -111,9 +111,9 @@ class BallotMaker:
         self._remarks: list[tuple[str, Any]] = []
 
     def make(self, vote: Vote) -> dict[str, Any]:
-        """Return the canonical ballot of a vote, without an id, and keep it and its remarks there.
+        """Return the canonical ballot of a vote, without an id; store it and its remarks there.
 
-        A score that cannot be read, or lies outside the given scale, gives a ballot that is not
+        A score that cannot be read, or is outside the given scale, gives a ballot that is not
         understood.
         """
         self._remarks = []
@@ -143,7 +143,7 @@ class BallotMaker:
         self._remarks.append(("count", sentence))
 
     def _measured(self, made: dict[str, Any], vote: Vote, unread: list[str]) -> dict[str, Any]:
-        """Return the ballot, without a vote where nothing was measured or understood."""
+        """Return the ballot, without its vote if nothing was measured or understood."""
         if is_missing(vote.score):
             if self._is_scored(vote.judge):
                 was = made
@@ -263,7 +263,7 @@ class BallotMaker:
             self._count("a weight that is not above 0 is left out")
 
     def _add_certainty(self, body: dict[str, Any], sure: float | None) -> None:
-        """Read how sure a juror is of its vote: of a fail, the rest to 1 is the score."""
+        """Read how sure a juror is of its vote; for a fail, the score is 1 minus that."""
         if sure is None or body.get("status") not in (None, "ok"):
             return
         if self._scale is not None or values.unit(sure) is None:
@@ -295,7 +295,7 @@ class BallotMaker:
 
 
 def _message(stated: Any) -> tuple[str, str]:
-    """Return why a ballot failed, and the type of the error.
+    """Return the reason why a ballot failed, and the type of the error.
 
     The reason is empty for false, null and the like, which mean no failure.
     """

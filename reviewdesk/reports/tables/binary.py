@@ -1,4 +1,4 @@
-"""Read tables that are no text: Parquet and Feather through pyarrow, workbooks through openpyxl."""
+"""Read binary tables: Parquet and Feather with pyarrow, workbooks with openpyxl."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather"}
 _WORKBOOK = "xl/workbook.xml"
 _SHEETS = {"content.xml": "an OpenDocument file", "index/document.iwa": "a Numbers document"}
 _MOST_BYTES = 1 << 31
-"""A workbook that unpacks to more is not read."""
+"""The most bytes that a workbook may unpack to."""
 _BATCH = 1000
 
 
@@ -30,7 +30,7 @@ def kind_of(head: bytes, stream: BinaryIO, fail: Fail) -> str:
     """Return the kind of binary table that a file is, or an empty text.
 
     Raises:
-        InputFileError: it is a spreadsheet of a kind that is not read.
+        InputFileError: the file is a spreadsheet of a kind that cannot be read.
     """
     file = shlex.quote(fail("", "", "").file)
     office = f"Save it as .xlsx: soffice --headless --convert-to xlsx {file}"
@@ -134,7 +134,7 @@ def _damaged(kind: str, error: Exception, fail: Fail) -> InputFileError:
 
 
 def _plain(value: Any) -> Any:
-    """Return a cell as JSON would hold it. Numbers that are not finite become texts."""
+    """Return a cell as a JSON value. Numbers that are not finite become texts."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Decimal):

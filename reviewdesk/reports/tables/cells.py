@@ -19,7 +19,7 @@ REASONS = (
     "reason", "reasoning", "rationale", "explanation", "comment", "justification", "comments",
     "reasons", "feedback", "critique", "why",
 )  # fmt: skip
-"""The names of a column that holds why a judge answered so."""
+"""The names of a column that holds the reason for a judge's answer."""
 
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "judge": (
@@ -135,11 +135,11 @@ _CRITERIA = frozenset({
     "politeness", "format", "grammar", "readability", "instruction_following", "noise_sensitivity",
     "levenshtein", "exact_match", "bleu", "rouge", "quality", "usefulness", "depth", "creativity",
 })  # fmt: skip
-"""Names of questions that are asked of a response: no judge is called so."""
+"""Names of questions about a response, which are never names of judges."""
 
 
 def is_criterion(column: str) -> bool:
-    """Return True if a name is that of a question, such as tone, and not of a judge."""
+    """Return True if a name is the name of a question, such as tone, and not of a judge."""
     return _plain(column) in _CRITERIA
 
 
@@ -166,7 +166,7 @@ _NOT_FINITE = frozenset({
 _PASSES = ("passed", "accepted", "1", "1.0", "y", "✓", "✔", "✅", "☑", "👍")
 _FAILS = ("failed", "rejected", "0", "0.0", "n", "✗", "✘", "❌", "✕", "☒", "👎")
 _VOTES = dict.fromkeys(_PASSES, True) | dict.fromkeys(_FAILS, False)
-"""Words and marks for a vote in tables, beside those that decide in every report."""
+"""Words and marks for a vote in tables, in addition to those of every report."""
 
 _PLAIN = frozenset({
     "pass", "passed", "yes", "true", "1", "1.0", "fail", "failed", "no", "false", "0", "0.0",
@@ -194,7 +194,7 @@ class CellError(ValueError):
 def number(value: Any, column: str) -> float | int | None:
     """Return a finite number, or None for a cell without one. Raise CellError on anything else.
 
-    NaN, N/A and the like mean that there is no number, as an empty cell does. A text of up to 15
+    NaN, N/A and the like mean a missing number, as an empty cell does. A text of up to 15
     digits becomes an ``int``. Booleans do not count as numbers.
     """
     if value is None or type(value) in _NUMBERS:
@@ -225,20 +225,20 @@ def part_of_whole(value: Any) -> tuple[float, float] | None:
 
 
 def with_decimal_point(value: Any) -> Any:
-    """Return a text such as ``0,5`` with a point for its comma; other values stay as they are."""
+    """Return a text such as ``0,5`` with a point for its comma; other values are unchanged."""
     if isinstance(value, str) and _DECIMAL_COMMA.match(value):
         return value.replace(",", ".")
     return value
 
 
 def stated_error(value: Any) -> str:
-    """Return the text of a cell that says why a judge failed; empty for any other cell."""
+    """Return the text of a cell with the reason for a judge's failure; empty for other cells."""
     text = value.strip() if isinstance(value, str) else ""
     return text if _STATED_ERROR.match(text) and text.lower() not in _FAILURES else ""
 
 
 def is_missing(value: Any) -> bool:
-    """Return True if a cell is empty, or holds what tools write for a number that is missing."""
+    """Return True if a cell is empty, or holds a text that tools write for a missing number."""
     if isinstance(value, str):
         text = value.strip()
         return not text or text.lower() in _NO_VALUE
@@ -267,7 +267,7 @@ def name(value: Any) -> str:
 
 
 def parsed(value: Any) -> Any:
-    """Return the object or list that a text holds as JSON or as Python; else the value as it is."""
+    """Return the object or list that a text holds as JSON or Python, else the value unchanged."""
     if not isinstance(value, str) or value.lstrip()[:1] not in {"{", "["}:
         return value
     try:
@@ -275,7 +275,7 @@ def parsed(value: Any) -> Any:
     except (json.JSONDecodeError, NonStandardJsonError):
         pass
     try:
-        # Data frames write objects to CSV so. The bound keeps the parser's depth and time low.
+        # Data frames write objects to CSV like this. The bound limits the parser's depth and time.
         return ast.literal_eval(value) if len(value) <= _LONGEST_LITERAL else value
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return value
@@ -295,10 +295,10 @@ def names(value: Any) -> list[str]:
 
 
 class DecidingWords(LabelWords):
-    """The words that mean pass or fail in a table, which has some more than other files."""
+    """The words that mean pass or fail in a table; tables have more of them than other files."""
 
     def vote(self, value: Any) -> bool | None:
-        """Return True for a pass, False for a fail, None for a value that decides nothing."""
+        """Return True for a pass, False for a fail, None for any other value."""
         if isinstance(value, bool):
             return value
         if not isinstance(value, str | int | float):

@@ -1,4 +1,4 @@
-"""What one row of a table says, read by a map: facts on an item, ballots, and a label."""
+"""The content of one row of a table, read by a map: facts on an item, ballots, and a label."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from reviewdesk.reports.wording import must_be
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 _TITLE = 160
-"""How many characters of each part of a title are kept."""
+"""The number of characters that are kept of each part of a title."""
 _FACTS = (
     "test", "suite", "subject", "tags", "threshold", "decision", "input", "output", "conversation",
     "alternative", "reference", "generator", "rival", "strategy", "agreement", "escalation",
@@ -45,7 +45,7 @@ _CELLS = {
     "status": "status", "confidence": "confidence", "weight": "weight", "certainty": "certainty",
     "epoch": "repeat",
 }  # fmt: skip
-"""The paths, with their roles, of the cells that make a ballot; few ballots differ in them."""
+"""The paths and roles of the cells that make a ballot; most ballots agree in them."""
 
 
 def _amount(value: Any, factor: float = 1) -> float | int | None:
@@ -70,16 +70,16 @@ _OWN: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "raw_score": ("raw_score", likely_number),
     "role": ("role", values.filled),
 }
-"""The paths of the cells that belong to one ballot alone, its field, and how it is read."""
+"""The paths of the cells that belong to a single ballot, with the field and its reader."""
 _OF_VOTE = ("judge", "score", "failed", "dimension")
 _PATHS = (*_OF_VOTE, "by", *_CELLS, *_OWN)
 _MOST_SHAPES = 1000
 _MOST_KNOWN = 10_000
-"""How many ballots of one place are remembered by their cells."""
+"""The number of ballots of one place that are remembered by their cells."""
 
 
 class Vote(Struct, eq=False):
-    """One judge's ballot, as some cells hold it; rows with the same cells share it."""
+    """One judge's ballot, read from some cells; rows with the same cells share it."""
 
     judge: str
     score: Any
@@ -89,7 +89,7 @@ class Vote(Struct, eq=False):
     """Other cells by role, such as ``label``. An empty ``pass`` means no vote."""
     dimension: str
     seat: tuple[str, str]
-    """The judge and the number of its repeat, which one item has once."""
+    """The judge and the number of its repeat; this pair is unique within an item."""
     order: float
     """The number of the repeat, by which ballots of one judge are sorted."""
     words: bool
@@ -100,13 +100,13 @@ class Vote(Struct, eq=False):
     """Whether this is a program's check rather than a juror's ballot."""
     surveyed: bool = False
     made: dict[str, Any] | None = None
-    """The canonical ballot, without an id, once it was made."""
+    """The canonical ballot, without an id, after it was made."""
     remarks: Sequence[tuple[str, Any]] = ()
-    """What is remarked on each such ballot."""
+    """The remarks on each such ballot."""
 
 
 Ballot: TypeAlias = tuple[Vote, Mapping[str, Any]]
-"""A vote, and the fields of this ballot alone, such as ``reason``."""
+"""A vote, and the fields that only this ballot has, such as ``reason``."""
 
 
 class Human(Struct, frozen=True):
@@ -119,7 +119,7 @@ class Human(Struct, frozen=True):
 
 
 class TableItem(Struct, eq=False):
-    """An item under one rubric; rows that follow each other and say the same of it share it."""
+    """An item under one rubric; consecutive rows with the same facts on it share it."""
 
     key: tuple[str, str]
     """The key of the verdict: rows with the same key form one verdict."""
@@ -130,24 +130,24 @@ class TableItem(Struct, eq=False):
     """The item's name on the desk, if ``item`` is an id that only groups the rows."""
     facts: Mapping[str, Any] = _NOTHING
     problem: CellError | None = None
-    """Why the row cannot be read."""
+    """The reason why the row cannot be read."""
 
 
 TableEntry: TypeAlias = tuple[TableItem, Sequence[Ballot], Human | None]
-"""An item, with the ballots, the checks and the label that one row has of it."""
+"""An item, with the ballots, the checks and the label that one row has for it."""
 
 
 class RefusedTableError(ValueError):
-    """A map says that the table cannot be read: why, and what to do behind a semicolon."""
+    """A map refuses the table; the message has the reason and, after a semicolon, what to do."""
 
 
 class _Place:
-    """A rule with its paths read, for one place of a row."""
+    """A rule with its paths resolved, for one place of a row."""
 
     def __init__(
         self, raw: Mapping[str, Any], star: str, columns: Sequence[str], *, plain: bool
     ) -> None:
-        """Resolve the paths; ``star`` stands at the ``*`` of each.
+        """Resolve the paths; ``star`` replaces the ``*`` in each.
 
         If ``plain``, every row has a text in every column.
         """
@@ -182,7 +182,7 @@ class _Place:
         """Reads all cells that the vote depends on, as a key of a dict."""
         self.is_ballot = rule.as_ in {"ballot", "check"}
         self.known: dict[Any, Vote] = {}
-        """The votes so far by these cells, where nothing else decides what they are."""
+        """The votes so far by these cells, if they depend on nothing else."""
 
     def _inputs(
         self, wanted: Sequence[tuple[str, Reader]], columns: Sequence[str], plain: bool
@@ -196,7 +196,7 @@ class _Place:
         keys = [one for path in cells for one in ([path] if path in columns else path.split("|"))]
         asked = tuple(self.asked.values())
         if any("." in key or " + " in key or key.startswith("=") for key in keys):
-            # 1, 1.0 and true are one key, and not one vote. An absent cell is no empty one.
+            # 1, 1.0 and true are the same key but not the same vote. Absent and empty cells differ.
             def typed(scope: Mapping[str, Any]) -> Any:
                 found = [read(scope) for read in reads]
                 return *found, *map(type, found), *[column in scope for column in asked]
@@ -237,7 +237,7 @@ class _Place:
         }
 
     def get(self, path: str, cells: Mapping[str, Any]) -> Any:
-        """Return what a path of the rule holds; a blank cell is None."""
+        """Return the value at a path of the rule; None for a blank cell."""
         read = self.read.get(path)
         value = read(cells) if read else None
         return None if blank(value) else value
@@ -253,7 +253,7 @@ def _alternatives(path: str | Mapping[str, Any]) -> list[str]:
 class MapReader:
     """Reads the rows of one table by a map; ``used`` are the columns that the map reads.
 
-    If ``brief``, the facts on the item are left out, for a look that needs none.
+    If ``brief``, the facts on the item are left out, for a pass that does not need them.
     """
 
     def __init__(
@@ -313,7 +313,7 @@ class MapReader:
         self._whole = bool(self._map.name) and any(
             "*" in raw.get("judge", "*@") or raw.get("each") for raw in inner
         )
-        """Whether a row of this tool holds a whole panel, so that rows of one id are not joined."""
+        """Whether a row of this tool holds a whole panel, so that rows of an id are not joined."""
         for raw in inner:
             known = self._known.setdefault(raw.get("each", ""), set())
             for path in (*_PATHS, "where"):
@@ -329,7 +329,7 @@ class MapReader:
         return [self._reader(one.strip()) for one in parts if one]
 
     def _joined(self, paths: Sequence[str]) -> Reader:
-        """Return a function that joins texts and turns; beside turns a text is the user's."""
+        """Return a function that joins texts and turns; a text among turns is the user's."""
         readers = [self._reader(path) for path in paths]
 
         def joined(cells: Mapping[str, Any]) -> str | None:
@@ -354,7 +354,7 @@ class MapReader:
                 self.used.add(one)
 
     def _add(self, raw: dict[str, Any]) -> None:
-        """Add a rule to those for one place of a row, of which the first that fits counts."""
+        """Add a rule for one place of a row; the first rule that fits counts."""
         rule = convert(raw, BallotRule)
         if rule.columns:
             pattern = rule.columns if isinstance(rule.columns, str) else "*"
@@ -390,7 +390,7 @@ class MapReader:
         return [star for star in found if star not in left_out]
 
     def entries(self, row: TableRow, remarks: Remarks) -> list[TableEntry]:
-        """Return what a row says: an entry for each rubric; none if the row holds no ballots."""
+        """Return the content of a row, an entry for each rubric; empty if it holds no ballots."""
         if row.problem:
             return [(TableItem(("", row.place), problem=CellError("", row.problem)), (), None)]
         for place in self._skips:
@@ -434,7 +434,7 @@ class MapReader:
         if self._origin:
             facts["origin"] = {key: read(cells) for key, read in self._origin.items()}
         item = self._item(row, remarks)
-        # A hash stands for a long item, such as a prompt, so that grouping holds no texts.
+        # A hash replaces a long item, such as a prompt, so that grouping keeps no texts in memory.
         group = item
         if len(item) > _TITLE:
             group = blake2b(item.encode(), digest_size=16).hexdigest()
@@ -457,7 +457,7 @@ class MapReader:
     def _votes(
         self, cells: Mapping[str, Any], remarks: Remarks, humans: dict[str, Human | None]
     ) -> dict[str, list[Ballot]]:
-        """Return the ballots in a row by the question that they answer; ``humans`` gets labels."""
+        """Return the ballots in a row by the question they answer; add labels to ``humans``."""
         votes: dict[str, list[Ballot]] = {}
         for places in self._groups.values():
             first = places[0]
@@ -503,7 +503,7 @@ class MapReader:
             yield {"@key": key, "@value": one, "^": cells, **inner}, f"{each}.{key}"
 
     def _vote(self, place: _Place, scope: Mapping[str, Any], column: str) -> Vote | None:
-        """Return the vote in a row or an element, or None if there is none.
+        """Return the vote in a row or an element, or None if it has no vote.
 
         A vote without an answer depends on the whole row, and a failed one on its reason.
         """
@@ -530,13 +530,13 @@ class MapReader:
         silent = not failed and blank(score) and _ANSWERS.isdisjoint(held)
         judge = name(place.get("judge", scope))
         listed = bool(place.rule.columns)
-        # A tool leaves the cell of a scorer empty that it did not ask; of a question, if it failed.
+        # A tool leaves a scorer's cell empty if it did not ask it, and a question's if it failed.
         unasked = bool(self._map.name) and "dimension" not in place.read
         labelled = self._last_human is not None
         if silent and (unasked if listed else labelled and not judge):
             return None, True
         if not self._map.name:
-            # An empty cell of a plain table says that there is no vote, an absent column nothing.
+            # In a plain table an empty cell means no vote; an absent column means nothing.
             for role, column_name in place.asked.items():
                 if column_name in scope:
                     held.setdefault(role, None)

@@ -1,4 +1,4 @@
-"""Make a map of a plain table from the names of its columns and what a person says of them."""
+"""Make a map of a plain table from the names of its columns and a person's options."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST_WORDS = 6
 _MARKS = "score|rating|grade|verdict|vote|value|label|pass"
 _BEFORE = re.compile(rf"(?:{_MARKS})s?[_ .:/-]", re.IGNORECASE)
 _BEHIND = re.compile(rf"[_ .:/-](?:{_MARKS})\Z", re.IGNORECASE)
-"""What the columns of scores have before or behind the names of their judges."""
+"""The prefix or suffix that columns of scores add to the names of their judges."""
 _ERRORS = ("error", "error_message")
 _BETWEEN = ("_", " ", ".", ":", "-", "/")
 _SURE = re.compile(r"judge|juror|critic|grader|evaluator", re.IGNORECASE)
@@ -49,7 +49,7 @@ _NO_SCORE = re.compile(
     r"|feedback|created|threshold)$|^reason",
     re.IGNORECASE,
 )
-"""Columns that are no scores, though they may hold numbers or words that decide."""
+"""Columns that are not scores, although they may hold numbers or words that decide."""
 _FAILS = re.compile(
     r"(?:un|in|not?|non|dis)[ _-]?\w{3}|bad|poor|wrong|negative|weak|low|harm|down|[d-f]$",
     re.IGNORECASE,
@@ -67,24 +67,24 @@ def listed(columns: Sequence[str]) -> str:
 
 
 class Guess(Struct, frozen=True):
-    """A map of a plain table; without ``sure`` a person must say what the columns are."""
+    """A map of a plain table; unless it is ``sure``, a person must name the columns."""
 
     made: TableMap
     judges: tuple[str, ...] = ()
-    """The columns that may hold the answers of judges, or to criteria."""
+    """The columns that may hold answers of judges or answers to criteria."""
     sure: bool = True
     problem: str = ""
     hint: str = ""
     elsewhere: bool = False
     """Whether another command takes the file."""
     format: str = ""
-    """What the report calls its format, if it is not the map's name."""
+    """The format that the report states, if it is not the map's name."""
 
 
 def guess(
     layout: Layout, sample: Sequence[TableRow], options: ReadOptions, command: str = "FILE"
 ) -> Guess:
-    """Return the map of a plain table, from the names of its columns and what a person said.
+    """Return the map of a plain table, from the names of its columns and a person's options.
 
     ``command`` is the name of the file in the commands of hints.
     """
@@ -92,7 +92,7 @@ def guess(
 
 
 class _Guesser:
-    """What is known of a table whose map is guessed."""
+    """The known facts of a table whose map is guessed."""
 
     def __init__(
         self, layout: Layout, sample: Sequence[TableRow], options: ReadOptions, command: str
@@ -182,7 +182,7 @@ class _Guesser:
         return Guess(_map(made))
 
     def unnamed(self, made: dict[str, Any]) -> Guess:
-        """Return the map of a table of judges whose answers stand under other names."""
+        """Return the map of a table of judges whose answers are under other names."""
         known = {*self.roles.values(), self.item}
         rest = [one for one in self.columns if one not in known and self.answers(one)]
         if not rest:
@@ -195,7 +195,7 @@ class _Guesser:
             self.roles["score"] = rest[0]
             problem = f'may say in the column "{show_line(rest[0], 60)}" what the judges said'
             return _unsure(self.long().made, problem, self.see(), rest[0])
-        # Without a column of items, each column is one.
+        # Without a column of items, each column is an item.
         problem = f"has a column for each {'question' if self.item else 'item'}: {listed(rest)}"
         rule = {**self.columns_rule(rest), "dimension": "=*"}
         made |= {"item": self.item or "=table", "ballots": [rule]}
@@ -218,7 +218,7 @@ class _Guesser:
         return _map(made)
 
     def columns_rule(self, named: Sequence[str]) -> dict[str, Any]:
-        """Return the rule of a wide table for columns, with those beside them that go with them."""
+        """Return the rule of a wide table for columns, with the columns that belong to them."""
         start, end = _frame(named)
         stems = [one[len(start) : len(one) - len(end)] for one in named]
         known = {column.casefold(): column for column in self.columns}
@@ -247,7 +247,7 @@ class _Guesser:
         return rule
 
     def by_cells(self) -> Guess:
-        """Return the map of a table without a column of judges' names, by what its cells hold."""
+        """Return the map of a table without a column of judges' names, by its cells' content."""
         known = {column for role, column in self.roles.items() if role not in {"score", "label"}}
         free = [one for one in self.columns if one not in {*known, self.item} and "," not in one]
         free = [one for one in free if not _NO_SCORE.search(one)]
@@ -281,22 +281,22 @@ class _Guesser:
         return _unsure(made, problem, hint, *judges)
 
     def cells(self, column: str) -> list[Any]:
-        """Return the cells of a column in the sample that say something."""
+        """Return the cells of a column in the sample that are filled."""
         return [one for row in self.sample if not is_missing(one := row.cells.get(column))]
 
     def answers(self, column: str) -> bool:
-        """Return True if a column holds numbers, votes or marks, as answers of judges do."""
+        """Return True if a column holds numbers, votes or marks, as judges' answers do."""
         filled = [with_decimal_point(cell) for cell in self.cells(column)]
         return bool(filled) and all(map(_is_answer, filled))
 
     def has_words(self, column: str) -> bool:
-        """Return True if a column holds a few words that are no votes, and nothing else."""
+        """Return True if a column holds only a few words, which are not votes."""
         filled = self.cells(column)
         few = 0 < len(set(map(str, filled))) <= min(_MOST_WORDS, max(1, len(filled) - 1))
         return few and all(is_word(cell) and not _is_answer(cell) for cell in filled)
 
     def words(self, columns: Sequence[str]) -> dict[str, list[str]]:
-        """Return the words of columns under pass and fail, if it is open what they mean."""
+        """Return the words of columns under pass and fail, if their meaning is unknown."""
         if not all(map(self.has_words, columns)):
             return {}
         found = sorted({cell for one in columns for cell in self.cells(one)})
@@ -306,7 +306,7 @@ class _Guesser:
         return {"pass": [word for word in found if word not in fails], "fail": fails}
 
     def ask_words(self, made: TableMap, columns: Sequence[str], command: str) -> Guess:
-        """Return a guess whose hint is the command that says what the words mean."""
+        """Return a guess whose hint is the command that states the meaning of the words."""
         words = made.words
         options = [f"--{key}-label {shlex.quote(one)}" for key in words for one in words[key]]
         shown = ", ".join(show_line(one, 40) for key in words for one in words[key])
@@ -324,7 +324,7 @@ def _map(made: Mapping[str, Any]) -> TableMap:
 
 
 def _held(held: Any, path: str, depth: int = 2) -> dict[str, Any] | None:
-    """Return the rule for what is at a path, if it holds answers there or further inside."""
+    """Return the rule for the value at a path, if it holds answers at any depth."""
     named = isinstance(held, dict)
     elements = [*held.values()] if isinstance(held, dict) else held
     if not isinstance(elements, list) or not elements:
@@ -368,7 +368,7 @@ def _of_elements(
 
 
 def _frame(named: Sequence[str]) -> tuple[str, str]:
-    """Return what all judges' columns have before and behind their names, such as ``_score``."""
+    """Return the common prefix and suffix of all judges' columns, such as ``_score``."""
     before = _BEFORE.match(named[0])
     start = before[0] if before and all(one.startswith(before[0]) for one in named) else ""
     behind = _BEHIND.search(named[0])
@@ -379,13 +379,13 @@ def _frame(named: Sequence[str]) -> tuple[str, str]:
 
 
 def _stem(column: str) -> str:
-    """Return the name of a judge or a question in that of its column."""
+    """Return the name of a judge or a question from the name of its column."""
     start, end = _frame([column])
     return column[len(start) : len(column) - len(end)]
 
 
 def _people(columns: Sequence[str]) -> list[str]:
-    """Return the reviewers of a queue's export, who have a column of comments each."""
+    """Return the reviewers of a queue's export, each of whom has a column of comments."""
     found = [one.removesuffix(_COMMENT) for one in columns if one.endswith(_COMMENT)]
     return [one for one in found if any(column.startswith(f"{one}.") for column in columns)]
 
@@ -399,7 +399,7 @@ def _is_answer(cell: Any) -> bool:
 
 
 def _holds_words(rows: Sequence[TableRow], column: str) -> bool:
-    """Return True if any cell of a column of labels decides, or if it is empty in the sample."""
+    """Return True if any cell of a label column decides, or the column is empty in the sample."""
     words = DecidingWords(ReadOptions())
     filled = [row.cells.get(column) for row in rows if not blank(row.cells.get(column))]
     strict = column.casefold().strip() in {"reviewer", "expert"}

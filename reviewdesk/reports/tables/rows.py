@@ -1,6 +1,6 @@
-"""The one source of rows: CSV, JSON in the shapes that people and pandas write, and binary tables.
+"""Read rows from CSV, from JSON in the shapes that people and pandas write, and binary tables.
 
-CSV is as in RFC 4180, with quoted line ends and four delimiters. A row has its cells by column, its
+CSV follows RFC 4180, with quoted line ends and four delimiters. A row has its cells by column, its
 number, and its place in the file.
 """
 
@@ -50,7 +50,7 @@ class TableRow(Struct, frozen=True):
     """The number of its line, its place in words, or its path in a document."""
     cells: Mapping[str, Any]
     problem: str = ""
-    """Why this is not a row of the table; empty if it is one."""
+    """The reason why this is not a row of the table; empty if it is a row."""
     number: int = 0
     """The row's number, from 1."""
 
@@ -72,9 +72,9 @@ class Layout(Struct, frozen=True):
     """The format of a table, and its columns. ``outline`` is that of JSON.
 
     ``key`` names the list of rows inside one JSON object; ``a.b`` is the list ``b`` in ``a``, or in
-    each of its elements, and a row has the objects around it under ``^``. ``orient`` is the way in
-    which pandas wrote a table as one object: ``split``, ``columns`` or ``index``; ``named`` is an
-    object with a row under each name, which the row has as ``@key``.
+    each of its elements, and a row has the objects around it under ``^``. ``orient`` is the form in
+    which pandas wrote a table as one object: ``split``, ``columns`` or ``index``. ``named`` is an
+    object with a row under each name; the row holds that name as ``@key``.
     """
 
     columns: tuple[str, ...]
@@ -95,7 +95,7 @@ class Layout(Struct, frozen=True):
             yield TableRow(found, cells, problem, number)
 
     def _rows(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[_Found]:
-        """Yield the place and the cells of every row, and why it is none of the table."""
+        """Yield the place, the cells and the problem of every row."""
         if self.is_binary:
             for place, cells in binary.rows(self.kind, stream, fail):
                 yield place, cells, ""
@@ -136,7 +136,7 @@ class Layout(Struct, frozen=True):
 def _rows_inside(
     value: Any, steps: Sequence[str], place: str, around: Mapping[str, Any]
 ) -> Iterator[_Found]:
-    """Yield the row that a value is, or those of the lists inside it, with what is around them."""
+    """Yield a value as a row, or the rows of the lists inside it with the objects around them."""
     if not isinstance(value, dict):
         yield place, {}, must_be("an object", value)
         return
@@ -180,7 +180,7 @@ def layout_of(look: FirstLook) -> Layout | None:
 
 
 def inside(layout: Layout) -> Layout:
-    """Return the layout of the rows inside a document that is no row itself, or as it is.
+    """Return the layout of the rows inside a document, or the same one if that is a row itself.
 
     They are the first list of objects in it, or the objects under its keys (``*``).
     """
@@ -210,7 +210,7 @@ def _list_inside(document: Mapping[str, Any], depth: int = 3) -> tuple[str, dict
 
 
 def _alike(document: Mapping[str, Any]) -> bool:
-    """Return True if a document has several objects, all with keys of the first."""
+    """Return True if a document has several objects, all with keys that the first one has."""
     rows = list(document.values())
     if len(rows) < 2 or not all(isinstance(one, dict) and one for one in rows):
         return False
@@ -218,7 +218,7 @@ def _alike(document: Mapping[str, Any]) -> bool:
 
 
 def _orient(document: Mapping[str, Any]) -> str:
-    """Return how pandas laid out a table in one object, or an empty text if it is none."""
+    """Return how pandas laid out a table in one object, or an empty text for other objects."""
     if {"columns", "data"} <= document.keys() and isinstance(document["data"], list):
         return "split" if document["data"] and isinstance(document["data"][0], list) else ""
     if len(document) < 2 or not all(isinstance(one, dict) and one for one in document.values()):
@@ -285,7 +285,7 @@ def flat_names(cells: Mapping[str, Any]) -> tuple[str, ...]:
 def _csv_layout(text: str) -> Layout | None:
     """Return the layout that the header at the start of a text shows, or None.
 
-    It is remembered, because each tool whose tables are known asks for it. The delimiter is the
+    The result is cached, because each tool whose tables are known needs it. The delimiter is the
     one that gives most known roles, then most columns.
     """
     found: list[tuple[int, int, Layout]] = []
@@ -308,7 +308,7 @@ _RULE = re.compile(r"\s*:?-{3,}:?\s*\Z")
 
 
 def _is_header(record: Sequence[str]) -> bool:
-    """Return True unless a record is empty, or has one cell, as a title above a table does."""
+    """Return True unless a record is empty or has a single cell, like a title above a table."""
     return sum(map(bool, record)) > 1
 
 
@@ -387,7 +387,7 @@ class _Lines:
 
 
 def _reader(lines: Iterator[str], delimiter: str) -> Any:
-    # The limit of the csv module holds for the whole process, so it is never lowered here.
+    # The limit of the csv module applies to the whole process, so it is never lowered here.
     if csv.field_size_limit() < MAX_ITEM:
         csv.field_size_limit(MAX_ITEM)
     return csv.reader(lines, delimiter=delimiter, strict=True)

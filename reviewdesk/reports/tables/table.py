@@ -1,6 +1,6 @@
-"""Open tables: those of tools by a map, and plain ones by what their columns are called.
+"""Open tables: those of tools by a map, and plain ones by the names of their columns.
 
-Maps that people write are checked here, and a map is written as text.
+This module also checks the maps that people write, and writes a map as text.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def packaged_map(name: str) -> TableMap:
 
 
 def toml_of(made: TableMap) -> str:
-    """Return a map as text in TOML, without what is as usual."""
+    """Return a map as text in TOML, without default values."""
     usual = TableMap()
     last = {one.name for one in fields(BallotRule)}
     lines = [
@@ -64,7 +64,7 @@ def toml_of(made: TableMap) -> str:
 
 
 def unclear_table(fail: Fail, columns: Sequence[str], found: Guess) -> InputFileError:
-    """Return the error for a table about whose columns a person must be asked, if it is one."""
+    """Return the error for a table whose columns a person must name, if the file is a table."""
     said = fail("", found.problem, found.hint)
     if found.elsewhere:
         return said
@@ -86,7 +86,7 @@ def _toml(value: Any) -> str:
         return f"{{ {pairs} }}"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
-    # A text of JSON is one of TOML, but for the character that only TOML forbids.
+    # A JSON string is valid in TOML, except for one character that only TOML forbids.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -111,7 +111,7 @@ def read_map(name: str) -> TableMap:
 
 def checked(value: object) -> TableMap:
     """Return the map of a file's content. Raise FieldError at the first thing that is wrong."""
-    # Models take long to build, and most tables are read without a map of a person's.
+    # Models take long to build, and most tables are read without a person's own map.
     from pydantic import Field, create_model
 
     from reviewdesk.reports.validation import Strict, validated
@@ -152,7 +152,7 @@ def open_table(
 ) -> Report:
     """Open the rows of a table as a report, by a map. A first pass finds every syntax error.
 
-    Unless the layout is of the ``whole`` table, a row with a key that is no column is an error.
+    Unless the layout covers the ``whole`` table, a row with a key that is not a column is an error.
     """
     fail = failing(source)
     options = _with_words(options, made)
@@ -209,7 +209,7 @@ def _has_columns(cells: Mapping[str, Any], known: frozenset[str]) -> bool:
 
 
 def _with_words(options: ReadOptions, made: TableMap) -> ReadOptions:
-    """Return the options, with the words and the scale of a map where they say nothing."""
+    """Return the options; words and a scale that they lack are taken from the map."""
     given = {*options.pass_labels, *options.fail_labels}
     passes, fails = (
         tuple(word for word in made.words.get(key, ()) if word not in given)
@@ -227,7 +227,7 @@ def _with_words(options: ReadOptions, made: TableMap) -> ReadOptions:
 
 
 def unread_note(columns: tuple[str, ...], used: set[str]) -> tuple[str, ...]:
-    """Return a note that lists the columns that are not read; empty if all are."""
+    """Return a note that lists the columns that are not read; empty if all are read."""
     named = {*columns}
     read = {"", *used, *(column.split(".")[0] for column in used)}
     left = [
@@ -245,7 +245,7 @@ The name ``id`` does so too, together with a score, a vote or a label.
 """
 
 _FOREIGN_COLUMNS = frozenset({"truth", "correct", "escalate_for_review"})
-"""Columns of other formats: of labels files, which another command reads, and of juries."""
+"""Columns of other formats: labels files, which another command reads, and juries."""
 
 _OTHER_FILES = frozenset({"grader reason", "grader\u00a0reason"})
 
@@ -267,7 +267,7 @@ def _layout(source: Source, look: FirstLook, fail: Fail) -> Layout:
 
 
 def _named_map(options: ReadOptions) -> TableMap | None:
-    """Return the map that a person named, with the columns that they named beside it."""
+    """Return the map that a person named, with the columns that they named in addition."""
     if not options.map:
         return None
     made = read_map(options.map)
@@ -360,7 +360,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions, tool: str | Non
 
 
 def unclear(source: Source, look: FirstLook) -> InputFileError | None:
-    """Return the error for a table without known answers, or None for what is hardly a table."""
+    """Return the error for a table without known answers, or None if the file is hardly a table."""
     layout = layout_of(look)
     if layout is None:
         return None
@@ -379,7 +379,7 @@ def unclear(source: Source, look: FirstLook) -> InputFileError | None:
 def propose(source: Source, look: FirstLook, options: ReadOptions) -> ProposedMap:
     """Return a map for a table, with its first verdicts as the map reads them.
 
-    Where no column may hold answers, the map names the columns for a person to choose from.
+    If no column can hold answers, the map lists the columns for a person to choose from.
     """
     fail = failing(source)
     layout, found = _read_by(source, look, options, None, fail)

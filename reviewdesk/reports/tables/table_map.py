@@ -2,7 +2,7 @@
 
 A map holds paths. ``a.b`` is a column of that name, or ``b`` in the object or the JSON text ``a``.
 ``a|b`` is the first of two that is filled, ``=text`` is the text itself, ``a.*`` gathers the cells
-that begin so, ``a + b`` joins names, and ``^.a`` is what stands around an element or a row.
+with that prefix, ``a + b`` joins names, and ``^.a`` is the value around an element or a row.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ def _key(field_name: str) -> str:
 
 
 class BallotRule(Struct, frozen=True, forbid_unknown_fields=True, rename=_key):
-    """Where the ballots of a row are. Of the rules for one place, the first that fits counts.
+    """Where the ballots of a row are. For each place, the first rule that fits counts.
 
     The place is the row itself, each element of the list or object ``each``, or each of
-    ``columns``, in whose paths ``*`` stands for what the name has at the ``*``.
+    ``columns``, in whose paths ``*`` stands for the part of the name at the ``*``.
     """
 
     each: str = ""
     columns: Words = ""
     except_: Words = ""
-    """Names that are no judges, among those of ``columns``."""
+    """Names of ``columns`` that are not judges."""
     where: dict[str, Words] = {}
-    """The words that paths must hold: ``*`` is any, ``!word`` any other than a word, an empty text
-    none, and ``!=path`` one that differs from another cell's."""
+    """The words that paths must hold: ``*`` is any word, ``!word`` any other word, an empty text no
+    word, and ``!=path`` a word that differs from that of another cell."""
     as_: str = "ballot"
     """``ballot``, ``check``, ``person`` for a label, ``none`` for no ballot, ``nothing`` for a row
-    that is not read, or ``refused`` for a table that cannot be read; ``note`` says why, and behind
-    a ``;`` what to do."""
+    that is not read, or ``refused`` for a table that cannot be read; ``note`` is the reason and,
+    after a ``;``, what to do."""
     note: str = ""
     judge: str = ""
     score: str = ""
@@ -63,15 +63,15 @@ class BallotRule(Struct, frozen=True, forbid_unknown_fields=True, rename=_key):
     tokens_in: str = ""
     tokens_out: str = ""
     certainty: str = ""
-    """How sure the judge is of its vote, which gives the score."""
+    """How sure the judge is of its vote; the score follows from it."""
     latency_s: str = ""
     temperature: str = ""
     raw: str = ""
     raw_score: str = ""
-    """A score as the judge gave it, beside one from 0 to 1."""
+    """A score as the judge gave it, in addition to one from 0 to 1."""
     role: str = ""
     known: list[str] = []
-    """Keys that are no answer and need no place."""
+    """Keys that are not answers and need no place."""
 
 
 class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key):
@@ -80,11 +80,11 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     name: str = ""
     about: str = ""
     origin: dict[str, str] = {}
-    """Ids of the tool that are kept, by name."""
+    """The tool's ids that are kept, by name."""
     signature: list[str] = []
     """Columns by which the kind is recognised."""
     unless: list[str] = []
-    """A key that files of another kind have, with all the columns of this one."""
+    """Keys of another kind of file that also has all the columns of this kind."""
     rows: str = ""
     """The key of the list of rows, for a document with several lists."""
     item: Words = ""
@@ -101,7 +101,7 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     """A list of paths joins texts and earlier turns of a conversation."""
     output: str = ""
     conversation: str = ""
-    """Messages or spans, whose last answer is the output where no column holds one."""
+    """Messages or spans; their last answer is the output if no column holds one."""
     alternative: str = ""
     reference: str = ""
     generator: str = ""
@@ -110,7 +110,7 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     strategy: str = ""
     agreement: str = ""
     escalation: str = ""
-    """Why a person should look; ``words.quiet`` are reasons that are none."""
+    """Why a person should review the item; reasons in ``words.quiet`` do not count."""
     case_name: str = ""
     attempt: str = ""
     row_error: str = ""
@@ -120,11 +120,11 @@ class TableMap(BallotRule, frozen=True, forbid_unknown_fields=True, rename=_key)
     human_by: str = ""
     human_at: str = ""
     words: dict[str, list[str]] = {}
-    """Under ``pass``, ``fail`` and ``error``, the words that mean so in this kind of table."""
+    """The words that mean ``pass``, ``fail`` and ``error`` in this kind of table."""
     scale: list[float] | None = None
     notes: list[str] = []
     panel: bool = False
-    """Whether the judges are surely one panel; else names such as tone are questions."""
+    """Whether the judges certainly form one panel; otherwise names such as tone are questions."""
     ballots: list[dict[str, Any]] = []
 
 
@@ -163,12 +163,12 @@ def _one_reader(path: str, columns: Sequence[str]) -> Reader:
             return lambda _cells: path[1:]
         if path.endswith(".*"):
             return lambda cells: _gathered(cells, path[:-2], columns)
-    # A name with a point may also be that of a key inside an object.
+    # A name with a point may also name a key inside an object.
     return (lambda cells: at_path(cells, path)) if "." in path else (lambda cells: cells.get(path))
 
 
 def at_path(held: Any, path: str) -> Any:
-    """Return what is at a path in an object, a list or a JSON text; None if nothing is there."""
+    """Return the value at a path in an object, a list or a JSON text, or None."""
     if type(held) is str:
         held = parsed(held)
     if type(held) is list:
@@ -189,7 +189,7 @@ def at_path(held: Any, path: str) -> Any:
 
 
 def _gathered(cells: Mapping[str, Any], stem: str, columns: Sequence[str]) -> Any:
-    """Return the one cell whose column begins with a stem, several as an object, or None."""
+    """Return the cell whose column begins with a stem, several cells as an object, or None."""
     found = cells.get(stem)
     if not isinstance(found, dict):
         start = f"{stem}."

@@ -45,19 +45,19 @@ Key: TypeAlias = tuple[str, str]
 
 
 class TableSurvey:
-    """The results of a first pass over the rows: how often keys come back, and scales.
+    """The results of a first pass over the rows: how often keys recur, and scales.
 
-    Rows with one key that follow each other are a run. Only hashes of the keys are held: keys that
-    differ and share one would come out later, and be the same verdicts.
+    Consecutive rows with one key are a run. Only hashes of the keys are kept. If two keys share a
+    hash, their verdicts are yielded later, but are the same.
     """
 
     def __init__(
         self, *, scale_by_judge: bool, panel: bool = False, scored: bool | None = None
     ) -> None:
-        """Start with no rows. ``scored`` says of every judge whether it gives scores."""
+        """Start with no rows. ``scored`` states for all judges whether they give scores."""
         self.apart = self.total = 0
         self.runs: dict[int, int] = {}
-        """The number of runs of each key that comes back, by its hash."""
+        """The number of runs of each key that recurs, by its hash."""
         self._several: frozenset[int] = frozenset()
         self._keys = array("q")
         self._items = array("q")
@@ -96,7 +96,7 @@ class TableSurvey:
             self._scored.add(vote.judge)
 
     def close(self) -> None:
-        """Count the verdicts, once all rows were added."""
+        """Count the verdicts after all rows were added."""
         self.total, self.runs, self._several = counted_keys(self._keys, self._items)
         self.apart = len(self._keys) - self.total
         self._keys = self._items = array("q")
@@ -118,7 +118,7 @@ class TableSurvey:
         return (f"read as one panel: {named}{more}; {advice}",)
 
     def off_scale(self, judge: str, dimension: str) -> bool:
-        """Return True if the judge's scale is not 0..1, because some score lies outside."""
+        """Return True if the judge's scale is not 0..1, because some score is outside."""
         return self._scales.off(self.scale_of(judge, dimension))
 
     def is_scored(self, judge: str) -> bool:
@@ -126,23 +126,23 @@ class TableSurvey:
         return judge in self._scored if self._all_scored is None else self._all_scored
 
     def scale_of(self, judge: str, dimension: str) -> str:
-        """Return the name of a scale. Each question has its own; in a tool's table each judge."""
+        """Return the name of a scale. Each question has one or, in a tool's table, each judge."""
         return f"{judge if self._by_judge else ''}\0{dimension}"
 
 
 class Draft(Struct, eq=False):
-    """A verdict that still waits for rows, ``runs`` runs of them."""
+    """A verdict that still waits for ``runs`` runs of rows."""
 
     row: TableRow
     runs: int
     item: TableItem
-    """The item as the first row has it."""
+    """The item as stated by the first row."""
     last: TableItem | None = None
-    """The item as the row has it that was read last."""
+    """The item as stated by the row that was read last."""
     rubric: str = ""
     title: str = ""
     stated: dict[str, Any] = {}
-    """The cells of the facts, as the row has them that was read last."""
+    """The cells of the facts in the row that was read last."""
     facts: dict[str, Any] = {}
     ballots: list[tuple[str, float, dict[str, Any]]] = []
     checks: list[dict[str, Any]] = []
@@ -164,7 +164,7 @@ class VerdictMaker:
         *,
         keeps_outside: bool = False,
     ) -> None:
-        """Keep what decides how cells are read; ``seen`` holds the facts of the whole table."""
+        """Keep the settings for reading cells; ``seen`` holds the facts of the whole table."""
         self._table = seen
         self._notes = notes
         self._scale = options.scale
@@ -181,7 +181,7 @@ class VerdictMaker:
         """The ids of the jurors of each panel, by the names of its judges."""
 
     def add(self, draft: Draft, row: TableRow, entry: TableEntry) -> None:
-        """Add one row of an item to its draft. The first reason for no verdict is kept."""
+        """Add one row of an item to its draft. The first reason against a verdict is kept."""
         item, ballots, human = entry
         try:
             if item.problem is not None:
@@ -423,7 +423,7 @@ _OF_CASE = {
     "attempt": "epoch",
 }
 _OF_BODY = ("alternative", "reference", "threshold", "strategy", "decision", "label")
-"""The facts that a body has as they are."""
+"""The facts that a body holds unchanged."""
 
 
 def _case(draft: Draft) -> dict[str, Any]:
@@ -438,10 +438,10 @@ def _case(draft: Draft) -> dict[str, Any]:
 
 
 def _generator(facts: dict[str, Any], jurors: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the fields that say whether a judge is of the family of the one who wrote.
+    """Return the fields that say whether a judge shares a family with the writer.
 
-    If only the writer of the alternative shares a family with a judge, ``same_family`` says so. If
-    that family is unknown, and the first writer's is known and not shared, the question is open.
+    If only the writer of the alternative shares a family with a judge, ``same_family`` is true. If
+    that family is unknown, and the first writer's is known and not shared, the result is empty.
     """
     generator = facts["generator"]
     if facts.get("rival") is None:
@@ -459,9 +459,9 @@ def _quoted(name: str) -> str:
 
 
 class PanelReader:
-    """Reads panels by the rule of a map, for the reader of a file that is no table.
+    """Reads panels by the rule of a map, for the reader of a file that is not a table.
 
-    All panels are shown to ``look`` first, which learns of their scales.
+    All panels are passed to ``look`` first, which learns their scales.
     """
 
     def __init__(self, rule: Mapping[str, Any], survey: TableSurvey, options: ReadOptions) -> None:
@@ -477,7 +477,7 @@ class PanelReader:
         self.threshold = self._maker.threshold
 
     def look(self, panel: Any) -> None:
-        """Learn from a panel, before any is read."""
+        """Learn the scales of a panel, before any panel is read."""
         self._survey.add(self._brief.entries(TableRow((), {self._each: panel}), Remarks()))
 
     def juries(self, panel: Any, place: Path = ()) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -487,7 +487,7 @@ class PanelReader:
             yield item.dimension, self._maker.panel(ballots, row)
 
     def import_notes(self) -> list[str]:
-        """Return the notes on what was read."""
+        """Return the notes on the panels that were read."""
         models = self._options.models
         return self.notes.ballot_notes(models, self._survey.judges)
 
