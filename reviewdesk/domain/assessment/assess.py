@@ -1,4 +1,4 @@
-"""Recompute a verdict from its ballots, and set the result beside what the report states."""
+"""Recompute a verdict from its ballots, and compare the result with the report."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def flag_notes(
 ) -> tuple[FlagNote, ...]:
     """Return all flags of a verdict with their reasons; those that need a person come first.
 
-    A panel that stopped early has no flag that compares ballots which not every juror gave.
+    A panel that stopped early gets no flag that compares ballots, because some are missing.
     """
     whole = not found.stopped_early
     reasons = {
@@ -82,7 +82,7 @@ def flag_notes(
 
 
 def unscaled(count: int) -> str:
-    """Return a text saying how many scores wait for a scale, which the user has to give."""
+    """Return a text saying how many scores need a scale, which the user has to give."""
     return f"{count} score{'s wait' if count > 1 else ' waits'} for --scale"
 
 
@@ -213,9 +213,9 @@ _WEIGHTED_STRATEGIES = frozenset({Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_V
 
 
 def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
-    """Recompute a verdict from its ballots; what the report states is kept.
+    """Recompute a verdict from its ballots; values that the report states are kept.
 
-    The recomputed escalation counts if the report states none at all (``escalation_stated``).
+    The recomputed escalation counts only if the report states none (``escalation_stated=False``).
     """
     found = verdicts_of([verdict])
     votes = votes_of(found.panels, 0)
@@ -301,7 +301,7 @@ def _seats(verdict: Verdict, found: Verdicts, cut: Trim) -> tuple[Seat, ...]:
 
 
 def _absent(verdict: Verdict, found: Verdicts, votes: Votes) -> str | None:
-    """Return why answers that are not there leave no outcome, or one that they could change."""
+    """Return why missing answers prevent an outcome or could change it."""
     if votes.too_few(verdict.policy):
         least = least_answered(verdict.policy.min_answered, votes.seated)
         return f"{votes.returned} of {votes.seated} jurors answered, and the panel needs {least}"
@@ -310,7 +310,7 @@ def _absent(verdict: Verdict, found: Verdicts, votes: Votes) -> str | None:
 
 
 def pair_of(verdict: Verdict, found: Verdicts) -> AgreementPair:
-    """Return the agreement and the band that are shown together, of a column of length one."""
+    """Return the agreement and the band shown together, from columns of length one."""
     value, band, reported = found.shown
     source = AgreementSource.OURS
     metric: str | None = R_WG
@@ -325,7 +325,7 @@ def band_of(code: int) -> Band | None:
 
 
 def spread_in(found: Verdicts) -> Spread:
-    """Return our agreement of a verdict, which is a column of length one."""
+    """Return our agreement of a verdict, from columns of length one."""
     stopped = bool(found.stopped[0])
     scored = int(found.panels.scores.count[0])
     answered = int(found.panels.cast.answered[0])
@@ -361,7 +361,7 @@ def _label_vote(verdict: Verdict, found: Verdicts, rule: Rule) -> LabelVote | No
 
 
 def _labels(verdict: Verdict, found: Verdicts) -> dict[str, int]:
-    """Count the ballots of each label that was said, the most frequent first."""
+    """Count the ballots of each label given as an answer, the most frequent first."""
     code = np.where(found.said, found.sheet.labels.code, NOTHING)
     totals = sums(code, np.ones(code.shape))[:, 0]
     seats = np.flatnonzero(firsts(code)[:, 0]).tolist()
@@ -412,7 +412,7 @@ def _escalation_reasons(found: Verdicts, rule: Rule, absent: str | None) -> tupl
 
 
 def _derived_fields(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
-    """Return the names of the fields that we filled in because the report does not state them."""
+    """Return the names of the fields that the report omits and we filled in."""
     stated = {
         "decision": (verdict.decision, found.decision),
         "score": (verdict.score, found.score),

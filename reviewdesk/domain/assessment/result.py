@@ -1,4 +1,4 @@
-"""One verdict as it was recomputed: its seats, its flags, and the words of both."""
+"""One recomputed verdict: its seats, its flags, and their names in words."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class Mismatch(Struct, frozen=True):
 
 
 def kinds(found: Breach) -> tuple[Breach, ...]:
-    """Return the kinds that are set in one value, in the order of their bits."""
+    """Return the kinds of breach that are set, in the order of their bits."""
     return tuple(kind for kind in Breach if kind in found)
 
 
@@ -159,8 +159,8 @@ WOULD_TRIM = "a trimmed mean would leave it out"
 class State(StrEnum):
     """The state of a ballot, apart from dissent; ``failed`` is every ballot without an answer.
 
-    A juror is trimmed by the report's own trim. If there is none, it is trimmed by ours where a
-    trimmed mean decided or no rule is known. Under any other rule everyone who answered counts.
+    Jurors are trimmed by the report's own trim. Without it, our trim applies if a trimmed mean
+    decided or no rule is known. Under any other rule every juror that answered counts.
     """
 
     COUNTED = "counted"
@@ -181,12 +181,12 @@ class Seat(Struct, frozen=True):
     dissent: bool
     tied: bool
     contradicts: bool = False
-    """Whether the stated pass differs from the vote that score and threshold give.
+    """Whether the stated pass differs from the vote by score and threshold.
 
     Without a threshold, a pass with a score of 0 and a fail with a score of 1 contradict.
     """
     would_trim: bool = False
-    """Whether a trimmed mean would leave it out, although the rule used reads every answer."""
+    """Whether a trimmed mean would leave the seat out, although the rule reads every answer."""
 
     @property
     def words(self) -> str:
@@ -215,7 +215,7 @@ _STATUS_WORDS = {
 
 
 def ballot_counts(found: Iterable[Seat]) -> dict[str, int]:
-    """Count the jurors that answered, failed, abstained, were not understood, were not asked."""
+    """Count the jurors by status: answered, failed, abstained, not understood or not asked."""
     counts = dict.fromkeys(_STATUS_WORDS, 0)
     for status in (seat.ballot.status for seat in found):
         counts["failed" if status.failed else status.value] += 1
@@ -294,18 +294,18 @@ class Assessment(Struct, frozen=True):
     pivotal: tuple[int, ...]
     degraded: tuple[str, ...]
     absent: str | None
-    """Why answers that are not there leave no outcome, or one that they could change."""
+    """Why missing answers prevent an outcome or could change it."""
     escalation: tuple[str, ...]
-    """The recomputed reasons for an escalation; empty if there are none."""
+    """The recomputed reasons for an escalation; empty if no reason was found."""
     breaches: tuple[Mismatch, ...]
     derived: tuple[str, ...]
     notes: tuple[FlagNote, ...] = ()
     label_vote: LabelVote | None = None
     """The consensus of the labels if the rule reads them, else ``None``."""
     labels: Mapping[str, int] = {}
-    """How many jurors said each label, if labels and not votes are what they said, else empty."""
+    """How many jurors gave each label; empty if they answered by vote instead of by label."""
     assumed_weights: tuple[str, ...] = ()
-    """The jurors without a known weight, counted with weight 1 under a rule that weighs."""
+    """The jurors of unknown weight, which count with weight 1 under a weighted rule."""
     no_votes: bool = False
     """Whether there is no decision because no juror cast a vote."""
 
@@ -321,7 +321,7 @@ class Assessment(Struct, frozen=True):
 
     @property
     def split(self) -> bool:
-        """Whether the jurors differ: in the labels if they said labels, else in pass and fail."""
+        """Whether the jurors differ: in labels if they answered by label, else in pass and fail."""
         return len(self.labels) > 1 if self.labels else self.votes.split
 
     @property
@@ -338,14 +338,14 @@ class Assessment(Struct, frozen=True):
 
     @property
     def unanimous_votes(self) -> bool:
-        """Whether two or more votes are all the same, and every juror was asked."""
+        """Whether two or more votes are all equal, and every juror was asked."""
         return self.votes.answered > 1 and not self.split and not self.stopped_early
 
     @property
     def ruled(self) -> Decision | None:
-        """The decision to compare with other rules; ``None`` if it is an error that we derived.
+        """The decision to compare with other rules; ``None`` for an error that we derived.
 
-        Too few answers are an error under every rule, so that one is compared.
+        The error for too few answers is compared, because it occurs under every rule.
         """
         ours = self.decision is Decision.ERROR and "decision" in self.derived
         few = self.decisions.majority is Decision.ERROR

@@ -1,4 +1,4 @@
-"""Where a report disagrees with its own rule, and how its verdict came about."""
+"""Where a report disagrees with its own rule, and how its verdict was reached."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def derivable(verdict: Verdict) -> bool:
 def restated(verdict: Verdict, *, labels: bool) -> float | None:
     """Return the agreement recomputed under the report's metric; ``None`` for an unclear metric.
 
-    ``r_wg`` uses the uniform null, and ``pairwise`` is the share of juror pairs that answer alike.
-    ``labels`` says whether labels are what the jurors said.
+    ``r_wg`` uses the uniform null, and ``pairwise`` is the share of juror pairs that agree.
+    ``labels`` says whether the jurors answered by label.
     """
     metric = verdict.agreement.metric if verdict.agreement else None
     answers: list[Hashable] = [folded(one.label) for one in labelled(verdict.ballots)]
@@ -88,7 +88,7 @@ def restated(verdict: Verdict, *, labels: bool) -> float | None:
 
 
 def band_mismatch(row: AuditedVerdict) -> str | None:
-    """Return a text if the stated band is not that of the stated value, or of the ballots' r_WG."""
+    """Return a text if the stated band does not match the stated value or the ballots' r_WG."""
     verdict = row.verdict
     own = _expected_band(verdict)
     if own is None or verdict.band is None:
@@ -104,8 +104,8 @@ def band_mismatch(row: AuditedVerdict) -> str | None:
 def escalation_mismatch(row: AuditedVerdict) -> str | None:
     """Return a text if the stated agreement contradicts the stated escalation.
 
-    A low agreement must escalate. Otherwise alpha allows no escalation, and r_WG allows one on a
-    split alone. Stated reasons, a dispute, or a decision of inconclusive or error allow one under
+    A low agreement must escalate. Otherwise alpha allows no escalation, and r_WG allows one only
+    on a split. Stated reasons, a dispute, or a decision of inconclusive or error allow one under
     both.
     """
     verdict = row.verdict
@@ -140,9 +140,9 @@ def _stated_text(verdict: Verdict) -> str:
 
 
 def _ballot_bands(row: AuditedVerdict) -> tuple[Band, ...]:
-    """Return the bands that the ballots give under a stated r_WG, that of the uniform null first.
+    """Return the bands of the ballots under a stated r_WG, that of the uniform null first.
 
-    The bands under other nulls are added if those nulls give the stated figure.
+    Bands under other nulls are added if these nulls give the stated figure.
     """
     stated = row.verdict.agreement
     if stated is None or stated.metric != R_WG:
@@ -201,8 +201,8 @@ def mismatches(row: AuditedVerdict) -> tuple[Mismatch, ...]:
 def breaches(found: Verdicts, read: Callable[[int], Verdict]) -> Ints:
     """Return the breaches of many verdicts as bits of ``Breach``.
 
-    Most reports agree with their rules as columns read them; ``read`` builds those at other places,
-    whose words and votes may allow more than one reading.
+    Columns show that most reports agree with their rules. ``read`` builds the other verdicts by
+    their places, because their words and votes may allow more than one reading.
     """
     bits = np.where(found.rounded, int(Breach.ROUNDING), 0)
     for at in np.flatnonzero(doubtful(found)).tolist():
@@ -288,14 +288,14 @@ def _doubtful_trim(found: Verdicts) -> Bools:
     return marks
 
 
-# how a verdict came about
+# how a verdict was reached
 
 
 class Trail(Struct, frozen=True):
     """The steps from the ballots to the decision; ``None`` if the report does not state a step.
 
-    Scores and times are in seat order. ``agreement`` is the report's metric recomputed, and
-    ``agreement_reason`` says why a single verdict's ballots cannot give it.
+    Scores and times are in seat order. ``agreement`` is the recomputed metric of the report;
+    ``agreement_reason`` says why the ballots of one verdict cannot give it.
     """
 
     pre_trim: tuple[float | None, ...]
@@ -319,7 +319,7 @@ class Trail(Struct, frozen=True):
 
     @property
     def committed_late(self) -> bool:
-        """Whether the panel was committed after its first ballot came in."""
+        """Whether the panel was committed after its first ballot."""
         if self.committed_at is None or self.span is None:
             return False
         return _comparable_time(self.span[0]) < _comparable_time(self.committed_at) < _UNREADABLE
@@ -345,7 +345,7 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
 
 
 def _kept_mean(verdict: Verdict, found: Assessment) -> float | None:
-    """Return the mean after the report's own trim if it names the jurors, else after ours."""
+    """Return the mean after the report's own trim if that names its jurors, else after ours."""
     if verdict.trim.low is None:
         return found.values.trimmed_mean
     kept = [
@@ -370,11 +370,11 @@ def _comparable_time(text: str) -> datetime:
 
 PANEL_SIZE = 5
 PANEL_FAMILIES = 3
-"""The smallest panel, and the fewest model families on it, that the trim rule is made for."""
+"""The smallest panel, and its fewest model families, for which the trim rule is designed."""
 
 
 def remarks(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
-    """Return all notes: on rounding, weights, the trim and its price, the panel and unanimity."""
+    """Return the notes on rounding, weights, the trim and its price, the panel and unanimity."""
     late = trail(verdict, found).committed_late
     texts = (
         _quorum_rounding(verdict, found),
@@ -463,7 +463,7 @@ def _not_understood(found: Assessment) -> str | None:
 
 
 def _distant_kin(verdict: Verdict, found: Assessment) -> str | None:
-    """Return a note on a shared family that the report denies and only the extended list shows."""
+    """Return a note if the report denies a shared family that only the extended list shows."""
     if found.same_family is not False:
         return None
     names = ", ".join(one.id for one in family.relatives(verdict.ballots, verdict.generator))

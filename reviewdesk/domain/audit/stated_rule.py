@@ -43,10 +43,10 @@ _ABSENT = -1.0
 
 
 def trim_counts(verdict: Verdict) -> tuple[int, ...]:
-    """Return every count per end that the stated trim may mean, the default rule's first.
+    """Return every count per end that the stated trim may mean, that of the default rule first.
 
-    A rounding that is not stated may be any of the three. Without a fraction the count is the one
-    that the report shows, and if it shows none, any that leaves a score.
+    A rounding that is not stated may be any of the three. Without a fraction, the count is that
+    of the jurors named by the report, or else any count that leaves a score.
     """
     n = len(_scores(verdict))
     fraction = _fraction(verdict)
@@ -156,13 +156,13 @@ class AuditedVerdict(Struct, frozen=True):
 
     @property
     def used(self) -> Strategy | None:
-        """The strategy that decides it."""
+        """The strategy that decides the verdict."""
         code = int(self.found.used[self.at])
         return None if code == NOTHING else STRATEGIES[code]
 
     @property
     def said(self) -> list[str]:
-        """The labels, as compared, where labels are what its jurors said."""
+        """The labels, as compared, if the jurors answered by label."""
         seats = np.flatnonzero(self.found.said[:, self.at])
         return [folded(self.verdict.ballots[seat].label) for seat in seats]
 
@@ -170,7 +170,7 @@ class AuditedVerdict(Struct, frozen=True):
 def quorum_mismatch(row: AuditedVerdict) -> str | None:
     """Return a text if neither all seats nor the jurors that answered give the quorum decision.
 
-    Inconclusive is allowed if neither passes nor fails reach the quorum, or if the votes are even.
+    Inconclusive is allowed if neither passes nor fails reach the quorum, or if they are equal.
     """
     verdict = row.verdict
     votes = row.votes
@@ -195,7 +195,7 @@ def quorum_mismatch(row: AuditedVerdict) -> str | None:
 def decision_mismatch(row: AuditedVerdict) -> str | None:
     """Return a text if the stated rule, or the median in its place, does not give the decision.
 
-    A majority may be one of the jurors that answered, and a rule on votes may count their labels.
+    A majority may be of only the jurors that answered; a rule on votes may count their labels.
     """
     verdict = row.verdict
     found = row.found
@@ -223,7 +223,7 @@ def decision_mismatch(row: AuditedVerdict) -> str | None:
 
 
 def _own_rules(row: AuditedVerdict) -> list[Strategy | None]:
-    """Return the rule as set and as used, and the median that an irreversible case may take."""
+    """Return the rule as set and as used, and the median that an irreversible case may use."""
     asked = int(row.found.sheet.columns.strategy[row.at])
     rules = [None if asked == NOTHING else STRATEGIES[asked], row.used]
     return [*rules, Strategy.MEDIAN] if row.verdict.regime == Regime.IRREVERSIBLE else rules
@@ -284,7 +284,7 @@ def _trimmed_decisions(verdict: Verdict) -> list[Decision]:
 
 
 def _label_decisions(verdict: Verdict) -> list[Decision]:
-    """Return the decisions that jurors with the most frequent labels voted for.
+    """Return the decisions for which jurors with the most frequent labels voted.
 
     A plurality of labels need not be a plurality of votes.
     """
@@ -299,9 +299,9 @@ def _label_decisions(verdict: Verdict) -> list[Decision]:
 def label_mismatch(row: AuditedVerdict) -> str | None:
     """Return a text if the reported consensus label is not what the stated strategy gives.
 
-    Any of the tied labels may have been picked, a panel that differs may have fallen back to a word
-    of its producer, and a weighted vote may have ignored the confidences. Nothing is said if a
-    weighted vote has an unknown weight.
+    Any tied label is allowed. So is a fallback label of the producer if the jurors differ, and a
+    weighted vote without the confidences. Return ``None`` if a weighted vote has an unknown
+    weight.
     """
     verdict = row.verdict
     strategy = row.verdict.policy.strategy
@@ -311,7 +311,7 @@ def label_mismatch(row: AuditedVerdict) -> str | None:
         return None
     if strategy is Strategy.WEIGHTED_VOTE and any(ballot.weight is None for ballot in counted):
         return None
-    # Labels count under the stated rule alone, whatever stands in for it.
+    # Labels count only under the stated rule, not under one that replaces it.
     if strategy is not row.used or not row.found.counts[row.at]:
         return None
     found = _vote(row, strategy)
@@ -352,7 +352,7 @@ def same_family_mismatch(row: AuditedVerdict) -> str | None:
 def against_all(row: AuditedVerdict) -> str | None:
     """Return a text if a stated pass or fail has no vote, and no known rule gives it either.
 
-    Votes that rest on a threshold of the user's say nothing of the report.
+    Votes by a threshold that the user set are not evidence against the report.
     """
     verdict = row.verdict
     votes = row.votes
@@ -374,7 +374,7 @@ def against_all(row: AuditedVerdict) -> str | None:
 
 
 def contradictions(body: CanonicalVerdict) -> tuple[str, ...]:
-    """Return what a reader says of places where its file contradicts itself, the first few."""
+    """Return the first few contradictions that a reader found within its file."""
     stated = (body.get("meta") or {}).get("contradictions")
     listed = stated if isinstance(stated, list) else []
     return tuple(show_line(one, 200) for one in listed if isinstance(one, str))[:5]
@@ -383,8 +383,8 @@ def contradictions(body: CanonicalVerdict) -> tuple[str, ...]:
 def pass_mismatches(row: AuditedVerdict) -> tuple[str, ...]:
     """Return a text for each ballot whose pass contradicts its score.
 
-    It does so at a threshold that the report states, and where it passes a score of 0 or fails a
-    score of 1, whatever the threshold.
+    The threshold must be one that the report states. A pass with a score of 0 and a fail with a
+    score of 1 contradict at any threshold.
     """
     verdict = row.verdict
     mine = "threshold" in verdict.set_by_you
@@ -407,7 +407,7 @@ def _yes_or_no(value: bool) -> str:
 
 
 def stop_mismatch(row: AuditedVerdict) -> str | None:
-    """Return a text if a panel stopped because it had decided, and the decision could turn yet."""
+    """Return a text if a panel stopped as decided while its decision could still change."""
     stops = own_facts(row.verdict.body).get("stop_when_decided") is True
     if not stops or not can_turn(row.verdict):
         return None

@@ -1,4 +1,4 @@
-"""Vendor families of models, and the bias risk of jurors of the generator's own family."""
+"""Vendor families of models, and the bias risk of jurors that share the generator's family."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ class Family(Struct, frozen=True):
 
 @lru_cache(maxsize=4096)
 def family(model: str | None, vendor: str | None = None) -> Family | None:
-    """Return the vendor family of a model name, without its ``vendor/``, else of the vendor's name.
+    """Return the family of a model by its name without ``vendor/``, or else by its vendor's name.
 
-    Return ``None`` if it is unknown; an unknown family equals nothing, not even another unknown.
+    Return ``None`` if it is unknown; an unknown family matches no other, known or unknown.
     """
     text = (model or "").strip().lower().removeprefix("models/").removeprefix("ft:")
     *prefixes, last = text.split("/")
@@ -91,7 +91,7 @@ def same_family(jurors: Sequence[Ballot], generator: Generator) -> bool | None:
 def shares_family(
     panel: tuple[tuple[str | None, str | None], ...], model: str | None, vendor: str | None
 ) -> bool | None:
-    """Return what ``same_family`` does, of the models and vendors of a panel and a generator."""
+    """Do the same as ``same_family``, given the models and vendors of a panel and a generator."""
     own = family(model, vendor)
     found = [family(*juror) for juror in panel]
     if own is None or not any(found):
@@ -100,7 +100,7 @@ def shares_family(
 
 
 def relatives(jurors: Sequence[Ballot], generator: Generator) -> tuple[Ballot, ...]:
-    """Return the ballots of the jurors of the generator's own family."""
+    """Return the ballots of the jurors that share the generator's family."""
     own = family(generator.model, generator.vendor)
     if own is None:
         return ()
@@ -122,7 +122,7 @@ def plain_kin(jurors: Sequence[Ballot], generator: Generator) -> bool:
 def bias_warning(
     jurors: Sequence[Ballot], generator: Generator, *, low: bool, shared: bool | None
 ) -> str | None:
-    """Return a warning if agreement is low *and* a juror is of the generator's family."""
+    """Return a warning if agreement is low *and* a juror shares the generator's family."""
     if not low or not shared:
         return None
     kin = relatives(jurors, generator)

@@ -18,11 +18,11 @@ from reviewdesk.domain.panel.case import outside_columns
 from reviewdesk.domain.report_model import VerdictModel
 
 REACH = 100_000
-"""How many characters are searched from either end of a long text."""
+"""The number of characters that are searched from either end of a long text."""
 
 MAX_PASSAGES = 50
 _SENTENCE = 200
-"""How many characters a passage may extend to reach the end of its sentence."""
+"""The most characters by which a passage is extended to the end of its sentence."""
 
 
 class InjectionKind(StrEnum):
@@ -243,10 +243,10 @@ _WHOLE_SENTENCES = frozenset({InjectionKind.OVERRIDE, InjectionKind.ADDRESS, Inj
 
 
 def rarest_hints() -> tuple[str, ...]:
-    """Return words of which a text holds at least one, in any case, if a pattern matches.
+    """Return words of which a text contains at least one, in any case, if a pattern matches.
 
-    For each pattern they are those of the group with the fewest short words. Beside characters that
-    nobody sees, or whose small letters are ASCII, a pattern may match without them.
+    For each pattern they are those of the group with the fewest short words. Near invisible
+    characters, or ones whose small letters are ASCII, a pattern may match without them.
     """
     found: dict[str, None] = {}
     for sign in _SIGNS:
@@ -325,8 +325,8 @@ _STARTS = np.array(sorted({_start(hint) for hint in rarest_hints()}), np.uint32)
 def _pairs() -> npt.NDArray[np.uint8]:
     """Return the hints that two bytes can belong to: a bit for each class of hints.
 
-    The four low bits are of the hints that begin with these bytes, the others of those that go on
-    with them.
+    The four low bits mark hints that begin with these bytes, the others for hints that
+    continue with them.
     """
     found = np.zeros(1 << 16, np.uint8)
     for place, start in enumerate(_STARTS.tolist()):
@@ -341,7 +341,7 @@ _PAIRS = _pairs()
 
 
 def suspects(verdicts: Sequence[VerdictModel]) -> list[bool]:
-    """Return for each verdict whether one of its outside texts holds a suspicious passage."""
+    """Return for each verdict whether one of its outside texts has a suspicious passage."""
     places: dict[str, list[int]] = {}
     for at, text in outside_columns(verdicts):
         places.setdefault(text, []).append(at)
@@ -372,7 +372,7 @@ def _hinted(texts: Sequence[bytes]) -> set[int]:
 
 
 def _odd(joined: bytes) -> npt.NDArray[np.int64]:
-    """Return where a character stands that nobody sees, or whose small letter is ASCII."""
+    """Return the places of characters that are invisible or whose small letter is ASCII."""
     data = np.frombuffer(joined, np.uint8)
     # The blanks at the end keep three bytes of every character within the text.
     leads = np.flatnonzero(data[:-_GRAM] >= 0xC2)
@@ -385,7 +385,7 @@ def _odd(joined: bytes) -> npt.NDArray[np.int64]:
 
 
 def _begin(held: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-    """Return which four bytes are the start of a hint; the few starts are searched in order."""
+    """Return which groups of four bytes start a hint; the few starts are searched in order."""
     found: npt.NDArray[np.bool_] = _STARTS.take(_STARTS.searchsorted(held), mode="clip") == held
     return found
 

@@ -1,6 +1,6 @@
-"""Label votes: the rules that turn many labels into one, and what that one decides.
+"""Label votes: the rules that turn many labels into one, and the decision of that label.
 
-Labels are compared as numbers, one for each folded word. Every rule counts many panels at once.
+Labels are compared as numbers, one for each case-folded word. All rules count many panels at once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _INCONCLUSIVE = DECISIONS.index(Decision.INCONCLUSIVE)
 
 
 class Words:
-    """The labels of a window, each under the number of its folded word."""
+    """The labels of a window, numbered by their case-folded words."""
 
     def __init__(self) -> None:
         """Start without labels."""
@@ -51,7 +51,7 @@ class Words:
         """Each word as it was first written."""
 
     def code(self, label: str | None) -> int:
-        """Return the number of a label; one that is not known yet gets the next."""
+        """Return the number of a label; a new label gets the next number."""
         text = label or ""
         made = self._codes.setdefault(folded(text), len(self.spelled))
         if made == len(self.spelled):
@@ -59,7 +59,7 @@ class Words:
         return made
 
     def counted(self, label: str | None) -> int:
-        """Return the number of the label of a ballot that answered, -1 for none to count."""
+        """Return the number of the label of a ballot that answered; -1 if it does not count."""
         return NOTHING if folded(label) in {"", *FAILED_LABELS} else self.code(label)
 
 
@@ -70,9 +70,9 @@ class LabelBallots(Struct, frozen=True):
     code: Ints
     """The number of each label; -1 for a seat without a label to count."""
     sure: Floats
-    """The confidences, NaN for none."""
+    """The confidences; NaN if missing."""
     weights: Floats
-    """The weights, NaN for none."""
+    """The weights; NaN if missing."""
     ballots: tuple[tuple[Ballot, ...], ...] = ()
     """The ballots of each panel, in seat order; only for a caller's own rule."""
 
@@ -85,7 +85,7 @@ class LabelBallots(Struct, frozen=True):
 
 
 class LabelCount(Struct, frozen=True):
-    """What a label rule gives of n panels, ``[n]``."""
+    """The results of a label rule for n panels, ``[n]``."""
 
     label: Ints
     """The number of the consensus label."""
@@ -99,22 +99,22 @@ class LabelCount(Struct, frozen=True):
     counted: Ints
     """How many ballots were counted."""
     alike: Ints
-    """How many of them have the consensus label."""
+    """How many of the counted ballots have the consensus label."""
     decision: Ints
-    """What the label decides, as in ``DECISIONS``.
+    """The decision of the label, as in ``DECISIONS``.
 
-    A supermajority that was missed is inconclusive. So is the fallback label of a panel that
+    A missed supermajority is inconclusive. So is the fallback label of a panel that
     declares its labels, unless jurors gave it as an answer that passes or fails.
     """
     most: Ints
     committed: Ints
-    """How many gave the most frequent label, and how many committed themselves."""
+    """How many jurors gave the most frequent label, and how many committed to any label."""
 
     @property
     def score(self) -> Floats:
-        """How far the ballots support a pass, 0..1: the consensus' share, or 1 less that of a fail.
+        """The support for a pass, 0..1: the share of the consensus, or 1 minus it for a fail.
 
-        NaN if the label is neither pass nor fail, or no juror gave it.
+        It is NaN if the label is neither pass nor fail, or if no juror gave it.
         """
         share = np.where(self.alike > 0, self.alike / np.maximum(self.counted, 1), np.nan)
         passed = self.decision == DECISIONS.index(Decision.PASS)
@@ -123,7 +123,7 @@ class LabelCount(Struct, frozen=True):
 
 
 def firsts(code: Ints) -> Bools:
-    """Return the seats, ``[s, n]``, that are the first of their panel with their label."""
+    """Return the first seat of each panel with each label, as marks ``[s, n]``."""
     found: Bools = code != NOTHING
     for seat in range(1, len(code)):
         found[seat] &= ~(code[:seat] == code[seat]).any(axis=0)
@@ -188,13 +188,13 @@ def count_labels(
 
 
 def _outcomes(words: Words, rules: LabelRules) -> Ints:
-    """Return what each known word decides."""
+    """Return the decision of each known word."""
     meant = [rules.outcome(word) for word in words.spelled]
     return np.array([NOTHING if one is None else DECISIONS.index(one) for one in meant], np.int64)
 
 
 def _first(marks: Bools) -> Ints:
-    """Return the first seat that is marked in each panel; 0 if none is."""
+    """Return the first marked seat of each panel; 0 if no seat is marked."""
     return marks.argmax(axis=0) if len(marks) else np.zeros(marks.shape[1], np.int64)
 
 
@@ -310,7 +310,7 @@ def label_vote(
         if name not in names:
             raise UsageError(f"no label vote {how!r}", f"Known: {', '.join(names)}, a callable")
         rule = names[name]
-    # A caller numbers the seats as it likes, and may count a part of a panel.
+    # Callers number the seats freely, and may count only a part of a panel.
     seated = [replace(ballot, seat=seat) for seat, ballot in enumerate(ballots)]
     columns = columns_of(seated)
     return vote_record(seated, columns, count_labels(columns, rule, rules), 0, rule, rules)
@@ -324,7 +324,7 @@ def vote_record(
     rule: Strategy | Aggregate,
     rules: LabelRules,
 ) -> LabelVote:
-    """Return the label vote of one panel of those that were counted."""
+    """Return the label vote of one of the counted panels."""
     counted, alike, seat = (int(one[at]) for one in (found.counted, found.alike, found.seat))
     custom = not isinstance(rule, Strategy)
     label = columns.words.spelled[int(found.label[at])]
@@ -376,11 +376,11 @@ class Supermajority(Struct, frozen=True):
 def supermajority(
     labels: Iterable[str | None], share: float | str = DEFAULT_SHARE
 ) -> Supermajority:
-    """Return the label that at least ``share`` of the committed jurors give, compared exactly.
+    """Return the label given by at least ``share`` of the committed jurors, compared exactly.
 
-    ``None``, a blank, UNCLEAR, ERROR and PARSE_FAIL do not commit. With fewer than three committed
-    jurors, or without such a label, the panel is inconclusive. Source: the jury trim rule, for
-    categorical judgments.
+    ``None``, a blank, UNCLEAR, ERROR and PARSE_FAIL do not commit a juror. The result is
+    inconclusive without such a label, or with fewer than three committed jurors. Source: the jury
+    trim rule, for categorical judgments.
     """
     values.supermajority("supermajority share", share)
     words = Words()
@@ -400,7 +400,7 @@ def supermajority(
 def _why_none(
     found: LabelCount, at: int, rule: Strategy | Aggregate, rules: LabelRules
 ) -> str | None:
-    """Return why a panel has no consensus label of its own, for rules that say so."""
+    """Return why a panel has no consensus label, if its rule gives a reason."""
     if not found.counted[at]:
         return "no juror gave a label"
     if rule is not Strategy.SUPERMAJORITY or found.seat[at] != NOTHING:
@@ -420,9 +420,9 @@ def _missed(found: LabelCount, at: int, rules: LabelRules) -> str:
 def turning_labels(
     columns: LabelBallots, strategy: Strategy | Aggregate, rules: LabelRules, decision: Ints
 ) -> Bools:
-    """Return the seats, ``[s, n]``, whose label, turned alone, would change the decision.
+    """Return the seats, ``[s, n]``, whose label would change the decision if it alone changed.
 
-    It is turned into any other label that the panel declares or that its jurors gave.
+    It may change to any other label that the panel declares or that its jurors gave.
     """
     code = columns.code
     words = columns.words

@@ -1,4 +1,4 @@
-"""The decision and the value of every rule on many panels at once; one panel is a column of one."""
+"""The decisions and values of every rule on many panels; one panel is a column of length one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def code(decision: Decision | None) -> int:
 
 
 class Cast:
-    """What n panels answered: their scores, and the counts of their votes.
+    """The answers of n panels: their scores, and the counts of their votes.
 
     If ``exact``, values are those of single panels to the last bit; else a value may be off by a
     rounding error, and only decisions, which are never off, should be used.
@@ -71,7 +71,7 @@ class Cast:
 
     @cached_property
     def silent(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """How many seats wait for a threshold, withhold a vote, are missing, and were not asked."""
+        """How many seats need a threshold, withhold a vote, are missing and were not asked."""
         columns = self.columns
         none = np.broadcast_to(np.int8(0), len(self.columns))
         # Usually every seat has voted, which is known before any score is read.
@@ -107,7 +107,7 @@ class Panels:
 
     @cached_property
     def used(self) -> Small:
-        """The strategy that decides each panel: the median where it stands in for an average."""
+        """The strategy that decides each panel: the median if it replaces an average."""
         found = self.columns.strategy
         for strategy, failed in (
             (Strategy.WEIGHTED_AVERAGE, self.columns.failed),
@@ -121,12 +121,12 @@ class Panels:
 
     @cached_property
     def decision(self) -> Small:
-        """The decision of each panel's rule by scores or votes, as in ``DECISIONS``; -1 is none."""
+        """Each panel's decision by its scores or votes, as in ``DECISIONS``; -1 is undecided."""
         return self._by_rule(self.by, np.int8(NOTHING))
 
     @cached_property
     def value(self) -> Floats:
-        """Each panel's support for a pass by its rule, NaN if there is none.
+        """Each panel's support for a pass by its rule; NaN if undefined.
 
         A rule without a value, such as the quorum, takes the mean of the scores.
         """
@@ -183,7 +183,7 @@ class Panels:
 
     @cached_property
     def quorum_strictly(self) -> Small:
-        """The decision of the quorum to the letter, without rounding the share."""
+        """The decision of the quorum without rounding the share."""
 
         def strict(votes: Votes, policy: Policy) -> int:
             if votes.too_few(policy):
@@ -208,14 +208,14 @@ class Panels:
 
     @cached_property
     def too_few(self) -> Bools:
-        """Whether fewer jurors answered than the panel asks for."""
+        """Whether fewer jurors answered than the panel requires."""
         if self.columns.minima == (None,) * len(self.columns.minima):
             return np.broadcast_to(np.False_, len(self.columns))
         marks: Bools = self.by_votes(lambda votes, policy: votes.too_few(policy)) == 1
         return marks
 
     def turning(self, strategy: Strategy) -> Small:
-        """Return which votes, one turned alone, would change a rule on votes: 1 fail, 2 pass."""
+        """Return which votes would change a rule's decision if one changed: 1 fail, 2 pass."""
         method = METHODS[strategy]
 
         def turns(votes: Votes, policy: Policy) -> int:
@@ -227,8 +227,8 @@ class Panels:
     def compared(self, value: Floats, *, cautious: bool, again: Strategy | None = None) -> Small:
         """Compare values with the threshold; a panel without votes stays undecided.
 
-        A cautious rule is inconclusive beside a missing score that could fall under the threshold.
-        Values that are not exact and too near to it are computed ``again`` by their strategy.
+        A cautious rule is inconclusive if a missing score could fall under the threshold. Inexact
+        values that are too near to it are computed ``again`` by their strategy.
         """
         columns = self.columns
         found, near = _compared(value, columns.threshold, self.scores.doubt)
@@ -244,7 +244,7 @@ class Panels:
     def valued_by(self, strategy: Strategy | None) -> Floats:
         """Return every panel's value by one strategy."""
         if strategy in {Strategy.MAJORITY, Strategy.UNANIMOUS}:
-            # Their values read no quorum, share or minimum.
+            # Their values use no quorum, share or minimum.
             minima = (None,) * len(self.columns.minima)
             made = self.ruled(replace(self.columns, minima=minima)).by(strategy)
             either = (made == PASS) | (made == FAIL)
@@ -288,7 +288,7 @@ def without(columns: Columns, juror: str) -> Columns:
 
 
 def revoted(columns: Columns, threshold: float) -> Small:
-    """Return the votes at another threshold: a score votes by it, unless its vote was withheld."""
+    """Return the votes at another threshold: scores vote by it, except where a vote is withheld."""
     votes = (columns.scores >= threshold - SLACK).astype(np.int8)
     return np.where(np.isnan(columns.scores) | columns.withheld, columns.votes, votes)
 
@@ -299,7 +299,7 @@ def _all_cast(votes: Small) -> bool:
 
 
 def _compared(value: Floats, threshold: Floats, doubt: float) -> tuple[Small, Ints]:
-    """Compare values with thresholds, and return which are closer to theirs than ``doubt``."""
+    """Compare values with thresholds; also return which are closer to theirs than ``doubt``."""
     passed = np.empty(len(value), np.bool_)
     near = [np.empty(0, np.intp)]
     # A fail is stored as 0 and a pass as 1.
@@ -329,7 +329,7 @@ class Answers:
 
     @property
     def used(self) -> Small:
-        """The strategy that decides each verdict; -1 where a person or nobody does."""
+        """The strategy that decides each verdict; -1 if a person or nobody decides it."""
         return self.panels.used
 
     def uses(self, strategy: Strategy) -> Bools:
@@ -365,11 +365,11 @@ class Answers:
 
     @cached_property
     def said(self) -> Bools:
-        """The seats whose labels are what their jurors said; none where votes or scores are.
+        """The seats that answered by label; empty for a panel that answered by votes or scores.
 
-        That is so if the panel declares its labels. It is also so if every usable ballot has a
-        label and one of them has no vote of pass or fail: to compare the votes of the others alone
-        would leave out what that juror said.
+        A panel answers by label if it declares its labels. It also does so if every usable ballot
+        has a label and one of them has no vote of pass or fail, because a comparison of the votes
+        alone would leave out the answer of that juror.
         """
         columns = self.sheet.columns
         there = self.sheet.labels.code != NOTHING
@@ -381,13 +381,13 @@ class Answers:
 
     @cached_property
     def says(self) -> Bools:
-        """Whether labels are what the jurors said."""
+        """Whether the jurors answered by label."""
         found: Bools = np.logical_or.reduce(self.said, axis=0, dtype=np.bool_)
         return found
 
     @cached_property
     def kinds(self) -> Ints:
-        """How many different labels the jurors said."""
+        """The number of different labels that the jurors gave as answers."""
         if not self.says.any():
             return np.zeros(len(self.sheet), np.int64)
         codes = np.where(self.said, self.sheet.labels.code, NOTHING)
@@ -400,9 +400,9 @@ class Answers:
         """Return for which verdicts a strategy counts labels, and the counts.
 
         Labels that the panel declares decide under every rule that can count them. Otherwise
-        majorities and unanimity count labels if no juror gave a score or a vote; beside scores or
-        votes they count labels only if the report states a consensus label that its ballots could
-        have given. A panel that states how it counts labels gives its fallback if no juror
+        majorities and unanimity count labels if no juror gave a score or a vote; otherwise they
+        count labels only if the report states a consensus label that its ballots could have
+        given. A panel that states how it counts labels gives its fallback if no juror
         answered. All verdicts have one policy.
         """
         fact = self.sheet.facts[int(self.sheet.place[0])]

@@ -1,4 +1,4 @@
-"""The rules that decide, and what they find of one verdict: trim, quorum and strategies."""
+"""The rules that decide one verdict, and their results: trim, quorum and strategies."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from reviewdesk.domain.verdict import (
 from reviewdesk.errors import UsageError
 
 STOPPED_EARLY = "stopped early"
-"""The reason why a panel that did not ask every juror has no agreement, band and escalation."""
+"""The reason why a panel that did not ask every juror has no agreement, band or escalation."""
 
 R_WG = "r_wg"
 ALPHA = "krippendorff_alpha"
 LINED = frozenset({R_WG, ALPHA, "unknown"})
 """The metrics that the band limits apply to; an unnamed metric is assumed to be one of them.
 
-A share of juror pairs, a share of the consensus and a variance lie on other scales.
+A share of juror pairs, a share of the consensus and a variance use other scales.
 """
 
 
 class AgreementPair(Struct, frozen=True):
-    """An agreement and its band, of one source; ``metric`` is ``None`` for a band stated alone."""
+    """An agreement and its band from one source; ``metric`` is ``None`` for a band stated alone."""
 
     value: float | None
     band: Band | None
@@ -82,16 +82,16 @@ class LabelVote(Struct, frozen=True):
     usable: int
     seated: int
     tie: str | None = None
-    """How a tie was broken; ``None`` if there was none."""
+    """How a tie was broken; ``None`` without a tie."""
     tied: tuple[str, ...] = ()
     """The labels that were tied."""
     notes: tuple[str, ...] = ()
     reason: str | None = None
     """Why a supermajority is inconclusive, or why ``disagreement`` is ``None``."""
     decision: Decision | None = None
-    """What the label decides; ``None`` if it is neither pass nor fail.
+    """The decision of the label; ``None`` if it is neither pass nor fail.
 
-    A supermajority that was missed is inconclusive. So is the fallback label of a panel that
+    A missed supermajority is inconclusive. So is the fallback label of a panel that
     declares its labels, unless jurors gave it as an answer that passes or fails.
     """
 
@@ -99,7 +99,7 @@ class LabelVote(Struct, frozen=True):
 class Trim(Struct, frozen=True):
     """The result of the trim rule: the seats left out at each end.
 
-    ``tied`` holds those that scored as much as a kept seat, so that seat order alone cut them.
+    ``tied`` holds the dropped seats that scored as much as a kept one; only seat order decided.
     """
 
     fraction: float
@@ -117,10 +117,10 @@ def trim_count(
 ) -> int:
     """Return how many of ``n`` scores are dropped at each end.
 
-    ``x = fraction * n`` in exact arithmetic; ``down`` floors but drops one where the floor is 0 and
-    x > 1/2, ``nearest`` rounds half to even, ``up`` takes the ceiling; at most ``(n - 1) // 2``,
-    and none of one or two. Raise UsageError unless 0 <= fraction < 0.5 and the rounding is known.
-    Source: the jury trim rule, with its rounding named.
+    With ``x = fraction * n`` in exact arithmetic, ``down`` takes the floor, or 1 if the floor is
+    0 and x > 1/2; ``nearest`` rounds half to even; ``up`` takes the ceiling. The count is at most
+    ``(n - 1) // 2``, and 0 for one or two scores. Raise UsageError unless 0 <= fraction < 0.5 and
+    the rounding is known. Source: the jury trim rule, with its rounding named.
     """
     # Convert before the cached call: a str equals the Rounding it names, and has the same hash.
     return _trim_count(n, fraction, rounding_named(rounding))
@@ -147,7 +147,7 @@ def _trim_count(n: int, fraction: float, rounding: Rounding) -> int:
 
 
 class Breakdown(Struct, frozen=True):
-    """How many bought jurors a trimmed panel tolerates, and the price of enough to break it."""
+    """The number of bribed jurors that a trimmed panel tolerates, and the price of breaking it."""
 
     jurors: int
     tolerates: int
@@ -156,11 +156,11 @@ class Breakdown(Struct, frozen=True):
 
     @property
     def breaks_at(self) -> int:
-        """The smallest number of jurors that can move the value anywhere."""
+        """The smallest number of jurors that can move the value to any point."""
         return self.tolerates + 1
 
     def __str__(self) -> str:
-        """Return both numbers; one percentage would hide which of two conventions it follows."""
+        """Return both numbers; a percentage would not show which of two conventions it follows."""
         return f"tolerates {self.tolerates} of {self.jurors}, breaks at {self.breaks_at}"
 
 
@@ -170,10 +170,10 @@ def breakdown(
     rounding: Rounding | str = Rounding.DOWN,
     price: float | None = None,
 ) -> Breakdown:
-    """Return the breakdown point of the trim rule: of ``n`` scores it tolerates g, breaks at g + 1.
+    """Return the breakdown point of the trim rule: it tolerates g bribed jurors of n, not g + 1.
 
-    ``g`` is ``trim_count(n, fraction, rounding)`` and the bribe costs ``(g + 1) * price``, where
-    ``price`` is that of one juror. Raise UsageError for a panel of nobody, or a price that is
+    ``g`` is ``trim_count(n, fraction, rounding)``. The bribe costs ``(g + 1) * price``, where
+    ``price`` is that of one juror. Raise UsageError for an empty panel, or for a price that is
     negative or not finite.
     """
     if n < 1:
@@ -192,7 +192,7 @@ _UNCOMMITTED = {*FAILED_LABELS, folded(UNCLEAR), ""}
 
 
 def commits(label: str | None) -> bool:
-    """Return True if a juror that gives this label commits itself."""
+    """Return True if a juror that gives this label commits to an answer."""
     return folded(label) not in _UNCOMMITTED
 
 
@@ -200,8 +200,8 @@ def commits(label: str | None) -> bool:
 def vote_decision(passes: int, answered: int, share: float | str | None = None) -> Decision:
     """Return the decision of a supermajority of votes; abstentions and empty seats do not commit.
 
-    It is pass or fail if that side has at least ``share`` (2/3 by default, compared exactly) of the
-    ``answered`` votes and three or more were cast, else inconclusive.
+    The decision is pass or fail if at least three votes were cast and that side has at least
+    ``share`` of the ``answered`` votes (2/3 by default, compared exactly), else inconclusive.
     """
     least = exact_share(share) * answered
     if answered < LEAST_COMMITTED:
@@ -212,7 +212,7 @@ def vote_decision(passes: int, answered: int, share: float | str | None = None) 
 
 
 def exact_share(share: float | str | None) -> Fraction:
-    """Return the share that is needed as an exact fraction, 2/3 for ``None``."""
+    """Return the required share as an exact fraction; 2/3 for ``None``."""
     return values.supermajority("supermajority", DEFAULT_SHARE if share is None else share)
 
 
@@ -226,9 +226,9 @@ def own_share(share: float | str | None) -> str | None:
 def quorum_met(passes: int, n: int, quorum: float | str) -> bool:
     """Return True if ``passes`` of ``n`` reach the quorum, with the share rounded half up.
 
-    The share is rounded to as many decimals as the quorum is written with, at least two: two of
-    three meet 0.67. ``"k/n"`` is an exact fraction, and 1.0 needs every juror. Raise UsageError for
-    a quorum outside 0..1, or for more passes than jurors.
+    The share is rounded to the number of decimals in the quorum, at least two: two of three
+    meet 0.67. A quorum ``"k/n"`` is an exact fraction, and 1.0 requires every juror. Raise
+    UsageError for a quorum outside 0..1, or for more passes than jurors.
     """
     _check(passes, n, quorum)
     if isinstance(quorum, str):
@@ -244,7 +244,7 @@ def quorum_met(passes: int, n: int, quorum: float | str) -> bool:
 
 @lru_cache(maxsize=4096)
 def quorum_met_strictly(passes: int, n: int, quorum: float | str) -> bool:
-    """Return True if ``passes / n >= quorum`` with 1e-9 slack and no rounding, to compare."""
+    """Return True if ``passes / n >= quorum`` without rounding (slack 1e-9), for comparison."""
     _check(passes, n, quorum)
     if isinstance(quorum, str):
         return Fraction(passes, n) >= Fraction(quorum)
@@ -268,13 +268,13 @@ def _check(passes: int, n: int, quorum: float | str) -> None:
 
 
 class Votes(Struct, frozen=True):
-    """The vote count of a panel: how many passed, how many were cast, how many seats there are."""
+    """The vote count of a panel: the votes to pass, the votes cast and the number of seats."""
 
     passes: int
     answered: int
     seated: int
     unknown: int = 0
-    """Jurors whose score needs an unknown threshold to vote; with any, no rule on votes decides."""
+    """Jurors whose score needs an unknown threshold to vote; one prevents any decision by votes."""
     withheld: int = 0
     """Jurors that answered without casting a vote; if nobody voted, their scores decide nothing."""
     missing: int = 0
@@ -288,7 +288,7 @@ class Votes(Struct, frozen=True):
 
     @property
     def split(self) -> bool:
-        """Whether both pass and fail were voted for."""
+        """Whether the panel has votes both to pass and to fail."""
         return 0 < self.passes < self.answered
 
     @property
@@ -303,11 +303,11 @@ class Votes(Struct, frozen=True):
 
     @property
     def of_answered(self) -> Votes:
-        """The same votes of a panel of those who voted, as some producers count them."""
+        """The same votes with only the jurors that voted as seats, as some producers count them."""
         return Votes(self.passes, self.answered, self.answered, self.unknown)
 
     def too_few(self, policy: Policy) -> bool:
-        """Whether fewer jurors answered than ``min_answered`` asks for; never without a panel."""
+        """Whether fewer jurors answered than ``min_answered`` requires; never in an empty panel."""
         least = least_answered(policy.min_answered, self.seated)
         return self.seated > 0 and self.returned < least
 
@@ -329,15 +329,15 @@ def _no_decision(_votes: Votes, _policy: Policy) -> Decision | None:
 
 
 class Method(Struct, frozen=True):
-    """One strategy: what it reads, and its decision where that follows from the votes."""
+    """One strategy: the part of a ballot that it reads, and its decision if votes determine it."""
 
     strategy: Strategy
     reads: Reads
     about: str
     published: ByVotes = _no_decision
-    """Decides by the votes that came back, as the strategy's source does.
+    """Decides by the votes that were cast, as the strategy's source does.
 
-    It gives ``None`` if nobody voted, or if something that the strategy needs is missing.
+    It returns ``None`` if nobody voted, or if something that the strategy needs is missing.
     """
     cautious: bool = False
     """Whether a missing answer that could change the decision makes it inconclusive."""
@@ -366,10 +366,10 @@ def decisions_by_votes(
 ) -> frozenset[Decision | None]:
     """Return what a rule on votes may decide if any of ``absent`` more jurors vote.
 
-    Each of them may pass, fail or stay silent; the votes that are there stay. Whether enough
-    answered is another matter.
+    Each of them may pass, fail or stay silent; votes already cast do not change. The minimum
+    number of answers is not checked.
     """
-    # The keys are exactly what a rule on votes reads, so the many equal panels of a run share.
+    # The keys are exactly what a rule on votes reads, so equal panels of a run share a result.
     read = Votes(votes.passes, votes.answered, votes.seated, votes.unknown)
     return _decisions_by_votes(method, read, absent, policy.quorum, policy.supermajority)
 
@@ -395,7 +395,7 @@ def _decisions_by_votes(
 def turning_votes(
     method: Method, votes: Votes, base: Decision | None, policy: Policy
 ) -> tuple[bool, bool]:
-    """Return whether a fail, and whether a pass, turned alone would change the decision."""
+    """Return whether one fail, and whether one pass, would change the decision if it changed."""
     turns = []
     for passes in (votes.passes + 1, votes.passes - 1):
         turned = Votes(
@@ -415,7 +415,7 @@ def _quorum(votes: Votes, policy: Policy) -> Decision | None:
 
 
 def _majority(votes: Votes, _policy: Policy) -> Decision | None:
-    """Decide for the side with over half of all seats, the empty ones too; else inconclusive."""
+    """Decide for the side with over half of all seats, empty ones included; else inconclusive."""
     if not votes.known:
         return None
     if 2 * votes.passes > votes.seated:
@@ -511,7 +511,7 @@ def strategy_named(word: str) -> Strategy:
 
 
 class Rule(Struct, frozen=True):
-    """The strategy of a verdict: as set, as used, and why the two differ or are ``None``."""
+    """The strategy of a verdict: as set and as used, and why these differ or are ``None``."""
 
     strategy: Strategy | None
     used: Strategy | None
@@ -521,10 +521,10 @@ class Rule(Struct, frozen=True):
 def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = None) -> Rule:
     """Return the rule that decides: the policy's strategy, else the regime's, else a known quorum.
 
-    The policy of a verdict with a regime has no strategy from the file's defaults. A dispute
-    without a strategy is decided by a person alone. If a juror failed, the median replaces
-    ``weighted_average``; if the policy sets ``failed_jurors``, also ``mean`` and ``trimmed_mean``,
-    and no other strategy. A juror that abstained, was not asked or was not understood did not fail.
+    A verdict with a regime takes no strategy from the file's defaults. Only a person decides a
+    dispute without a strategy. If a juror failed, the median replaces ``weighted_average`` and,
+    if the policy sets ``failed_jurors``, also ``mean`` and ``trimmed_mean``, but no other
+    strategy. A juror that abstained, was not asked or was not understood did not fail.
     """
     if policy.strategy is None and regime == Regime.DISPUTE:
         return Rule(None, None, "regime dispute: a person decides")
@@ -541,7 +541,7 @@ def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = Non
 
 
 def stand_in(policy: Policy, strategy: Strategy | None) -> Strategy | None:
-    """Return the strategy that replaces an average if a juror failed, or ``None`` if none does."""
+    """Return the strategy that replaces an average if a juror failed, or ``None``."""
     if strategy is Strategy.WEIGHTED_AVERAGE:
         return policy.failed_jurors or Strategy.MEDIAN
     return policy.failed_jurors if strategy in {Strategy.MEAN, Strategy.TRIMMED_MEAN} else None

@@ -1,4 +1,4 @@
-"""Columns of scores: the values of the rules, how far jurors agree, and the bands of agreement."""
+"""Columns of scores: the values of the rules, the agreement of the jurors, and its bands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HIGH_FROM = 0.8
 MEDIUM_FROM = 0.667
 """The lowest agreement of the bands high and medium."""
 BANDS = (Band.LOW, Band.MEDIUM, Band.HIGH)
-"""The code of a band is its index here; -1 is none."""
+"""The code of a band is its index here; -1 means no band."""
 LOW, MEDIUM, HIGH = range(3)
 
 
@@ -59,7 +59,7 @@ def band(value: float | None) -> Band | None:
 UNIFORM_NULL = 1 / 12
 """The variance of a uniform distribution on 0..1, which random answers would show."""
 ADR_NULL = 1 / 16
-"""The variance that the multi-judge decision record takes for no agreement at all."""
+"""The variance that means no agreement at all in the multi-judge decision record."""
 
 
 def levels_null(levels: int) -> float:
@@ -68,9 +68,9 @@ def levels_null(levels: int) -> float:
 
 
 def share_of_pairs(answers: Ints) -> Floats:
-    """Return the share of juror pairs of each panel that answer alike, ``[n]``; NaN without one.
+    """Return the share of juror pairs of each panel that agree, ``[n]``; NaN without a pair.
 
-    ``answers`` are votes or labels, ``[s, n]``, -1 for none.
+    ``answers`` are votes or labels, ``[s, n]``; -1 means no answer.
     """
     alike = np.zeros(answers.shape[1], np.int64)
     for seat in range(1, len(answers)):
@@ -81,17 +81,17 @@ def share_of_pairs(answers: Ints) -> Floats:
 
 
 def pairs_agreement(answers: Ints) -> Floats:
-    """Return ``2P - 1``, P the share of juror pairs that give the same vote or label."""
+    """Return ``2P - 1``, where P is the share of juror pairs with the same vote or label."""
     return 2 * share_of_pairs(answers) - 1
 
 
 def scores_agreement(scores: Scores, null: float = UNIFORM_NULL) -> Floats:
-    """Return the within-group agreement ``1 - s² / V0`` of each panel's scores, NaN under two."""
+    """Return the within-group agreement ``1 - s² / V0`` of each panel; NaN under two scores."""
     return 1 - scores.variance / null
 
 
 def codes_of(answers: Sequence[Hashable]) -> Ints:
-    """Return the answers of one panel as numbers, the same for the same answer."""
+    """Return the answers of one panel as numbers; equal answers get equal numbers."""
     known: dict[Hashable, int] = {}
     found = [known.setdefault(answer, len(known)) for answer in answers]
     return np.array(found, np.int64).reshape(-1, 1)
@@ -103,7 +103,7 @@ def sample_variance(scores: Sequence[float]) -> float | None:
 
 
 def spread_of(raw: float | None, n: int, reason: str = "single_juror") -> Spread:
-    """Return an agreement of n answers with its band, or why there is none."""
+    """Return the agreement of n answers with its band, or the reason why it is undefined."""
     if raw is None:
         return Spread(None, None, None, n, reason)
     return Spread(raw, max(0.0, raw), band(raw), n)
@@ -121,7 +121,7 @@ def r_wg(scores: Sequence[float], null: float = UNIFORM_NULL) -> Spread:
 
 
 def votes_agreement(votes: Sequence[bool]) -> float | None:
-    """Return ``2P - 1``, P the share of juror pairs that vote alike; ``None`` under two votes."""
+    """Return ``2P - 1``, P being the share of juror pairs that agree; ``None`` under two votes."""
     for vote in votes:
         if vote not in {True, False}:
             raise UsageError(f"a vote is {vote!r}", "Give True or False")
@@ -129,9 +129,9 @@ def votes_agreement(votes: Sequence[bool]) -> float | None:
 
 
 def verdict_agreement(scores: Sequence[float], votes: Sequence[bool]) -> Spread:
-    """Return the r_WG of one verdict's scores, or the agreement of its votes without scores.
+    """Return the r_WG of one verdict's scores, or else the agreement of its votes.
 
-    The votes are used if there are fewer than two scores and at least two votes.
+    The votes are used if the verdict has fewer than two scores and at least two votes.
     """
     if len(scores) >= 2 or len(votes) < 2:
         return r_wg(scores)
@@ -142,8 +142,8 @@ def unit_alpha(values: Sequence[Hashable]) -> float | None:
     """Return Krippendorff's nominal alpha of one unit: 1.0 if unanimous, else 0.0.
 
     Return ``None`` for fewer than two values. With a single unit the observed and the expected
-    disagreement coincide, so any split gives 0. It is kept for comparison with the producers that
-    report it, and says nothing more.
+    disagreement coincide, so any split gives 0. Use it only for comparison with producers that
+    report it.
     """
     if len(values) < 2:
         return None
@@ -151,10 +151,10 @@ def unit_alpha(values: Sequence[Hashable]) -> float | None:
 
 
 def closeness(scores: Sequence[float]) -> float | None:
-    """Return the score closeness ``max(0, 1 - min(s² / (1/16), 1))``, ``None`` under two scores.
+    """Return the score closeness ``max(0, 1 - min(s² / (1/16), 1))``; ``None`` under two scores.
 
-    It is never used for bands. Source: the multi-judge decision record, which gives 1.0 for a
-    single judge where this function gives ``None``.
+    It is never used for bands. Source: the multi-judge decision record; for a single judge the
+    record gives 1.0, and this function ``None``.
     """
     variance = sample_variance(scores)
     return None if variance is None else max(0.0, 1 - min(variance / ADR_NULL, 1.0))
@@ -165,7 +165,7 @@ FENCE = 1.5
 
 
 class Outliers(StrEnum):
-    """How scores far from the others are treated before the mean is taken."""
+    """The treatment of outlying scores before the mean is computed."""
 
     SIGMA = "sigma"
     TUKEY = "tukey"
@@ -175,7 +175,7 @@ class Outliers(StrEnum):
 def sigma(scores: Sequence[float], k: float = DEVIATIONS) -> float:
     """Return the mean of the scores within ``k`` sample standard deviations (n - 1) of the mean.
 
-    Outliers are dropped in one pass; of one score, or of equal ones, none is dropped.
+    Outliers are dropped in one pass. A single score and equal scores are all kept.
     """
     if len(scores) < 2:
         return _mean(scores)
@@ -201,7 +201,7 @@ def tukey(scores: Sequence[float], fence: float = FENCE) -> float:
 
 
 def winsorised(scores: Sequence[float]) -> float:
-    """Return the mean, with scores that the default trim drops set to the nearest kept score."""
+    """Return the mean after scores that the default trim drops are set to the nearest kept one."""
     ranked = sorted(scores)
     cut = trim_count(len(scores))
     kept = ranked[cut : len(ranked) - cut]
@@ -313,7 +313,7 @@ class Scores:
         return found
 
     def trimmed(self, cut: Ints) -> Floats:
-        """Return the mean of the scores that are left without the ``cut`` lowest and highest."""
+        """Return the mean of the scores without the ``cut`` lowest and the ``cut`` highest."""
         found = np.full(len(self.count), np.nan)
         for (m, gone), rows in cases(self.count, cut):
             if m:
@@ -324,7 +324,7 @@ class Scores:
     def ends(self, cut: Ints) -> tuple[Bools, Bools]:
         """Return the seats, ``[s, n]``, that a trim leaves out below and above."""
         scores = self.scores
-        # How many seats of the panel come before each seat: [s, n].
+        # The number of seats of the panel that come before each seat: [s, n].
         before = np.zeros(scores.shape, np.int16)
         for one, two in combinations(range(len(scores)), 2):
             before[two] += scores[one] <= scores[two]
@@ -355,7 +355,7 @@ class Scores:
 def _in_blocks(
     found: Floats, rows: Rows, scores: Floats, figure: Callable[[Floats], Floats]
 ) -> None:
-    """Put a figure of each panel of ``scores`` at its place in ``found``."""
+    """Write a figure of each panel of ``scores`` to its place in ``found``."""
     for here in parts(scores.shape[1]):
         found[here if isinstance(rows, slice) else rows[here]] = figure(scores[:, here])
 
@@ -413,21 +413,21 @@ def only(values: Floats) -> float | None:
 
 
 def mean(scores: Sequence[float | None]) -> float | None:
-    """Return ``Σ s / m`` over the m scores that were given; ``None`` without a score."""
+    """Return the mean ``Σ s / m`` of the m given scores; ``None`` without a score."""
     return only(one_panel(scores).mean)
 
 
 def median(scores: Sequence[float | None]) -> float | None:
-    """Return the median of the given scores, the mean of two middle ones; ``None`` without."""
+    """Return the median of the given scores (mean of the middle two); ``None`` without a score."""
     return only(one_panel(scores).median)
 
 
 def weighted_average(
     scores: Sequence[float | None], weights: Sequence[float | None]
 ) -> float | None:
-    """Return ``Σ s·w / Σ w`` over the jurors that answered; a missing weight is 1.0.
+    """Return ``Σ s·w / Σ w`` over the jurors that gave a score; a missing weight is 1.0.
 
-    The weight of a juror without a score is left out of both sums. Return ``None`` without a score;
+    A juror without a score is left out of both sums. Return ``None`` without a score;
     raise UsageError unless the weights are finite and above 0. Source: the multi-judge decision
     record.
     """
@@ -442,7 +442,7 @@ def trim(
     fraction: float = DEFAULT_TRIM_FRACTION,
     rounding: Rounding | str = Rounding.DOWN,
 ) -> Trim:
-    """Drop the ends of a panel's scores, ordered by (score, seat); ``None`` is an empty seat."""
+    """Drop the lowest and highest scores by (score, seat); ``None`` is a seat without a score."""
     way = rounding_named(rounding)
     return trim_of(one_panel(scores), fraction, way)
 

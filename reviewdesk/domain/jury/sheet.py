@@ -1,4 +1,4 @@
-"""Read canonical verdicts as columns: their ballots, and what their reports state."""
+"""Read canonical verdicts as columns: their ballots and the claims of their reports."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _OWN_KEYS = ("threshold", "quorum", "strategy", "regime")
 _OWN_FACTS = ("failed_jurors", "supermajority", "min_answered", *LABEL_FACTS)
 _OK = (None, "ok")
 _MOST = 1000
-"""How many policies are remembered."""
+"""The number of policies that are cached."""
 
 
 class PolicyFacts(Struct, frozen=True):
@@ -80,13 +80,13 @@ class PolicyFacts(Struct, frozen=True):
 
     @staticmethod
     def of(verdict: Verdict) -> PolicyFacts:
-        """Return those of one verdict."""
+        """Return the policy facts of one verdict."""
         rule = rule_for(verdict.policy, (), verdict.regime)
         return PolicyFacts(verdict.policy, verdict.regime, rule, frozenset(verdict.set_by_you))
 
 
 class Policies:
-    """Reads the policies of a run's verdicts once each."""
+    """Reads each policy of a run's verdicts once."""
 
     def __init__(self, defaults: Policy, filled: Policy) -> None:
         """Take the policy of the report's header and the one that the user filled in."""
@@ -97,7 +97,7 @@ class Policies:
     def of(
         self, verdicts: Sequence[VerdictModel]
     ) -> tuple[list[PolicyFacts], npt.NDArray[np.int64]]:
-        """Return the policies of verdicts, and for each verdict the place of its own among them."""
+        """Return the policies of verdicts, and the place of each verdict's policy among them."""
         if len(self._known) > _MOST:
             self._known.clear()
         keys = [
@@ -120,41 +120,41 @@ class Policies:
 
 
 def _own(meta: dict[str, Any] | UnsetType) -> str | None:
-    """Return as JSON what one of our own reports states of a verdict's rule."""
+    """Return, as JSON, the rule of a verdict that one of our own reports states."""
     own = own_facts({"meta": meta}) if meta else {}
     return json.dumps({fact: own[fact] for fact in _OWN_FACTS if fact in own}) if own else None
 
 
 class Claims(Struct, frozen=True):
-    """What is stated, ``[n]``; a missing code is -1, a missing value NaN."""
+    """The stated values, ``[n]``; a missing code is -1, a missing value NaN."""
 
     decision: Ints
     score: Floats
     agreement: Bools
-    """Whether an agreement is stated, be it null."""
+    """Whether an agreement is stated, even if it is null."""
     value: Floats
     """The stated agreement."""
     metric: npt.NDArray[np.object_]
     lined: Bools
-    """Whether the limits of the bands apply to its metric."""
+    """Whether the band limits apply to the metric of the agreement."""
     band: Ints
     escalate: Ints
     """1, 0, or -1."""
     same_family: Ints
     """1, 0, or -1."""
     label: Ints
-    """The number of the consensus label; that of an empty text if none is stated."""
+    """The number of the consensus label; that of the empty text if no label is stated."""
     named: Bools
     """Whether the trim names the jurors that it leaves out."""
     low: Bools
-    """The seats, ``[s, n]``, that it names at the lower end."""
+    """The seats, ``[s, n]``, that the trim names at the lower end."""
     high: Bools
     trim: Bools
     """Whether a trim is stated by a rule that can be checked."""
     listed: Ints
-    """How many jurors it names at the lower and at the upper end, ``[2, n]``."""
+    """How many jurors the trim names at the lower and at the upper end, ``[2, n]``."""
     per_side: Ints
-    """How many scores it says it leaves out at each end, or -1."""
+    """The stated number of scores that the trim leaves out at each end, or -1."""
     degraded: Bools
     """Whether the trim is marked as degraded."""
 
@@ -170,13 +170,13 @@ class Sheet(Struct, frozen=True):
     labels: LabelBallots
     claims: Claims
     contradicts: Bools
-    """The seats, ``[s, n]``, whose stated pass differs from what their score gives."""
+    """The seats, ``[s, n]``, whose stated pass differs from the vote of their score."""
     unscaled: Bools
-    """The seats that gave only a raw number, whose scale is not known."""
+    """The seats that gave only a raw number of unknown scale."""
     worded: Bools
     """The seats that answered with any text as their label."""
     shared: Ints
-    """Whether a juror is of the generator's family by their models: 1, 0, or -1 if unknown."""
+    """Whether a juror shares the generator's family, by the models: 1, 0, or -1 if unknown."""
     flat: Mapping[str, npt.NDArray[Any]]
     """The columns of ``packing.PER_SEAT``."""
 
@@ -223,7 +223,7 @@ def read_sheet(
 ) -> Sheet:
     """Read verdicts under the policies at ``place``.
 
-    ``generator`` is what the header states; ``seats`` are the numbers of the jurors' names.
+    ``generator`` is the one that the header states; ``seats`` are the numbers of the jurors' names.
     """
     seated = np.array([len(one.jurors) for one in verdicts], np.int64)
     jurors = list(chain.from_iterable([one.jurors for one in verdicts]))
@@ -413,7 +413,7 @@ def _claims(
     trims: Mapping[int, StatedTrim],
     shape: tuple[int, ...],
 ) -> Claims:
-    """Return what verdicts state."""
+    """Return the claims of verdicts."""
     metrics = [one.agreement.metric if one.agreement else None for one in verdicts]
     values = [one.agreement.value if one.agreement else None for one in verdicts]
     low = np.zeros(shape, np.bool_)

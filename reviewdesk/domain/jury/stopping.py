@@ -1,8 +1,8 @@
-"""Whether answers that are not there could still turn the decision of a verdict.
+"""Whether missing answers could still change the decision of a verdict.
 
-A panel that asks one juror after another may stop as soon as one decision is left. What is
-promised is the decision alone: score, agreement and flags may differ from those of the full panel.
-A verdict that missing answers could turn goes to a person.
+A panel that asks one juror after another may stop as soon as only one decision is possible. Only
+the decision is certain: score, agreement and flags may differ from those of the full panel.
+A verdict that missing answers could change goes to a person.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from reviewdesk.domain.verdict import SLACK, Policy, Strategy, Verdict
 _NONE = 4
 """The place of the bit for no decision, after those of the decisions."""
 _OTHER = 1 << 5
-"""The bit of another label than that of the ballots so far, which decides nothing either."""
+"""The bit of an undecided label that differs from that of the ballots so far."""
 _ANY = 1 << FAIL | 1 << PASS | 1 << _NONE
 _NEW_LABEL = "a label that no juror gave"
 
@@ -41,8 +41,8 @@ def can_turn(verdict: Verdict) -> bool:
     """Return whether the jurors that were not asked might change the verdict's decision.
 
     Each of them may vote either way with any score from 0 to 1, give any label, abstain or fail.
-    False is certain: whatever they answer, the decision of the full panel is that of the ballots so
-    far. For rules on votes it is also tight.
+    False is certain: for any answers, the decision of the full panel is that of the ballots so
+    far. For rules on votes, True is exact as well.
     """
     return bool(turnable(Answers(sheet_of([verdict])))[0])
 
@@ -53,7 +53,7 @@ def turnable(found: Answers) -> Bools:
     rows = np.flatnonzero(turns)
     if len(rows):
         some = found if len(rows) == len(turns) else found.at(rows)
-        # A cautious rule waits for missing jurors, which a re-run may ask.
+        # A cautious rule waits for missing jurors, because a re-run may ask them.
         cautious = [METHODS[one].cautious for one in STRATEGIES]
         waits = np.array([*cautious, False], np.bool_)[some.used]
         possible = reachable(some, missing=False)
@@ -64,11 +64,11 @@ def turnable(found: Answers) -> Bools:
 
 
 def left_open(found: Answers) -> tuple[Bools, Ints, Ints]:
-    """Return for which verdicts answers that are not there could change the outcome, ``[n]``.
+    """Return for which verdicts missing answers could change the outcome, ``[n]``.
 
     They are those of jurors that failed, abstained, withheld the vote that the rule reads, were not
-    understood or were not asked; the counts of the first and of the last follow. Where the producer
-    alone knows the rule, nothing is said.
+    understood or were not asked. Also return how many are silent and how many were not asked.
+    The result is False if only the producer knows the rule.
     """
     _, _, missing, unasked = found.panels.cast.silent
     silent = missing + _withheld(found, found.used)
@@ -84,16 +84,16 @@ def left_open(found: Answers) -> tuple[Bools, Ints, Ints]:
 
 
 def _count(bits: Ints) -> Ints:
-    """Return how many of the possible outcomes are set."""
+    """Return the number of outcomes that are possible."""
     return sum(((bits >> place) & 1 for place in range(6)), np.zeros(len(bits), np.int64))
 
 
 def reachable(found: Answers, *, missing: bool) -> Ints:
-    """Return as bits the decisions that remain possible, that of the ballots so far among them.
+    """Return, as bits, the decisions that remain possible, including that of the ballots so far.
 
     Jurors that were not asked may still answer; with ``missing``, so may those that failed,
-    abstained or were not understood. A label that decides nothing stands for itself. Where only a
-    person, the producer or a caller's own rule decides, every decision remains possible.
+    abstained or were not understood. A label without a decision has its own bit. If only a person,
+    the producer or a caller's own rule decides, every decision remains possible.
     """
     columns = found.sheet.columns
     sheet = found.sheet
@@ -120,7 +120,7 @@ def reachable(found: Answers, *, missing: bool) -> Ints:
 
 
 def _few(found: Answers, fact: PolicyFacts, k: Ints, bits: Ints) -> Ints:
-    """Return the outcomes with an error where too few answered, and no other if too few will."""
+    """Add an error where too few answered; leave only the error where too few can answer."""
     if fact.policy.min_answered is None:
         return bits
     _, _, missing, unasked = found.panels.cast.silent
@@ -134,10 +134,10 @@ def _few(found: Answers, fact: PolicyFacts, k: Ints, bits: Ints) -> Ints:
 def _strategies(
     fact: PolicyFacts, asked: Strategy, used: Strategy, k: Ints, *, missing: bool
 ) -> list[tuple[Strategy, list[Ints]]]:
-    """Return each rule that may decide in the end, and how many of the seats may then answer.
+    """Return each rule that may finally decide, and how many of the seats may then answer.
 
-    Missing jurors are taken to answer all or not at all. Of those that were not asked, any may
-    fail, and one that fails may bring in the median.
+    Either all missing jurors answer or none does. Any juror that was not asked may fail, and a
+    failed juror may make the median the rule.
     """
     if missing:
         return [(used, [np.zeros_like(k)]), (asked, [k])]
@@ -204,10 +204,10 @@ def _withheld(found: Answers, used: Ints) -> Ints:
 
 
 def _by_scores(found: Answers, strategy: Strategy, seats: Bools, counts: list[Ints]) -> Ints:
-    """Compare the bounds of the value with the threshold, clear of its slack and of rounding.
+    """Compare the bounds of the value with the threshold, beyond its slack and rounding.
 
-    A mean, a median, an extreme and a trimmed mean rise with every score, so all further scores are
-    taken as 0, and as 1.
+    A mean, a median, an extreme and a trimmed mean rise with every score, so the bounds are the
+    values with all further scores set to 0 and to 1.
     """
     columns = found.sheet.columns
     order = np.cumsum(seats, axis=0)
@@ -226,10 +226,10 @@ def _by_scores(found: Answers, strategy: Strategy, seats: Bools, counts: list[In
 
 
 def _by_labels(found: Answers, fact: PolicyFacts, strategy: Strategy, seats: Bools) -> Ints:
-    """Return what may come of the labels: a decision, or a label that is none.
+    """Return the possible outcomes of the labels: a decision, or a label without a decision.
 
-    No label threatens the first more than if every juror of the seats gives it. A confidence of 0
-    matters too: with it, ballots without a confidence no longer count.
+    A label is the strongest rival of the first if every juror of the seats gives it. A confidence
+    of 0 is tried too, because ballots without a confidence then no longer count.
     """
     sheet = found.sheet
     words = found.sheet.labels.words
@@ -253,14 +253,14 @@ def _by_labels(found: Answers, fact: PolicyFacts, strategy: Strategy, seats: Boo
 
 
 def _bits(made: LabelCount, base: LabelCount, fact: PolicyFacts) -> Ints:
-    """Return the bit of each outcome; a label that decides nothing is compared with the first."""
+    """Return the bit of each outcome; a label without a decision is compared with the first."""
     same = np.full(len(made.label), fact.declares) | (made.label == base.label)
     word = np.where(same, 1 << _NONE, _OTHER)
     return np.where(made.decision == NOTHING, word, 1 << np.maximum(made.decision, 0))
 
 
 def sentence(seated: int, silent: int, unasked: int) -> str:
-    """Return in words that the answers of so many jurors could change the outcome."""
+    """Return a text saying how many missing answers could change the outcome."""
     whose = "its vote" if silent + unasked == 1 else "their votes"
     were = "was" if unasked == 1 else "were"
     who = [f"{silent} of {seated} jurors did not answer"] * (silent > 0)

@@ -1,4 +1,4 @@
-"""What the rules give of many verdicts at once: decisions, agreement, flags and escalations.
+"""The results of the rules for many verdicts: decisions, agreement, flags and escalations.
 
 Everything is a column over the n verdicts of a ``Sheet``, computed at its first use; one verdict is
 a column of length one.
@@ -30,7 +30,7 @@ from reviewdesk.domain.verdict import Strategy, Verdict
 JUST_UNDER = 1e-6
 """How far below the threshold a pass is moved to turn it into a fail."""
 FEW = 5
-"""The trim rule wants as many answers."""
+"""The smallest number of answers that the trim rule expects."""
 
 
 class Verdicts(Answers):
@@ -63,7 +63,7 @@ class Verdicts(Answers):
         return counts, made
 
     def _label_groups(self, strategies: Small) -> list[tuple[Ints, Strategy | None, PolicyFacts]]:
-        """Return the verdicts of each policy and strategy under which labels may count."""
+        """Group the verdicts by the policy and the strategy under which their labels may count."""
         sheet = self.sheet
         found: list[tuple[Ints, Strategy | None, PolicyFacts]] = []
         if not self.labelled.any() and all(one.policy.counting is None for one in sheet.facts):
@@ -81,12 +81,12 @@ class Verdicts(Answers):
 
     @property
     def words(self) -> LabelCount:
-        """The labels as the rule counts them; only where ``counts`` holds."""
+        """The labels as the rule counts them; valid only where ``counts`` is true."""
         return self._votes[1]
 
     @cached_property
     def cautioned(self) -> Ints:
-        """What the labels decide beside missing jurors.
+        """The decision of the labels when jurors are missing.
 
         The count stays as published. A cautious strategy is inconclusive if a missing answer could
         change its decision.
@@ -99,14 +99,14 @@ class Verdicts(Answers):
 
     @cached_property
     def open(self) -> tuple[Bools, Ints, Ints]:
-        """Whether missing answers could change the outcome, how many miss and were not asked."""
+        """Whether missing answers could change the outcome; how many are missing or not asked."""
         return left_open(self)
 
     # The decision
 
     @cached_property
     def decision(self) -> Ints:
-        """The stated decision, else ours."""
+        """The stated decision, or the recomputed one if none is stated."""
         stated = self.sheet.claims.decision
         return np.where(stated == NOTHING, self.ours, stated).astype(np.int64)
 
@@ -130,7 +130,7 @@ class Verdicts(Answers):
 
     @cached_property
     def undecided_word(self) -> Bools:
-        """Whether no decision is stated but a consensus label that is neither pass nor fail."""
+        """Whether the report states no decision, only a label that is neither pass nor fail."""
         claims = self.sheet.claims
         words = self.sheet.labels.words
         found = (claims.decision == NOTHING) & (claims.label != words.code(""))
@@ -153,7 +153,7 @@ class Verdicts(Answers):
 
     @cached_property
     def made(self) -> dict[str, Small]:
-        """The decision of every rule that is compared, and the quorum under other readings."""
+        """The decision of every compared rule, and of the quorum under other readings."""
         found = {one.value: self.panels.by(one) for one in COMPARED}
         found["quorum_strict"] = self.panels.quorum_strictly
         return found
@@ -162,7 +162,7 @@ class Verdicts(Answers):
 
     @cached_property
     def whole_agreement(self) -> Floats:
-        """The r_WG of the scores, or ``2P - 1`` of the labels, whoever was not asked."""
+        """The r_WG of the scores or ``2P - 1`` of the labels, even if jurors were not asked."""
         found = scores_agreement(self.panels.scores)
         if self.says.any():
             said = np.where(self.said, self.sheet.labels.code, NOTHING)
@@ -171,10 +171,10 @@ class Verdicts(Answers):
 
     @cached_property
     def agreement(self) -> Floats:
-        """The r_WG of the scores, or ``2P - 1`` of the labels or votes where those say more.
+        """The r_WG of the scores, or ``2P - 1`` of the labels or votes if these say more.
 
-        It is undefined if the panel stopped before it had asked every juror, because who answered
-        then depends on how they agreed.
+        It is undefined if the panel stopped before it had asked every juror, because the set
+        of jurors that answered then depends on how they agreed.
         """
         found = self.whole_agreement
         by_votes = (self.panels.scores.count < 2) & (self.panels.cast.answered >= 2)
@@ -205,7 +205,7 @@ class Verdicts(Answers):
 
     @cached_property
     def defined_low(self) -> Bools:
-        """Whether the agreement shown is low and defined, be it only by the ballots.
+        """Whether the agreement shown is low and defined, at least by the ballots.
 
         A producer may write "low" beside an agreement that it could not compute, such as that of
         one juror. A band that is stated alone counts if the ballots define an agreement.
@@ -219,13 +219,13 @@ class Verdicts(Answers):
     def variance(self) -> Floats:
         """The variance of the scores.
 
-        Scores that not every juror gave beside its label say nothing of how far a panel differs.
+        It is undefined if the jurors answered by label, because some may have given no score.
         """
         return np.where(self.says, np.nan, self.panels.scores.variance)
 
     @cached_property
     def range(self) -> Floats:
-        """The highest score less the lowest."""
+        """The highest score minus the lowest."""
         found = self.panels.scores.highest - self.panels.scores.lowest
         return np.where(self.says, np.nan, found)
 
@@ -244,7 +244,7 @@ class Verdicts(Answers):
 
     @cached_property
     def shared(self) -> Ints:
-        """Whether a juror is of the generator's family, as stated, else by the models."""
+        """Whether a juror shares the generator's family, as stated or else by the models."""
         stated = self.sheet.claims.same_family
         return np.where(stated == NOTHING, self.sheet.shared, stated)
 
@@ -270,7 +270,7 @@ class Verdicts(Answers):
 
     @cached_property
     def out(self) -> tuple[Bools, Bools]:
-        """The seats that the report's own trim, else ours, leaves out below and above."""
+        """The seats left out below and above, by the report's own trim or else by ours."""
         claims = self.sheet.claims
         columns = self.sheet.columns
         low, high = self.ends
@@ -288,7 +288,7 @@ class Verdicts(Answers):
 
     @cached_property
     def dissents(self) -> Bools:
-        """The seats that vote against the decision, or say another label than the consensus."""
+        """The seats that vote against the decision, or give a label other than the consensus."""
         losing = np.where(self.decision == PASS, FAIL, np.where(self.decision == FAIL, PASS, 9))
         found: Bools = self.sheet.columns.votes == losing
         if not self.says.any():
@@ -303,7 +303,7 @@ class Verdicts(Answers):
 
     @cached_property
     def pivotal(self) -> Bools:
-        """The seats whose vote, score or label, turned alone, would change the decision."""
+        """The seats whose vote, score or label would change the decision if it alone changed."""
         columns = self.sheet.columns
         found = np.zeros(columns.votes.shape, np.bool_)
         for (place,), rows in cases(self.used):
@@ -344,7 +344,7 @@ class Verdicts(Answers):
         return other
 
     def _turning_labels(self, found: Bools) -> None:
-        """Mark the seats whose label alone would change what the labels decide."""
+        """Mark the seats whose label alone would change the decision of the labels."""
         for rows, strategy, fact in self._label_groups(self.used):
             kept = rows[self.counts[rows] & (self.used[rows] != NOTHING)]
             kept = kept[self.cautioned[kept] == self.words.decision[kept]]
@@ -360,7 +360,7 @@ class Verdicts(Answers):
     def no_votes(self) -> Bools:
         """Whether there is no decision because no juror cast a vote.
 
-        A score that waits for a threshold or a scale may yet become a vote, and a label is a vote.
+        A score that needs a threshold or a scale may still become a vote, and a label is a vote.
         """
         sheet = self.sheet
         columns = self.sheet.columns
@@ -376,7 +376,7 @@ class Verdicts(Answers):
 
     @cached_property
     def degraded(self) -> Bools:
-        """Whether answers are missing, too few for the trim rule, or the report says so."""
+        """Whether answers are missing or too few for the trim rule, or the report says so."""
         columns = self.sheet.columns
         answers = self.returned + counted(self.sheet.unscaled)
         asked = columns.seated - counted(columns.not_asked)
@@ -386,14 +386,14 @@ class Verdicts(Answers):
 
     @cached_property
     def split(self) -> Bools:
-        """Whether the jurors differ: in the labels if they said labels, else in pass and fail."""
+        """Whether the jurors differ: in labels if they answered by label, else in pass and fail."""
         cast = self.panels.cast
         votes = (cast.passes > 0) & (cast.passes < cast.answered)
         return np.where(self.says, self.kinds > 1, votes)
 
     @cached_property
     def absent(self) -> Bools:
-        """Whether answers that are not there leave no outcome, or one that they could change."""
+        """Whether missing answers prevent an outcome or could change it."""
         return self.panels.too_few | self.open[0]
 
     @cached_property
@@ -405,7 +405,7 @@ class Verdicts(Answers):
 
     @cached_property
     def regime_sensitive(self) -> Bools:
-        """Whether the rules that are compared come to different decisions."""
+        """Whether the compared rules reach different decisions."""
         sides = [self.made[one.value] for one in COMPARED]
         known = [np.where(one == NOTHING, np.int8(9), one) for one in sides]
         low = np.minimum.reduce(known)

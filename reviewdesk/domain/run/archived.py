@@ -1,4 +1,4 @@
-"""The record of an archive that was put together."""
+"""The record of an archive whose parts were combined."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Archived(Struct, frozen=True):
-    """The run of an archive: of how many parts, and why those left out cannot be read."""
+    """The run of an archive: the number of its parts, and why parts left out cannot be read."""
 
     run: Run
     new: bool

@@ -29,15 +29,15 @@ from reviewdesk.domain.run.packing import (
 from reviewdesk.domain.stats.dense import Bools, Floats, Ints
 
 _MOST = 1 << 16
-"""How many ids are held as texts."""
+"""The number of ids that are kept as texts."""
 _Hashes = npt.NDArray[np.int64]
 
 
 class IdSet:
-    """Ids that were met: the newest as texts, those before by two hashes of 64 bits each.
+    """The ids seen so far: the newest as texts, earlier ones as two hashes of 64 bits each.
 
-    Different ids with the same 128 bits are not to be found. A million ids take 16 MB, and as a set
-    of texts seven times as much.
+    A collision of all 128 bits is not expected. A million ids take 16 MB; a set of texts would
+    take seven times as much.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class IdSet:
         return not self.isdisjoint((name,))
 
     def isdisjoint(self, names: Collection[str]) -> bool:
-        """Return True if none of the ids was met."""
+        """Return True if all of the ids are new."""
         if not self._new.isdisjoint(names):
             return False
         first, second = id_hashes(names)
@@ -68,7 +68,7 @@ class IdSet:
         if len(self._new) >= _MOST:
             first, second = id_hashes(self._new)
             self._new.clear()
-            # One column at a time, as each step takes the room of a column again.
+            # One column at a time, because each step takes the memory of one more column.
             self._first = np.concatenate([self._first, first])
             order = np.argsort(self._first, kind="stable").astype(np.uint32)
             self._first = self._first[order]
@@ -85,7 +85,7 @@ def id_hashes(names: Collection[str]) -> tuple[_Hashes, _Hashes]:
 def counted_keys(keys: array[int], items: array[int]) -> tuple[int, dict[int, int], frozenset[int]]:
     """Count the hashes of keys, each of which belongs to an item.
 
-    Returns how many differ, how often those occur that occur again, and the items with several.
+    Return the number of distinct keys, the counts of repeated keys, and items with several keys.
     """
     found, first, counts = np.unique(
         np.frombuffer(keys, np.int64), return_index=True, return_counts=True
@@ -109,16 +109,16 @@ class Columns(Struct, frozen=True):
     """The ballots of n verdicts of at most s seats, in file order.
 
     Values per seat are juror-major, ``[s, n]``, values per verdict ``[n]``. A missing score, weight
-    or threshold is NaN; a missing code is -1. ``votes`` are 1, 0, or -1 if none was cast.
-    ``failed`` marks seats whose call failed, and ``replaced`` those of them whose panel lets the
-    median replace any average.
+    or threshold is NaN; a missing code is -1. ``votes`` are 1, 0, or -1 if no vote was cast.
+    ``failed`` marks seats whose call failed, and ``replaced`` those of them in panels that let
+    the median replace any average.
     """
 
     key: npt.NDArray[np.int64]
     scores: Floats
     votes: Small
     withheld: Bools
-    """The seats whose juror states that it casts no vote, which no threshold changes."""
+    """The seats whose juror states that it casts no vote; no threshold changes that."""
     failed: Bools
     replaced: Bools
     not_asked: Bools
@@ -135,15 +135,15 @@ class Columns(Struct, frozen=True):
     quorum: Ints
     """Indices into ``quorums``; -1 for a verdict without a quorum."""
     share: Ints
-    """Indices into ``shares``, which a supermajority needs; ``None``, found by -1, means 2/3."""
+    """Indices into ``shares``, for supermajorities; -1 points to ``None``, which means 2/3."""
     minimum: Ints
-    """Indices into ``minima``, how many must answer; ``None`` is found by -1."""
+    """Indices into ``minima``, the required numbers of answers; -1 points to ``None``."""
     strategy: Small
-    """The strategy that each verdict asks for, as an index into ``STRATEGIES``."""
+    """The strategy set for each verdict, as an index into ``STRATEGIES``."""
     fraction: Floats
     rounding: Small
     decision: Small
-    """The report's decision, else ours, as an index into ``DECISIONS``."""
+    """The decision of the report or else ours, as an index into ``DECISIONS``."""
     score: Floats
     names: tuple[str, ...]
     quorums: tuple[float | str, ...]
@@ -156,7 +156,7 @@ class Columns(Struct, frozen=True):
         return len(self.key)
 
     def at(self, rows: Ints) -> Columns:
-        """Return the columns of some verdicts alone."""
+        """Return the columns of only some verdicts."""
         taken = {
             name: column[..., rows]
             for name in self.__struct_fields__
@@ -213,9 +213,9 @@ def silent_seats(failed: Small) -> dict[str, Bools]:
 
 
 def lean(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a column, ``[n]`` or ``[s, n]``, which takes no memory if every verdict has the same.
+    """Return a column, ``[n]`` or ``[s, n]``, that takes no memory if all verdicts have the same.
 
-    What a panel is made of seldom changes within a run.
+    The composition of a panel seldom changes within a run.
     """
     if not column.shape[-1] or not column.size:
         return column
@@ -247,7 +247,7 @@ def score_units(found: PackedRun) -> Floats:
 
 
 def vote_units(found: PackedRun) -> Floats:
-    """Return the votes of packed verdicts, ``[seats, verdicts]``: 1, 0, or NaN if none was cast."""
+    """Return the votes of packed verdicts, ``[seats, verdicts]``: 1, 0, or NaN without a vote."""
     votes = _matrix(found, _column(found, "seated"), "votes", NOTHING)
     return np.where(votes == NOTHING, np.nan, votes)
 

@@ -39,7 +39,7 @@ _WORDS = {
 
 
 class RunAlphas(Struct, frozen=True):
-    """A run's alphas; ``reasons`` says by name why one of them is ``None``.
+    """A run's alphas; ``reasons`` gives, by name, why one of them is ``None``.
 
     ``alpha`` is the interval alpha on scores, ``alpha_low`` and ``alpha_high`` its 95% interval,
     ``alpha_votes`` the nominal alpha on votes, ``alpha_ordinal`` the ordinal alpha on the scores.
@@ -74,7 +74,7 @@ class DecisionCounts(Struct, frozen=True):
     unanimous_scores: int = 0
     """Verdicts with two or more scores, all equal."""
     unanimous_votes: int = 0
-    """Verdicts with two or more votes, all the same."""
+    """Verdicts with two or more votes, all equal."""
     unknown_ballots: int = 0
     """Ballots whose answer was not understood."""
 
@@ -114,6 +114,6 @@ class RunDetails(Struct, frozen=True):
     alphas: RunAlphas = field(default_factory=RunAlphas)
     unlabelled: int = 0
     progress: Progress | None = None
-    """How far the reviewer has come; ``None`` where it was not counted."""
+    """The progress of the reviewer; ``None`` if it was not counted."""
     earlier: AgainstEarlier | None = None
-    """The run against earlier ones; ``None`` where these were not read."""
+    """The run compared with earlier ones; ``None`` if these were not read."""

@@ -14,9 +14,9 @@ from reviewdesk.domain.verdict import canonical_json
 
 RULES = 3
 """The version of the rules by which verdicts are decided and measured; 0 stands for those before
-versions were counted. A change of the rules adds 1, and a migration that derives runs again."""
+versions were counted. A change of the rules adds 1 and a migration that recomputes runs."""
 _SHORT = 32
-"""Hexadecimal digits of a column's own hash, which only tells columns apart."""
+"""The number of hexadecimal digits of a column's hash, which only tells columns apart."""
 _TEXTS = frozenset(
     {"id", "test", "decision", "band", "agreement_source", "ours_band", "body", "item", "tag"}
 )
@@ -38,7 +38,7 @@ _WHOLE = frozenset(
 
 
 class RunDigest:
-    """Hashes each column of a run by itself, so that no size of window changes the result.
+    """Hashes each column of a run separately, so the window size does not change the result.
 
     A text or blob enters by its bytes and, in a hash of their own, the lengths of all (-1 for
     NULL); a number enters as 8 little-endian bytes, NULL as NaN.
@@ -59,7 +59,7 @@ class RunDigest:
             self._update(name, _numbers("d", [math.nan if v is None else v for v in values]))
 
     def add_rows(self, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Add the next rows, whose columns have these names."""
+        """Add the next rows, with the names of their columns."""
         for name, values in zip(names, zip(*rows, strict=True), strict=bool(rows)):
             self.add(name, values)
 
@@ -69,11 +69,11 @@ class RunDigest:
             self._update(f"packed {name}", packed[name])
 
     def columns(self) -> dict[str, str]:
-        """Return a hash of each column, which tells the columns that differ."""
+        """Return a hash of each column, to find the columns that differ."""
         return {name: column.hexdigest()[:_SHORT] for name, column in self._columns.items()}
 
     def hexdigest(self, facts: Mapping[str, Any]) -> str:
-        """Return the sha256 of all columns, and of what is known of the run as a whole."""
+        """Return the sha256 of all columns and of the facts about the run as a whole."""
         columns = {name: column.hexdigest() for name, column in self._columns.items()}
         return hashlib.sha256(canonical_json([columns, facts])).hexdigest()
 
@@ -99,7 +99,7 @@ class TagDigest:
 
 def _joined(values: Sequence[Any]) -> tuple[Iterable[int], bytes]:
     """Return the length of each text or blob, -1 for NULL, and the bytes of all."""
-    # Most columns hold blobs alone, or texts alone that are ASCII.
+    # Most columns hold only blobs or only ASCII texts.
     with suppress(TypeError):
         return map(len, values), b"".join(values)
     with suppress(TypeError):

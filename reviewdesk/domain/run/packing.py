@@ -1,4 +1,4 @@
-"""The ballots of a run as columns of bytes, which a desk keeps for arithmetic over all of them."""
+"""The ballots of a run as columns of bytes, which a desk keeps to compute figures over all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUNDINGS = (Rounding.DOWN, Rounding.NEAREST, Rounding.UP)
 NOTHING = -1
 """The code of a missing value.
 
-Desks store indices into the three tuples above, so new members go at the end and none is moved.
+Desks store indices into the three tuples above, so new members go at the end and no member moves.
 """
 
 FAILED = 1
@@ -50,8 +50,8 @@ of each panel. Desks store these bytes, so a type code never changes.
 
 Value = TypeVar("Value")
 Bar: TypeAlias = float | str | tuple[float | str | None, ...]
-"""A verdict's quorum; if the panel sets them, followed by a supermajority's share and by
-``min_answered``."""
+"""A verdict's quorum, followed by the share of a supermajority and by ``min_answered`` if the
+panel sets them."""
 Window: TypeAlias = dict[str, bytes]
 """The columns of consecutive verdicts, each as bytes."""
 
@@ -65,11 +65,11 @@ class PackedRun(Struct, frozen=True):
 
 
 _MOST_PANELS = 4096
-"""How many panels are remembered."""
+"""The number of panels that are cached."""
 
 
 def seat_names(ids: Sequence[str]) -> list[str]:
-    """Return the names of one panel's seats: their ids, but ``id#2`` for an id's second seat."""
+    """Return the names of one panel's seats: their ids, or ``id#2`` for an id's second seat."""
     if len(set(ids)) == len(ids):
         return list(ids)
     seen: dict[str, int] = {}
@@ -99,7 +99,7 @@ class Names:
         return tuple(self._quorums)
 
     def seats(self, ids: tuple[str, ...]) -> list[int]:
-        """Return the number of the name of each seat of a panel."""
+        """Return the number of each seat's name in a panel."""
         if ids not in self._panels:
             if len(self._panels) > _MOST_PANELS:
                 self._panels.clear()
@@ -118,7 +118,7 @@ def failed_ballots(window: Window) -> int:
 
 
 def bar_of(policy: Policy) -> Bar | None:
-    """Return the quorum of a policy, with what else it sets of ``Bar``."""
+    """Return the quorum of a policy, with the other parts of ``Bar`` that it sets."""
     share = own_share(policy.supermajority)
     if policy.min_answered is not None:
         return policy.quorum, share, policy.min_answered

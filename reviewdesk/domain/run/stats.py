@@ -41,9 +41,9 @@ def run_measures(
 ) -> RunMeasures:
     """Compute the alphas of a run and its disagreement ``W``.
 
-    ``scores`` yields those of all verdicts, ``[seats, verdicts]``, some verdicts at a time, as
-    often as it is called; ``state`` and ``votes`` are the merged states of their parts. What else
-    must be remembered of all ballots, their ranks, is put into ``tables``.
+    Each call of ``scores`` yields the scores of all verdicts, ``[seats, verdicts]``, some verdicts
+    at a time. ``state`` and ``votes`` are the merged states of the parts. The ranks of all
+    ballots are stored in ``tables``.
     """
     alpha = state.alpha
     nominal = votes.alpha
@@ -82,7 +82,7 @@ _NO_BINS = (0,) * BINS
 
 
 class ScoreSums(Struct, frozen=True):
-    """How many numbers there are, their sum and the sum of their squares."""
+    """The count of some numbers, their sum and the sum of their squares."""
 
     n: int = 0
     total: float = 0.0
@@ -93,9 +93,9 @@ class ScoreSums(Struct, frozen=True):
 
 
 class JurorSums(Struct, frozen=True):
-    """What one juror did: its seats, votes and scores, and how its scores lie to the panel's.
+    """The seats, votes and scores of one juror, and the residuals of its scores.
 
-    A residual is a juror's score less the mean of its panel's, where two or more gave scores.
+    A residual is a juror's score minus the mean score of its panel, if two or more gave scores.
     """
 
     seats: int = 0
@@ -115,14 +115,14 @@ class Stats(Struct, frozen=True):
     counts: Counts = field(default_factory=Counts)
     decisions: Mapping[str, int] = field(default_factory=dict)
     flags: Mapping[int, int] = field(default_factory=dict)
-    """By bit, with ``DERIVED_ESCALATION``."""
+    """Counts by bit, including ``DERIVED_ESCALATION``."""
     breaches: Mapping[int, int] = field(default_factory=dict)
     unanimous_scores: int = 0
     unanimous_votes: int = 0
     unknown_ballots: int = 0
     scores: ScoreSums = field(default_factory=ScoreSums)
     bins: tuple[int, ...] = _NO_BINS
-    """The verdicts with a score in each bin."""
+    """The number of verdicts with a score in each bin."""
     bin_passes: tuple[int, ...] = _NO_BINS
     alpha: AlphaState = field(default_factory=AlphaState)
     votes: NominalState = field(default_factory=NominalState)
@@ -130,10 +130,10 @@ class Stats(Struct, frozen=True):
     standing: PolicyCounts = field(default_factory=PolicyCounts)
     """The verdicts as they stand."""
     policies: tuple[PolicyCounts, ...] = ()
-    """Other rules, each over all verdicts; ``Variant()`` is the rule of each verdict itself."""
+    """Other rules, each applied to all verdicts; ``Variant()`` is each verdict's own rule."""
 
     def merge(self, other: Stats) -> Stats:
-        """Return the statistics of both; neither may hold a verdict of the other."""
+        """Return the statistics of both, which must not share a verdict."""
         bare = replace(self, policies=())
         more = replace(other, policies=())
         return replace(_summed(bare, more), policies=_merged_policies(self, other))
@@ -184,7 +184,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 def merged(one: Mapping[Key, Any], other: Mapping[Key, Any]) -> dict[Key, Any]:
-    """Return the sums of what both have under each key."""
+    """Return the sums of the values of both under each key."""
     made = dict(one)
     for key, value in other.items():
         made[key] = _sum(made[key], value) if key in made else value
@@ -194,7 +194,7 @@ def merged(one: Mapping[Key, Any], other: Mapping[Key, Any]) -> dict[Key, Any]:
 def _merged_policies(one: Stats, other: Stats) -> tuple[PolicyCounts, ...]:
     """Merge the counts of each policy.
 
-    Without a juror that is on none of its panels, a part stands as its own rules decide it.
+    If a policy leaves out a juror that a part does not have, the part keeps its own decisions.
     """
     if not one.standing.verdicts or not other.standing.verdicts:
         return one.policies or other.policies
@@ -208,7 +208,7 @@ def _merged_policies(one: Stats, other: Stats) -> tuple[PolicyCounts, ...]:
 
 
 def _under(part: Stats, variant: Variant) -> PolicyCounts | None:
-    """Return what a policy decides in a part; ``None`` if that was not kept."""
+    """Return the counts of a policy in a part; ``None`` if they were not kept."""
     known = {one.variant: one for one in part.policies}
     if variant in known or variant.dropped is None or variant.dropped in part.jurors:
         return known.get(variant)

@@ -22,7 +22,7 @@ from reviewdesk.domain.whatif import table
 from reviewdesk.domain.whatif.policies import MOST_LEFT_OUT, Variant, whole
 
 _WINDOWS = 20
-"""Windows that are counted together: other rules cost as much for few verdicts as for some."""
+"""Windows that are counted together, because other rules cost the same for fewer verdicts."""
 _ESCALATIONS = (*map(int, Flag), DERIVED_ESCALATION)
 
 
@@ -36,13 +36,13 @@ class StatsCounter:
         self._waiting: list[VerdictWindow] = []
 
     def add(self, window: VerdictWindow) -> None:
-        """Take in the next window, as soon as the reader yields it."""
+        """Add the next window as soon as the reader yields it."""
         self._waiting.append(window)
         if len(self._waiting) >= _WINDOWS:
             self._count()
 
     def stats(self) -> Stats:
-        """Return the statistics of all windows, once the last is in."""
+        """Return the statistics of all windows, after the last was added."""
         if self._waiting:
             self._count()
         tally = self._reader.tally
@@ -73,13 +73,13 @@ class StatsCounter:
 
 
 def _variants(columns: Columns) -> Iterator[Variant]:
-    """Yield the policies of the whole table, and the rule of each verdict itself."""
+    """Yield the policies of the whole table, and each verdict's own rule."""
     yield Variant()
     yield from whole(columns.names[:MOST_LEFT_OUT])
 
 
 def _of_rows(windows: Sequence[VerdictWindow]) -> dict[str, Any]:
-    """Return what follows from the rows that a desk would store."""
+    """Return the statistics that follow from the rows that a desk would store."""
 
     def column(name: str) -> list[Any]:
         return [value for one in windows for value in one.columns[name]]
@@ -118,7 +118,7 @@ def _bins(scores: Floats) -> tuple[int, ...]:
 
 
 def _jurors(columns: Columns) -> Iterator[tuple[str, JurorSums]]:
-    """Yield what each juror did that sits on one of the panels."""
+    """Yield the name and the sums of each juror that sits on one of the panels."""
     given = ~np.isnan(columns.scores)
     scored = given.sum(axis=0)
     with np.errstate(invalid="ignore"):

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 DERIVED_ESCALATION = 1 << 30
-"""A temporary bit: escalated by recomputation, which counts if the report states no escalation."""
+"""A temporary bit: a recomputed escalation, which counts if the report states no escalation."""
 
 
 DERIVED = (
     "decision", "score", "stated_score", "confidence", "agreement", "band", "agreement_source",
     "ours_band", "margin", "passes", "answered", "seated", "range", "mass", "marks",
 )  # fmt: skip
-"""The columns of a verdict's row that follow from its body by the present rules, except the
+"""The columns of a verdict's row that the present rules compute from its body, except the
 flags."""
 
 
 class SettledVerdicts(Struct, frozen=True):
-    """What a run keeps of many assessed verdicts."""
+    """The values that a run keeps of many assessed verdicts."""
 
     derived: Mapping[str, list[Any]]
     """The values of the columns ``DERIVED``."""
     flags: list[int]
-    """The flags, with ``DERIVED_ESCALATION``."""
+    """The flags, including ``DERIVED_ESCALATION``."""
     reviewed: list[bool]
-    """Whether it needs a person, whatever recomputed escalations say."""
+    """Whether each verdict needs a person, regardless of recomputed escalations."""
     voteless: list[bool]
 
 
@@ -73,7 +73,7 @@ class Counts:
     fn: int = 0
     tn: int = 0
     fp: int = 0
-    """The confusion of the decisions with the labels of people that the reports hold."""
+    """The confusion matrix of the decisions and the human labels in the reports."""
 
     def merge(self, other: Counts) -> Counts:
         """Return the counts over the verdicts of both."""
@@ -135,7 +135,7 @@ class RunTally(Counts):
     preliminary: array[int] = field(default_factory=lambda: array("i"))
     """The flags of each verdict, with ``DERIVED_ESCALATION``."""
     sides: array[int] = field(default_factory=lambda: array("b"))
-    """The stratum of each verdict as long as recomputed escalations flag none."""
+    """The stratum of each verdict if recomputed escalations are ignored."""
     contents: Any = field(default_factory=hashlib.sha256)
 
     def add(
@@ -159,7 +159,7 @@ class RunTally(Counts):
     def strata(self) -> npt.NDArray[np.int8]:
         """Return the stratum of each verdict, ``[verdicts]``.
 
-        Stated escalations make a verdict flagged; recomputed ones do so if the report states none.
+        A stated escalation flags a verdict; a recomputed one does so if the report states none.
         """
         import numpy as np
 

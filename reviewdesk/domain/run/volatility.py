@@ -1,4 +1,4 @@
-"""What moves from run to run: one dimension while the others hold, and the score of one case."""
+"""Changes between runs: of one dimension while the others are stable, and of one case."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from reviewdesk.domain.stats.rates import t_quantile
 from reviewdesk.domain.verdict import SLACK, Decision
 
 FEWEST = 3
-"""The fewest earlier runs from which a usual level is learned."""
+"""The fewest earlier runs that give a usual level."""
 FEW = 20
-"""With fewer labels the accuracy of a run cannot be seen."""
+"""The fewest labels that show the accuracy of a run."""
 RISK = 0.05
-"""The share of calm runs in which any dimension lies outside what was expected."""
+"""The share of calm runs in which any dimension is outside its expected range."""
 CALM = 0.01
-"""The share of calm runs in which one dimension by itself does not count as holding."""
+"""The share of calm runs in which a single dimension does not count as stable."""
 
 
 class RunMean(Struct, frozen=True):
@@ -38,10 +38,10 @@ class RunMeans(Struct, frozen=True):
 
 
 class EarlierRange(Struct, frozen=True):
-    """A run's mean against ``runs`` earlier ones, whose usual level is ``before``.
+    """A run's mean compared with ``runs`` earlier ones, whose usual level is ``before``.
 
-    ``low`` and ``high`` are where the mean of a further run would lie in 95% of calm runs, all
-    series together; ``holds`` says whether it lies where it would in 99% for this series alone.
+    ``low`` and ``high`` bound the mean of a further run in 95% of calm runs, over all series
+    together; ``holds`` says whether the mean is within the 99% range of this series alone.
     """
 
     name: str
@@ -59,7 +59,7 @@ class EarlierRange(Struct, frozen=True):
 
 
 def against_earlier(series: Mapping[str, Sequence[RunMean]]) -> tuple[EarlierRange, ...]:
-    """Compare the newest mean of each series, its last, with the earlier ones.
+    """Compare the newest (last) mean of each series with the earlier ones.
 
     A series needs three earlier runs. With the variance s² of single values, pooled over its runs
     and one value of each kind added, and the weighted mean m of M earlier values, the newest mean
@@ -98,17 +98,17 @@ def against_earlier(series: Mapping[str, Sequence[RunMean]]) -> tuple[EarlierRan
 
 
 def swinging(found: Sequence[EarlierRange]) -> EarlierRange | None:
-    """Return the one series that lies outside while all others hold; it takes two or more."""
+    """Return the one series that is outside its range while all others, at least one, hold."""
     first = next((one for one in found if one.outside), None)
     others = [one for one in found if one is not first]
     return first if others and all(one.holds for one in others) else None
 
 
 class UnanimityWatch(Struct, frozen=True):
-    """The share of verdicts on which all votes are the same, against earlier runs.
+    """The share of verdicts with unanimous votes, compared with earlier runs.
 
-    ``labels`` are those of the newest run: with ``FEW`` nobody knows if its jurors became right
-    more often, or only more alike.
+    ``labels`` counts the labels of the newest run: below ``FEW`` it is unknown whether its jurors
+    are right more often, or only agree more.
     """
 
     share: EarlierRange
@@ -116,12 +116,12 @@ class UnanimityWatch(Struct, frozen=True):
 
     @property
     def warns(self) -> bool:
-        """Whether it rose beyond what was expected while accuracy cannot be seen."""
+        """Whether the share rose above its expected range while the accuracy is unknown."""
         return self.share.now > self.share.high + SLACK and self.labels < FEW
 
 
 class AgainstEarlier(Struct, frozen=True):
-    """A run against the earlier runs of the same jurors; empty where these are under three."""
+    """A run compared with earlier runs of the same jurors; empty if these are fewer than three."""
 
     dimensions: tuple[EarlierRange, ...] = ()
     """The mean panel score of each dimension."""
@@ -135,8 +135,8 @@ class AgainstEarlier(Struct, frozen=True):
 class VolatileCase(Struct, frozen=True):
     """A case whose panel score changed between runs: ``scores`` by run, the oldest first.
 
-    ``sd`` is the sample standard deviation, ``swing`` the largest difference of two runs;
-    ``turned`` says whether one run passed it and another failed it.
+    ``sd`` is the sample standard deviation, ``swing`` the largest difference between two
+    runs; ``turned`` says whether one run passed the case and another failed it.
     """
 
     key: int

@@ -44,7 +44,7 @@ from reviewdesk.domain.verdict import (
 SIZE = 1000
 """The most verdicts in a window."""
 _MOST_BYTES = 8 << 20
-"""A window ends with the verdict whose JSON brings it over that."""
+"""A window ends with the verdict whose JSON takes it over this size."""
 
 
 class VerdictWindow(Struct, frozen=True):
@@ -54,7 +54,7 @@ class VerdictWindow(Struct, frozen=True):
     bodies: Sequence[bytes]
     """The canonical JSON of each verdict."""
     columns: Mapping[str, Sequence[Any]]
-    """Id, test, item and those of ``DERIVED``."""
+    """The columns id, test, item and those of ``DERIVED``."""
     flags: Sequence[int]
     """The flags of each verdict with ``DERIVED_ESCALATION``; ``tally.final_flags`` settles them."""
     contents: Sequence[bytes]
@@ -62,7 +62,7 @@ class VerdictWindow(Struct, frozen=True):
     outputless: Sequence[int]
     """The places in the window of the verdicts without an output."""
     tags: Sequence[tuple[int, str]]
-    """The tags of its cases, each with the place of its verdict in file order."""
+    """The tags of the cases, each with the place of its verdict in file order."""
     packed: Mapping[str, bytes]
     """The ballots as the columns of ``packing.COLUMNS``."""
 
@@ -77,7 +77,7 @@ class VerdictWindow(Struct, frozen=True):
 
 
 class WindowReader:
-    """Assesses the verdicts of one run and keeps what is known only after the last of them."""
+    """Assesses the verdicts of one run and keeps the results that need all of them."""
 
     def __init__(
         self, header: Mapping[str, Any], options: Mapping[str, Any], run_hash: str
@@ -154,7 +154,7 @@ class WindowReader:
         )
 
     def _settled(self, found: Verdicts, marks: Ints) -> SettledVerdicts:
-        """Return what the run keeps of each verdict."""
+        """Return the values that the run keeps of each verdict."""
         verdicts = found.sheet.verdicts
         claims = found.sheet.claims
         warned = np.array([bool(one.bias_warning) for one in verdicts], np.bool_)
@@ -214,7 +214,7 @@ def packed_columns(found: Verdicts, known: Names) -> dict[str, bytes]:
     numbers = [known.quorum(fact.policy) for fact in sheet.facts]
     # Labels cannot be replayed from scores and votes.
     external = np.int8(STRATEGIES.index(Strategy.EXTERNAL))
-    # An error of ours is compared with no other rule, but too few answers are one under each.
+    # Our errors are not compared with other rules, except too few answers, an error under each.
     ours = (sheet.claims.decision == NOTHING) & (found.decision == ERROR)
     packed: dict[str, npt.NDArray[Any]] = {
         **sheet.flat,
@@ -236,7 +236,7 @@ def packed_columns(found: Verdicts, known: Names) -> dict[str, bytes]:
 _BANDS = (*[one.value for one in BANDS], None)
 _SOURCES = (AgreementSource.OURS.value, AgreementSource.REPORTED.value)
 _DECIDED = (*[one.value for one in DECISIONS], None)
-"""By code; -1 is the last."""
+"""The decisions by code; -1 is the last."""
 
 
 def _known(values: Floats) -> list[float | None]:
