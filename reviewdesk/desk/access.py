@@ -1,4 +1,4 @@
-"""What a desk file holds, and who on this machine may open it."""
+"""The contents of a desk file, and who on this machine may open it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BESIDE = ("-wal", "-shm", "-journal")
 
 
 def info(desk: Desk) -> dict[str, Any]:
-    """Return where the desk and its newest backup are, what it holds, who reviews, and the head.
+    """Return the paths of the desk and its newest backup, its contents, the reviewer and the head.
 
     Each chain of its log is named with the number of its events and the hash of the last.
     """
@@ -52,7 +52,7 @@ def access(desk: Path) -> str:
 
 
 def others_may_write(found: os.stat_result) -> bool:
-    """Return whether somebody else owns a file or may write it, as far as the system tells."""
+    """Return whether somebody else owns a file or may write it, if the system can tell."""
     return sys.platform != "win32" and (found.st_uid != os.geteuid() or bool(found.st_mode & 0o022))
 
 
@@ -60,7 +60,7 @@ def share(desk: Path, group: str | None) -> None:
     """Give a group access to a desk and its folder, or with ``None`` take it from all others.
 
     Raises:
-        UsageError: there is no such group, or the system refuses.
+        UsageError: the group does not exist, or the system refuses.
     """
     if sys.platform == "win32":
         raise UsageError(*_NO_GROUPS)

@@ -1,6 +1,6 @@
-"""Backups that are made by themselves, restoring one, and recovering a damaged desk.
+"""Automatic backups, restoring one, and recovering a damaged desk.
 
-How many are kept is the setting ``backups``.
+The setting ``backups`` is the number of backups that are kept.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Clock
 
 SMALL = 256 << 20
-"""The size in bytes up to which a whole desk is copied; of a larger one what people made is.
+"""The size in bytes up to which a whole desk is copied; of a larger one, only what people made.
 
 Runs can be loaded again from their reports, and copies of gigabytes would fill a disk.
 """
@@ -45,14 +45,14 @@ Report = Callable[[object], bool]
 
 
 class Backup(Struct, frozen=True):
-    """A backup that was made by itself."""
+    """An automatic backup."""
 
     path: Path
     at: str
 
 
 def folder(desk: Path) -> Path:
-    """Return the folder of the backups, which lies beside the desk."""
+    """Return the folder of the backups, which is beside the desk."""
     return desk.with_name("backups")
 
 
@@ -69,7 +69,7 @@ def _dated(desk: Path) -> list[tuple[str, Path]]:
 
 
 def newest(desk: Path) -> Backup | None:
-    """Return the newest backup, of those after a day with labels and those before migrations."""
+    """Return the newest backup of either kind: after a day with labels, or before a migration."""
     found = [path for _, path in _dated(desk)]
     with suppress(OSError):
         found += desk.parent.glob(f"{glob_text(desk.name)}.schema-*.backup")
@@ -86,10 +86,10 @@ def glob_text(name: str) -> str:
 
 
 def after_labels(desk: Desk, report: Report, keep: int, small: int = SMALL) -> Path | None:
-    """Make a backup if what people made on an earlier day is in none; drop the oldest ones.
+    """Make a backup if no backup has what people made on an earlier day; drop the oldest ones.
 
-    ``report`` is asked between short steps whether to go on. No lock is held meanwhile, and
-    nothing is left of a backup that was stopped.
+    ``report`` is called between short steps and returns whether to continue. No lock is held
+    meanwhile, and a backup that was stopped leaves nothing behind.
 
     Raises:
         Cancelled: ``report`` returned False.
@@ -136,7 +136,7 @@ def _head_of(desk: Desk, made: list[tuple[str, Path]]) -> int:
 
 
 def _copy_made(desk: Desk, target: Path, go_on: Callable[[], bool]) -> None:
-    """Write a desk without runs: the log, and what else no report can bring back."""
+    """Write a desk without runs: the log, and all else that reports cannot restore."""
 
     def told(*_: object) -> None:
         if not go_on():
@@ -160,7 +160,7 @@ def _copy_made(desk: Desk, target: Path, go_on: Callable[[], bool]) -> None:
 
 
 def _problems(conn: Connection) -> list[str]:
-    """Return what is wrong with a backup; a run that is to be loaded again is not."""
+    """Return the problems of a backup; a run that must be loaded again is not a problem."""
     found = audit.verify(conn).problems
     return [problem for problem in found if not problem.endswith(audit.NOT_HERE)]
 
@@ -169,7 +169,7 @@ def _problems(conn: Connection) -> list[str]:
 
 
 class Restored(Struct, frozen=True):
-    """The heads before and after, where the desk that was replaced is, and what is to be said."""
+    """The heads before and after, the path of the replaced desk, and the number of runs."""
 
     before: str | None
     after: str
@@ -178,7 +178,7 @@ class Restored(Struct, frozen=True):
 
 
 def restore(desk: Path, backup: Path, clock: Clock, *, force: bool) -> Restored:
-    """Put a backup in a desk's place, once it is checked; the desk is kept under another name.
+    """Check a backup and replace the desk with it; the old desk is kept under another name.
 
     Raises:
         DeskError: the backup is not whole and ``force`` is not given, or another process has the
@@ -237,7 +237,7 @@ def _checked(backup: Path, part: Path, clock: Clock, *, force: bool) -> tuple[st
     )
 
 
-# Saving what a damaged desk holds
+# Recovering the contents of a damaged desk
 
 
 class Repaired(Struct, frozen=True):
@@ -251,19 +251,19 @@ class Repaired(Struct, frozen=True):
 
 
 def repaired_name(desk: Path) -> Path:
-    """Return where the repaired desk goes unless a name is given."""
+    """Return the default path of the repaired desk."""
     return desk.with_name(f"{desk.stem}-repaired{desk.suffix}")
 
 
 def repair_desk(
     desk: Path, target: Path, clock: Clock, told: backup.Told, *, replaced: bool = False
 ) -> Repaired:
-    """Carry what can be read of a desk file into a new one; the file itself is only read.
+    """Copy everything readable in a desk file into a new desk; the file itself is only read.
 
-    A run that is not whole is loaded anew from those of its verdicts that can be read.
+    An incomplete run is loaded again from its readable verdicts.
 
     Raises:
-        DeskError: there is no file, it is of a newer version, or the new desk cannot be written.
+        DeskError: the file is missing or of a newer version, or the new desk cannot be written.
         UsageError: the target is the desk itself.
     """
     if not desk.is_file() or not desk.stat().st_size:
@@ -293,7 +293,7 @@ def repair_desk(
 def _carry(
     copy: Path, part: Path, version: int, clock: Clock, told: backup.Told
 ) -> tuple[repair.Carried, dict[int, Path]]:
-    """Fill a new desk; write the readable verdicts of runs that are not whole to reports."""
+    """Fill a new desk; write the readable verdicts of incomplete runs to reports."""
     at = clock().isoformat(timespec="milliseconds")
     with closing(connect(part)) as conn:
         migrate(conn, part, at, last=version, copies=False)
@@ -318,7 +318,7 @@ def _carry(
 def _write_labels(
     behind: Sequence[Mapping[str, Any]], target: Path, *, replaced: bool
 ) -> Iterator[str]:
-    """Write the labels behind the end of a chain to a labels file, and say so."""
+    """Write the labels after the end of a chain to a labels file, and report it."""
     rows = [_label_row(event) for event in repair.standing_labels(behind)]
     if not rows:
         return
@@ -357,7 +357,7 @@ def _write_report(conn: Connection, key: int, path: Path) -> Path:
 def _load_rescued(
     part: Path, carried: repair.Carried, rescued: dict[int, Path], clock: Clock
 ) -> Iterator[str]:
-    """Load the reports of runs that are not whole, and yield what is lost of each run."""
+    """Load the reports of incomplete runs, and yield what each run has lost."""
     from reviewdesk.desk.loading import LoadOptions
     from reviewdesk.reports.bytes.source import Source
 

@@ -57,9 +57,9 @@ if TYPE_CHECKING:
 
 
 def found_damage(fault: Exception, *paths: Path) -> DeskError | None:
-    """Return the error to show in place of a fault, or ``None`` if each desk is whole.
+    """Return the error to show in place of a fault, or ``None`` if every desk is intact.
 
-    Any exception may come of a damaged desk, so those among the files are verified.
+    A damaged desk may cause any exception, so the desks among the files are verified.
     """
     if isinstance(fault, ReviewDeskError):
         return None
@@ -114,7 +114,7 @@ def default_reviewer() -> str:
 
 
 class Access(Enum):
-    """What a connection may do to the file: ``READ`` needs one that is there and up to date."""
+    """What a connection may do to the file: ``READ`` needs an existing one that is up to date."""
 
     FULL = auto()
     SHARED = auto()
@@ -153,11 +153,11 @@ class Desk:
         self.apart = WithheldLabels(self)
         self.columns = queues.HeldColumns()
         self.asked: dict[tuple[str, tuple[str, ...]], QuestionItems] = {}
-        """What the open question of a run asks of, if it is about jurors."""
+        """The items of the open question of a run, if it is about jurors."""
         self._labels: tuple[tuple[int, int] | None, RunLabels] | None = None
         """The labels of a run, and when they were read; ``None`` if they are known to be old."""
         self.still = False
-        """Whether nothing is read of what others write, as within the step of one key."""
+        """Whether writes of others are not read, as within the step of one key."""
         self.recent: tuple[Applied, ...] = ()
         """The newest actions of this connection."""
 
@@ -215,9 +215,9 @@ class Desk:
 
     @contextlib.contextmanager
     def one_moment(self, done: Sequence[Applied] = ()) -> Iterator[None]:
-        """Take what others wrote to be as it was read last, unless a write shows that it is not.
+        """Assume that others wrote nothing since the last read, unless a write shows that they did.
 
-        ``done`` are actions of another connection, which may be all that was written since.
+        ``done`` are actions of another connection, possibly the only writes since then.
         """
         for one in done:
             self.heard(one)
@@ -273,7 +273,7 @@ class Desk:
         return runs.all_runs(self.conn)
 
     def run(self, name: str | None = None) -> Run:
-        """Return a run by its name or a prefix of its hash; without a name the run used last."""
+        """Return a run by its name or a prefix of its hash; without a name the last used run."""
         return runs.find(self.conn, name)
 
     def opened(self, run: Run) -> None:
@@ -315,9 +315,9 @@ class Desk:
         return self._labels_of(run).next_undecided(keys, after, {**waiting, **again})
 
     def first_gap(self, run: Run) -> tuple[int, int] | None:
-        """Return the first undecided verdict of a blind queue that labels lie behind, and how many.
+        """Return the first undecided verdict of a blind queue with labels after it, and how many.
 
-        ``None`` if there is none. The verdict is told by its key.
+        ``None`` if no verdict has labels after it. The verdict is given by its key.
         """
         return self._labels_of(run).first_gap(self.conn, self.apart.waiting(run))
 
@@ -441,7 +441,7 @@ def verify(
         with contextlib.closing(Desk(path, default_reviewer(), now)) as desk:
             return desk.verify(expected, full)
     except DeskError as error:
-        # A table that is gone is a problem by name, and here the reason why it cannot be opened.
+        # A missing table is reported by name, and here it is why the file cannot be opened.
         if not found[1]:
             raise
         return Verification(False, 0, "", (*found[1], str(error)))

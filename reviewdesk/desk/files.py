@@ -232,7 +232,7 @@ def _provenance(run: Run, design: Design) -> dict[str, Any]:
 
 @contextmanager
 def whole_desk(path: Path, own: Path, *, force: bool = False) -> Iterator[Path]:
-    """Return an empty file for a new desk, which has its name only when the block ends well.
+    """Return an empty file for a new desk; it gets its name only if the block succeeds.
 
     Raises:
         UsageError: the name is one of the files of the user's ``own`` desk, or taken and ``force``
@@ -258,12 +258,12 @@ def _file_explained(path: Path) -> Iterator[None]:
 
 
 def keep_to_desk() -> None:
-    """Let this process write no file but the desk's own, as its keys are a visitor's."""
+    """Let this process write only the desk's own files, because a visitor types its keys."""
     only_desk()
 
 
 def write(desk: Desk | None, path: Path, pieces: Iterable[str], *, force: bool = False) -> None:
-    """Write a file of a desk, or of none, which has its name once everything is written.
+    """Write a file, with or without a desk; it gets its name once everything is written.
 
     Raises:
         UsageError: the file is the desk, exists and ``force`` is not given, or cannot be written.

@@ -1,4 +1,4 @@
-"""Load a report file as a run: open the run if it is known, else write it out of sight."""
+"""Load a report file as a run: open a known run, or write a new one that is hidden at first."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ ProgressCall = Callable[[float, int], bool]
 
 
 _LOOK = 0.1
-"""Seconds between two looks at a load that another process does."""
+"""Seconds between two checks of a load in another process."""
 _STILL = 60.0
-"""Seconds in which such a load must have come further."""
+"""Seconds within which such a load must make progress."""
 
 
 class LoadOptions(Struct, frozen=True):
@@ -99,8 +99,8 @@ def load(
 ) -> Loaded:
     """Load a report, or open its run if it is loaded already.
 
-    It is read once. An error, which leaves nothing, may come from not having looked at the whole
-    file before; it is then met again, or not, by looking first.
+    It is read once. An error, which leaves nothing, may come from not scanning the whole file
+    first; the file is then scanned and read again.
     """
     from reviewdesk.reports import read
 
@@ -172,15 +172,15 @@ def write_new(
     progress: ProgressCall | None,
     accept: Callable[[Run], object] = lambda _run: None,
 ) -> tuple[Run, bool]:
-    """Write a new run out of sight and show it; False with it if another process has done that.
+    """Write a new run while hidden and show it; return False with it if another process did that.
 
-    A run that a load has left is gone on with if it was ``made`` from the same, else deleted.
+    A run that a load left unfinished is continued if ``made`` from the same, else deleted.
     ``accept`` may raise to refuse the run before anybody sees it.
     """
     hidden_runs.sweep_left(desk.conn, desk.path, new.hash, made)
     while (hidden := hidden_runs.claim(desk.conn, desk.path, new.hash, new.file, made)) is None:
         _wait(desk, new.hash, progress)
-        # The other load is whole, was cancelled, or has died.
+        # The other load is complete, was cancelled, or has died.
         if (known := runs.by_hash(desk.conn, new.hash)) is not None:
             return known, False
     with (
@@ -199,7 +199,7 @@ def write_new(
 
 @contextmanager
 def garbage_waits() -> Iterator[None]:
-    """Pause the collection of cycles: a window leaves none, and would be looked through often."""
+    """Pause the collection of cycles: a window leaves none, and would be scanned often."""
     if not gc.isenabled():
         yield
         return
@@ -216,10 +216,10 @@ def _told(progress: ProgressCall | None, share: float, count: int) -> None:
 
 
 def _wait(desk: OpenFile, run_hash: str, progress: ProgressCall | None) -> None:
-    """Wait while another process loads the same bytes, and tell how far that is.
+    """Wait while another process loads the same bytes, and report its progress.
 
     Raises:
-        DeskError: it makes no progress, as a process that the desk names and that loads nothing.
+        DeskError: it makes no progress, for example because the named process loads nothing.
     """
     last = None
     since = monotonic()
@@ -249,7 +249,7 @@ def _open_known(desk: OpenFile, known: Run, options: LoadOptions) -> Loaded:
 
 
 def _load_result(desk: OpenFile, run: Run, notes: tuple[str, ...], *, new: bool) -> Loaded:
-    """Count the unknown ballots, which reads all of a run, and so holds no lock."""
+    """Count the unknown ballots; this reads the whole run, so it holds no lock."""
     unknown = measures.unknown_ballots(desk.conn, run.key).get(run.key, 0)
     return Loaded(run, new, notes, unknown)
 

@@ -1,4 +1,4 @@
-"""What the readers and writers of a desk need of it: the open file, and who works on it."""
+"""What the readers and writers of a desk need: the open file, and who works on it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OpenFile(Protocol):
     opinions: int
     """The share of items that two people label; ``None`` if the labels of others are not hidden."""
     still: bool
-    """Whether nothing is read of what others write, as within the step of one key."""
+    """Whether writes of others are not read, as within the step of one key."""
 
     def at(self) -> str:
         """Return the clock's time as events store it."""

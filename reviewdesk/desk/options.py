@@ -83,7 +83,7 @@ def quorum_of(value: str | float) -> float | str:
 
 
 def share_of(option: str, value: str | float, what: str, below: float | None = None) -> float:
-    """Return a share from 0 to 1; ``what`` it is, with an article, is for the error."""
+    """Return a share from 0 to 1; ``what`` names it in the error, with an article."""
     try:
         share = float(value)
     except (TypeError, ValueError):
@@ -150,7 +150,7 @@ _READERS: Mapping[str, Callable[[Any], object]] = {
     "map": os.fspath,
     "texts": os.fspath,
 }
-"""What reads the value of an option that is more than a word; errors name it as the commands do."""
+"""The readers of option values that are more than a word; errors name options as commands do."""
 
 
 def size_of(value: str | int | None) -> int | None:

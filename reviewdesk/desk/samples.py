@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SharedRun(Desk):
-    """A desk in which no other run is found, and nothing can be written."""
+    """A read-only desk in which only one run is found."""
 
     def __init__(self, path: Path, reviewer: str, clock: Clock, run_hash: str) -> None:
         """Open the desk, and show the run with this hash as its reviewer sees it."""
@@ -32,7 +32,7 @@ class SharedRun(Desk):
             raise
 
     def reader(self) -> Desk:
-        """Open a second connection, which shows as little."""
+        """Open a second connection that shows only the same run."""
         still_there(self.conn, self.path)
         found = SharedRun(self.path, self.reviewer, self.clock, self._run_hash)
         found.columns = self.columns

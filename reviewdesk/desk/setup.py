@@ -1,4 +1,4 @@
-"""Set up a folder from a report that lies in it: a panel file, a suite of gates, and a workflow."""
+"""Set up a folder from a report in it: a panel file, a suite of gates, and a workflow."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ REPOSITORY = "reviewdesk/reviewdesk"
 
 _SUFFIXES = {".json", ".jsonl", ".eval", ".csv", ".tsv", ".xlsx", ".parquet"}
 _MOST_FILES = 40
-"""The most files of a folder that are looked into, the newest first."""
+"""The most files of a folder that are inspected, the newest first."""
 _MOST_BYTES = 64 << 20
-"""The size up to which a file is looked into: this must not keep anybody waiting."""
+"""The size up to which a file is inspected, so that nobody has to wait."""
 _STEP = 0.05
 """Floors are suggested in steps of this size."""
 
@@ -69,7 +69,7 @@ jobs:
 
 
 class FolderSetup(Struct, frozen=True):
-    """What can be written for a report; ``floor`` is one that the report keeps today.
+    """What can be written for a report; ``floor`` is one that the report meets today.
 
     ``panel`` is ``None`` if no juror can be asked, and ``missing`` says why. ``labels`` is ``None``
     if no verdict has a pass or fail label; the floor is then one of the jurors' agreement.
@@ -84,7 +84,7 @@ class FolderSetup(Struct, frozen=True):
 
 
 def reports(folder: Path, most: int) -> Iterator[str]:
-    """Yield the names of the newest reports in a folder; files that are no report are passed by."""
+    """Yield the names of the newest reports in a folder; files that are not reports are skipped."""
     try:
         held = [path for path in folder.iterdir() if path.suffix in _SUFFIXES and path.is_file()]
         held.sort(key=lambda path: path.stat().st_mtime, reverse=True)

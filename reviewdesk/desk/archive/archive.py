@@ -1,8 +1,8 @@
 """Read many report parts where there is room, and write them as one run of a small desk.
 
 The first reading makes statistics of each part. Their sum says what the draw depends on; the second
-reading fetches the verdicts that the desk keeps. What is known of a part is kept under its number,
-and a part counts once, however often a worker had to read it.
+reading fetches the verdicts that the desk keeps. The facts of a part are kept under its number,
+and a part counts once, even if workers read it several times.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ Told = Callable[[float, int], object]
 """Takes the share of the work that is done and the number of verdicts read."""
 _SUMMARIES = 0.6
 _KEPT = 0.3
-"""The shares of the work that the two readings are."""
+"""The shares of the work that the two readings take."""
 
 
 @contextmanager
@@ -89,10 +89,10 @@ def put_together(
     max_size: int | None = None,
     told: Told = lambda _share, _count: None,
 ) -> Archived:
-    """Put the parts that patterns name together as a run of the desk; bad ones are left out.
+    """Combine the parts that patterns match into a run of the desk; leave out bad parts.
 
     Raises:
-        UsageError: no part can be read, or a pattern names none.
+        UsageError: no part can be read, or a pattern matches no part.
     """
     for pattern in patterns:
         refuse_keys(pattern)
@@ -126,7 +126,7 @@ def _expanded(pattern: str, _start: int) -> Step[list[str]]:
 
 @dataclass(slots=True)
 class _Reading:
-    """The parts of an archive as far as they are read; ``names`` are those of the good ones."""
+    """The parts of an archive that were read so far; ``names`` are the names of the good parts."""
 
     crew: Crew
     reading: Reading
@@ -154,7 +154,7 @@ class _Reading:
         self._agree()
 
     def _agree(self) -> None:
-        """Leave out the parts whose defaults are not those of the first."""
+        """Leave out the parts whose defaults differ from those of the first part."""
         first: PartSummary | None = None
         for part in list(self.names):
             found = self.scratch.summary(part)
@@ -186,7 +186,7 @@ class _Reading:
         return made
 
     def keep(self) -> Selection | None:
-        """Read the parts again for what is kept; ``None`` if one cannot be read any more."""
+        """Read the parts again for the kept data; ``None`` if a part is no longer readable."""
         if not self.names:
             some = next(iter(self.bad.values()))
             raise UsageError(f"no part can be read; the first: {some}", "Mend them.")
@@ -226,7 +226,7 @@ class _Reading:
         return hashlib.sha256("".join(seeds).encode()).hexdigest()
 
     def hash(self) -> str:
-        """Return the hash of the run: of what its parts hold and how they are read."""
+        """Return the hash of the run, made from the contents of its parts and how they are read."""
         return hashlib.sha256(
             canonical_json(["archive", self.files(), self.reading.options.identity()])
         ).hexdigest()
@@ -262,13 +262,13 @@ class _Reading:
 
 
 def _rule(header: Mapping[str, object]) -> list[object]:
-    """Return what the header of a report says of the rule of its verdicts."""
+    """Return what the header of a report states about the rule of its verdicts."""
     return [header.get("defaults") or {}, header.get("generator") or {}]
 
 
 _MOST_NOTES = 20
 MIXED = "archive"
-"""The format of an archive whose parts are of several."""
+"""The format of an archive whose parts have several formats."""
 
 
 class Common:
@@ -306,7 +306,7 @@ _SUFFIXES = re.compile(r"(\.(jsonl?|ndjson|parquet|pq|gz))+$", re.IGNORECASE)
 
 
 def part_names(addresses: Sequence[str]) -> list[str]:
-    """Return a name for each address: the file's stem, with as many folders as tell it apart."""
+    """Return a name for each address: the file's stem, with as many folders as make it unique."""
     stems = [_SUFFIXES.sub("", one).replace("\\", "/").split("/") for one in addresses]
     names = ["/".join(one[-1:]) for one in stems]
     for depth in range(2, max(map(len, stems), default=0) + 1):
@@ -332,7 +332,7 @@ def archive_name(patterns: Sequence[str]) -> str:
 
 
 def archive_source(patterns: Sequence[str], parts: int) -> str:
-    """Return where an archive comes from: how many parts, and the patterns that named them.
+    """Return the source of an archive: the number of parts, and the patterns that named them.
 
     A shell may have turned one pattern into thousands of addresses; two of them are named.
     """
@@ -358,12 +358,12 @@ class KeptPart(Struct, frozen=True):
     streamed: bool
     kept: bytes
     renamed: bytes
-    """The verdicts whose ids other parts have too: theirs becomes ``NAME:ID``."""
+    """The verdicts whose ids occur in other parts too; their ids become ``NAME:ID``."""
 
 
 _Pieces = Generator[KeptPiece, None, None]
 _open: dict[tuple[str, str, int], _Pieces] = {}
-"""The parts that this process is in the midst of, by archive, address and the piece that follows;
+"""The parts that this process has read in part, by archive, address and next piece;
 each is taken out while it is read."""
 _lock = Lock()
 
@@ -393,7 +393,7 @@ class KeptTask(Struct, frozen=True):
         return Step(piece, start + 1)
 
     def _leave_open(self, key: tuple[str, str, int], pieces: _Pieces) -> None:
-        """Keep a part open for its next piece; what was left open the longest is closed."""
+        """Keep a part open for its next piece; close those beyond the limit, the oldest first."""
         with _lock:
             _open[key] = pieces
             closed = [_open.pop(one) for one in list(_open)[:-_MOST_OPEN]]
@@ -439,11 +439,11 @@ def _bit(bits: bytes, place: int) -> bool:
 
 
 ALL = 1.0
-"""The audit share of the verdicts that are kept: the rest of them is the audit."""
+"""The audit share of the kept verdicts: all that are not flagged are the audit."""
 
 
 class WholeArchive(Struct, frozen=True):
-    """An archive whose parts are read, with what is kept of them in ``scratch``."""
+    """An archive whose parts were read, with the data kept of them in ``scratch``."""
 
     hash: str
     name: str
@@ -488,7 +488,7 @@ def write_archive(
         told(0.9 + 0.1 * share, total)
         return True
 
-    # What another archive has left is never gone on with: its parts may have been others.
+    # The remains of another archive are never continued: its parts may have been different.
     return write_new(
         desk, new, secrets.token_hex(8), lambda ingest: _read(ingest, new, found), progress
     )

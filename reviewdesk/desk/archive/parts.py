@@ -1,7 +1,7 @@
 """Read one part of an archive: its sufficient statistics, then those verdicts that are kept.
 
-Both run where there is room, be it another machine. They read a part window by window, depend on
-nothing but their arguments, and return what is to be known of a part whatever its size.
+Both run where there is room, even on another machine. They read a part of any size window by
+window, depend only on their arguments, and return the facts of the part.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ class Reading(Struct, frozen=True):
 
 
 class BadPart(Struct, frozen=True):
-    """Why a part cannot be read, in a sentence that names it."""
+    """The reason why a part cannot be read, in a sentence that names the part."""
 
     reason: str
 
 
 class PartSummary(Struct, frozen=True):
-    """What is known of a part that was read: its statistics, and columns over its verdicts."""
+    """The facts of a part that was read: its statistics, and columns over its verdicts."""
 
     stats: Stats
     header: dict[str, Any]
@@ -83,7 +83,7 @@ class PartSummary(Struct, frozen=True):
     ``ESCALATED`` and ``OUTPUTLESS``."""
     seated: bytes
     streamed: bool
-    """Whether the part was read without a look at the whole first."""
+    """Whether the part was read without scanning the whole part first."""
     scores: bytes
     """The scores as they are packed, ``seated`` of each verdict."""
 
@@ -110,7 +110,7 @@ class SummaryTask(Struct, frozen=True):
     reading: Reading
 
     def __call__(self, address: str, _start: int) -> Step[PartSummary | BadPart]:
-        """Return what is known of the part, or why it cannot be read."""
+        """Return the facts of the part, or the reason why it cannot be read."""
         try:
             return Step(_summary(address, self.reading))
         except ReviewDeskError as error:
@@ -118,7 +118,7 @@ class SummaryTask(Struct, frozen=True):
 
 
 def _summary(address: str, reading: Reading) -> PartSummary:
-    """Read a part, again with a look at the whole first where an error may come of not looking."""
+    """Read a part; if an error may come from not scanning it first, scan it and read it again."""
     with opened(address, reading) as source, garbage_waits():
         if not reading.options.skip_bad:
             with suppress(ReportError):
@@ -128,7 +128,7 @@ def _summary(address: str, reading: Reading) -> PartSummary:
 
 @contextmanager
 def opened(address: str, reading: Reading) -> Iterator[Source]:
-    """Return a part as a source; one in Parquet as the JSON Lines that its rows make."""
+    """Return a part as a source; a part in Parquet is turned into JSON Lines."""
     from reviewdesk.reports.bytes.source import Source
 
     try:
@@ -199,17 +199,17 @@ def _read(source: Source, reading: Reading, *, streamed: bool) -> PartSummary:
 
 
 class Scratch:
-    """The files of one archive, in a folder that goes away with it; parts are named by number."""
+    """The files of one archive, in a folder that is deleted with it; parts are named by number."""
 
     def __init__(self, folder: Path) -> None:
-        """Write into a folder that is there, and that nobody else can write into."""
+        """Write into an existing folder that nobody else can write into."""
         self._folder = folder
 
     def put_summary(self, part: int, summary: PartSummary) -> None:
         self._path(part, "summary").write_bytes(pickle.dumps(summary))
 
     def summary(self, part: int) -> PartSummary:
-        """Return what is known of a part."""
+        """Return the facts of a part."""
         found: PartSummary = pickle.loads(self._path(part, "summary").read_bytes())  # noqa: S301 - written above
         return found
 
@@ -227,7 +227,7 @@ class Scratch:
                 yield pickle.load(file)  # noqa: S301 - written above
 
     def drop(self, part: int) -> None:
-        """Delete what is known of a part and its pieces."""
+        """Delete the facts and the pieces of a part."""
         self._path(part, "summary").unlink(missing_ok=True)
         self.drop_pieces(part)
 
@@ -264,7 +264,7 @@ def archive_measures(
     names: tuple[str, ...],
     quorums: tuple[Bar, ...],
 ) -> RunMeasures:
-    """Compute the alphas of an archive: their states are merged, and its ballots ranked."""
+    """Compute the alphas of an archive from its merged states and its ranked ballots."""
     from reviewdesk.domain.run.stats import run_measures
 
     scores = partial(_scores, scratch, parts)
@@ -302,7 +302,7 @@ class Selection(Struct, frozen=True):
 def select(
     scratch: Scratch, names: Mapping[int, str], seed: str, share: float, *, stated: bool
 ) -> Selection:
-    """Draw the contents of all parts, whose ``names`` are by number, and mark what is kept."""
+    """Draw the contents of all parts and mark the kept ones; ``names`` are by part number."""
     from reviewdesk.domain.archive import BUCKETS, DrawnSizes, kept_verdicts
 
     renamed = _repeated(scratch, names)
@@ -323,7 +323,7 @@ def select(
 
 
 def bits(places: Sequence[int] | set[int], count: int) -> bytes:
-    """Return ``count`` bits, the lowest of a byte first, of which those at ``places`` are set."""
+    """Return ``count`` bits, the lowest of a byte first; the bits at ``places`` are set."""
     made = bytearray((count + 7) // 8)
     for place in places:
         made[place >> 3] |= 1 << (place & 7)

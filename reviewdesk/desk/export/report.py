@@ -49,7 +49,7 @@ def report(
 ) -> Iterator[str]:
     """Yield the pieces of the report, verdict by verdict. Loading the report gives the same run.
 
-    It is JSON Lines with ``as_lines``, or if the file that it is for has such a name.
+    It is JSON Lines with ``as_lines``, or if its file is named like a JSON Lines file.
     """
     as_lines = as_lines or (path is not None and is_lines(path))
     with explained(desk.path):
@@ -89,12 +89,12 @@ def _line(found: verdicts.Body) -> str:
 
 
 MOST_WRONG = 20
-"""Verdicts that an overview names of those that labels contradict, the surest first."""
+"""The most verdicts contradicted by labels that an overview names, the surest first."""
 MOST_FIRST = 10
-"""Verdicts that it names without labels: those to label first."""
+"""The most verdicts without labels that it names: those to label first."""
 MOST_FLAGGED = 200
 MOST_LISTED = 1_000
-"""Flagged verdicts that a page has, and verdicts that a full page has besides those it names."""
+"""The most flagged verdicts on a page, and verdicts on a full page besides those it names."""
 
 
 def html(
@@ -142,7 +142,7 @@ def diagram_of(name: str, page: CalibrationPage) -> str:
 
 def run_overview(desk: Desk, run: Run) -> RunOverview:
     """Return a run with what its overview names."""
-    # Where the desk lies on this machine is nobody's business who reads the page.
+    # A reader of the page must not learn where the desk is on this machine.
     details = replace(run_details(desk, run), progress=desk.progress(run), desk="")
     page = with_question_and_people(desk, run, calibration_page(desk, run))
     wrong: list[int] = []

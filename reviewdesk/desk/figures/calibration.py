@@ -91,17 +91,17 @@ def stated_trims(desk: Desk, keys: list[int]) -> dict[int, set[int]]:
 
 
 def blockers(desk: Desk, run: Run, gaps: Sequence[DrawGap]) -> tuple[Blocker, ...]:
-    """Name the items at the places that labels wait behind, those with the most labels first."""
+    """Name the items at the places that labels wait for, those with the most labels first."""
     places = {(gap.stratum, gap.rank): gap.waiting for gap in gaps}
     found = figures.at_places(desk.conn, run.key, places)
     return tuple(Blocker(*found[place], n) for place, n in places.items() if place in found)
 
 
 def skipped(desk: Desk, run: Run) -> tuple[Blocker, ...]:
-    """Name the first undecided item in the order of a blind queue, if labels were given behind it.
+    """Name the first undecided item in the order of a blind queue, if labels were given after it.
 
-    Which of them wait depends on what the panel decided, so a blind session tells how many are
-    behind it: at most so many wait.
+    Which labels wait depends on the panel's decisions, so a blind session shows the number of
+    labels after it: at most that many wait.
     """
     found = desk.first_gap(run)
     if found is None:
@@ -114,7 +114,7 @@ def labelled(desk: OpenFile, run: Run) -> list[LabelledRow]:
     """Return the run's verdicts whose item has a label, in draw order.
 
     Those that wait for the reviewer's second opinion are left out: figures that count a label may
-    tell what it is.
+    reveal it.
     """
     waiting = withheld(desk).waiting if desk.double else ()
     return [row for row in figures.labelled(desk.conn, run.key) if row.item not in waiting]
@@ -192,7 +192,7 @@ def _with_fit(
 
     fitted = fit(made.headline)
     run = panel_intervals(made, Target.RUN, sums)
-    # Of such items as gates see them, which may have a report or a file without all confidences.
+    # For similar items, as gates see them: their report or file may lack some confidences.
     such = panel_intervals(made, Target.ITEMS)
     gates = default_checks(page.calibration.headline, fitted.null)
     return replace(page, gates=gates, fit=fitted, intervals=run, such=such)
@@ -249,7 +249,7 @@ def composite_table(desk: Desk, run: Run, weights: Mapping[str, float]) -> tuple
 def simulation(
     desk: Desk, run: Run, runs: int, source: str | None = None
 ) -> tuple[SimulatedFigure, ...]:
-    """Check the page's intervals on so many runs like this one; raise UsageError without a draw."""
+    """Check the page's intervals on ``runs`` similar runs; raise UsageError without a draw."""
     from reviewdesk.domain.labels.rows import chosen_source
     from reviewdesk.domain.labels.simulation import simulate
     from reviewdesk.domain.labels.summary import make_rows

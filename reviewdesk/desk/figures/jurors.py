@@ -99,7 +99,7 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
     if run.whole != run.verdicts:
         return JurorsPage((), 0, Basis(0), of_archive=True)
     now = panels(desk, run)
-    # An archive holds flagged verdicts above all.
+    # An archive holds mainly flagged verdicts.
     whole = (one for one in desk.runs() if one.whole == one.verdicts)
     past = (panels(desk, one) for one in whole if _run_time(one) < _run_time(run))
     before = drift.earlier(past, now.names)
@@ -139,13 +139,13 @@ def jurors_page(desk: Desk, run: Run, *, worth: bool = False) -> JurorsPage:
 
 
 _MOST_READ = 100_000
-"""The verdicts of the newest runs that are compared over runs: a second's work."""
+"""The most verdicts of the newest runs that are compared over runs: a second's work."""
 
 
 def over_runs(desk: Desk) -> dict[int, AgainstEarlier]:
-    """Return each run against the earlier runs of the same jurors, by the run's key.
+    """Compare each run with the earlier runs of the same jurors; return the results by run key.
 
-    Archives are left out, as is what lies behind the newest 100,000 verdicts.
+    Archives are left out, and so are verdicts before the newest 100,000.
     """
     found: dict[tuple[str, ...], list[RunMeans]] = {}
     made = {}
@@ -187,7 +187,7 @@ def run_rows(desk: Desk) -> list[dict[str, Any]]:
 
 
 def bias_probes(desk: Desk, run: Run) -> tuple[BiasProbe, ...]:
-    """Return what goes with the panel's answers that should not, by labels and by both orders.
+    """Return what correlates with the panel's answers but should not, by labels and both orders.
 
     A pair is asked in both orders by a panel that swaps it, or as two verdicts of the run.
     """
@@ -244,7 +244,7 @@ def _facts(
 ) -> tuple[tuple[JurorFacts, ...], float | None]:
     """Return the facts of every juror in the run, by seat and name, and the mean kappa.
 
-    A juror that was not always asked is a selected sample, and gets no weight.
+    A juror that was not always asked saw only a selected sample, and gets no weight.
     """
     selected = {name for name, one in seats.items() if one.not_asked}
     kappas = [(None, 0.0) if name in selected else found.kappas[name] for name in seats]

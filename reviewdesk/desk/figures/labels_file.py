@@ -64,7 +64,7 @@ class FileRows(Struct, frozen=True):
 
     ``strata`` is ``None`` unless every row names its stratum. ``drawn`` is True if the rows
     represent a whole run. ``tests`` names the case of each row, and is empty unless each has one.
-    ``independent`` is False if a row does not name its content, so that nobody knows whether two
+    ``independent`` is False if a row does not name its content, so that it is unknown if two
     rows share a label.
     """
 
@@ -81,7 +81,7 @@ class FileRows(Struct, frozen=True):
 
     @property
     def others(self) -> tuple[Rows, ...]:
-        """The rows with every unanswered content wrong, and right; () if there is none."""
+        """The rows with every unanswered content wrong, and right; () without such contents."""
         return as_wrong_and_right(self.rows, self.unanswered)
 
     @property
@@ -203,7 +203,7 @@ def _is_whole_draw(rows: Sequence[ScoreRow]) -> bool:
 def _run_rate(rows: Sequence[ScoreRow], line: Metrics, over: ObservedDecisions | None) -> RunRate:
     """Correct a run's pass rate by the file's confusion, after Lang and Reiczigel.
 
-    Without either of the two there is no rate, and the result holds the reason.
+    Without either of the two the rate is undefined, and the result holds the reason.
     """
     cells = [one for one in (line.tp, line.fn, line.tn, line.fp) if one is not None]
     if over is None:

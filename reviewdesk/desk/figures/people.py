@@ -1,4 +1,4 @@
-"""What a calibration page says beside the run's figures: a question, people's errors, parts."""
+"""What a calibration page adds to the run's figures: a question, people's errors, parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def headline_page(
     desk: Desk, run: Run, confidence: str | None = None, *, jurors: bool = False
 ) -> CalibrationPage:
-    """Compute the calibration page of a session that hides nothing, with all that is said on it."""
+    """Compute the complete calibration page of a session that hides nothing."""
     page = calibration_page(desk, run, confidence, jurors=jurors, fits=FitScope.HEADLINE)
     return with_question_and_people(desk, run, page)
 
@@ -44,7 +44,7 @@ def with_question_and_people(desk: Desk, run: Run, page: CalibrationPage) -> Cal
 
 
 def with_parts(desk: Desk, run: Run, page: CalibrationPage) -> CalibrationPage:
-    """Return a page with the worst segment by each property, and what goes with the scores."""
+    """Return a page with the worst segment by each property and what correlates with the scores."""
     from reviewdesk.domain.labels.summary import make_rows
 
     if run.whole != run.verdicts or not page.calibration.labelled.n:

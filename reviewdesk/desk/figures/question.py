@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def question(desk: Desk, run: Run) -> RunQuestion | None:
-    """Return the question that was asked of a run last, open or closed; ``None`` if none was."""
+    """Return the latest question about a run, open or closed; ``None`` if none was asked."""
     found = questions.newest(desk.conn, run.hash)
     if found is None:
         return None
@@ -73,7 +73,7 @@ def ask(desk: Desk, run: Run, asked: RunQuestion) -> RunAnswer:
 
 
 def _items(desk: Desk, run: Run, asked: RunQuestion) -> QuestionItems | None:
-    """Return what a question about jurors asks of, read once; ``None`` if it is of the panel.
+    """Return the items of a question about jurors, read once; ``None`` if it is about the panel.
 
     Raises:
         ValueError: the run is an archive.
@@ -114,7 +114,7 @@ def _record(desk: Desk, run: Run, detail: dict[str, object]) -> None:
 
 
 def answer(desk: Desk, run: Run) -> RunAnswer | None:
-    """Answer the newest question of a run from the labels as they stand; ``None`` if none."""
+    """Answer the newest question of a run from the current labels; ``None`` without a question."""
     asked = question(desk, run)
     if asked is None:
         return None

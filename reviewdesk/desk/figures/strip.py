@@ -40,7 +40,7 @@ class Strip(Struct, frozen=True):
     alone: Metrics
     pace: Pace
     blockers: tuple[Blocker, ...] = ()
-    """What labels wait behind, by the draw."""
+    """The items that labels wait for, by the draw."""
     answer: RunAnswer | None = None
     """The open question with its answer so far."""
 
@@ -48,8 +48,8 @@ class Strip(Struct, frozen=True):
 class LiveStrip:
     """The strip of the run that was requested last. Any thread may use it with any desk.
 
-    Each call reads one state of the desk: the marks of all labels, whichever process gave them, and
-    the facts of the verdicts that have got one since the previous call.
+    Each call reads one state of the desk: the marks of all labels, from any process, and the
+    facts of the verdicts that were labelled since the previous call.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class LiveStrip:
         self._span: queue.RunKeys | None = None
         self._totals: RunFigures | None = None
         self._copies: bool | None = None
-        """Whether verdicts, and not contents, were drawn, of which several are on one content."""
+        """Whether verdicts were drawn instead of contents, and several are on one content."""
         self._work = PaceReader()
         self._marks = bytearray()
         self._asks = False
@@ -74,7 +74,7 @@ class LiveStrip:
     def read(self, desk: Desk, run: Run, done: Sequence[Applied] = ()) -> Strip:
         """Return the figures of a run as the desk holds them at this moment.
 
-        Where ``done`` begins at what the last call read, they follow from it alone.
+        If ``done`` begins where the last call ended, the figures follow from it alone.
         """
         with self._lock:
             of = str(desk.path), getattr(desk.conn, "identity", None), desk.reviewer, run.hash
@@ -144,7 +144,7 @@ class LiveStrip:
     def _counted(
         self, desk: Desk, span: queue.RunKeys, totals: RunFigures
     ) -> tuple[Calibration, Metrics]:
-        """Count the labels, after reading the facts of the verdicts that have got one."""
+        """Count the labels, after reading the facts of newly labelled verdicts."""
         from reviewdesk.domain.labels.label_columns import LabelColumns, labelled_alone, strip_lines
 
         known = self._columns or LabelColumns.none()
@@ -156,7 +156,7 @@ class LiveStrip:
         return strip_lines(totals, self._columns), labelled_alone(self._columns)
 
     def _named(self, desk: Desk, run: Run, gaps: Sequence[DrawGap]) -> tuple[Blocker, ...]:
-        """Name what labels wait behind; each place is looked up once."""
+        """Name the items that labels wait for; each place is looked up once."""
         named = []
         for gap in gaps:
             place = gap.stratum, gap.rank

@@ -79,7 +79,7 @@ class _Labels(Struct, frozen=True):
     decided: float | None = None
     joined: JoinedReport | None = None
     of_run: Mapping[str, TargetValue] = {}
-    """The targets that only a run has, as far as they are held."""
+    """Those expected targets that only a run has."""
     question: GateQuestion | None = None
     independent: bool = True
     """Whether it is known which rows share a label."""
@@ -101,7 +101,7 @@ def entry_result(
     """Check a ``calibration:`` entry and return its result, with ``error`` if it cannot be read.
 
     With a ``report``, the entry's labels are joined to it, and its panel is checked. Counts and
-    rates that the suite states are of the panel that was labelled, and not used then.
+    rates that the suite states belong to the panel that was labelled, and are then not used.
     """
     tally = FindingTally()
     problem = ""
@@ -110,7 +110,7 @@ def entry_result(
     honest = Ranged(None)
     try:
         if report is not None:
-            # The counts and rates are of the panel that was labelled.
+            # The counts and rates belong to the panel that was labelled.
             gate = gate.model_copy(update={"counts": None, "observed": None, "observed_n": None})
             join = joined_report(suite, gate, folder, open_desk, report)
             found = replace(_of_rows(gate, join.made, join.passed, join.decided), joined=join)
@@ -211,7 +211,7 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
 def _run_targets(
     desk: Desk, run: Run, made: LabelledRows, found: _Labels, gate: CalibrationGate
 ) -> dict[str, TargetValue]:
-    """Return the targets that only a run has, as far as the entry holds them."""
+    """Return those targets of the entry that only a run has."""
     from reviewdesk.desk.figures.calibration import frame, subjects
     from reviewdesk.desk.team.agreement import people_err
     from reviewdesk.domain.labels.composite import composite_low
@@ -247,7 +247,7 @@ def _of_question(
 ) -> TargetValue:
     """Return an end of the interval that holds at every look; the entry may say which question.
 
-    Of a figure that was not asked about nothing is known but that it lies from -1 to 1.
+    A figure that was not asked about is only known to be from -1 to 1.
     """
     is_low = target == ASKED[0]
     if asked is None or (wanted is not None and wanted.text != asked.text):
@@ -376,7 +376,7 @@ def _doubts(
 ) -> tuple[str, ...]:
     """Return the reasons why a passing entry is not yet evidence about the judge.
 
-    If the suite limits a figure that has an interval, the whole interval must keep to the limit.
+    If the suite limits a figure that has an interval, the whole interval must be within the limit.
     """
     unproven = [
         f"{one.expected.target} is {one.reading.low:.4g} to {one.reading.high:.4g}, "
@@ -394,7 +394,7 @@ def _doubts(
 
 
 def _question(gate: CalibrationGate, found: _Labels | None) -> GateQuestion | None:
-    """Return the question of the run, else the one that the suite states of its labels file."""
+    """Return the question of the run, else the one that the suite states for its labels file."""
     if gate.run is None and gate.question is not None:
         return GateQuestion(**gate.question.model_dump())
     return found.question if found else None

@@ -35,7 +35,7 @@ OpenDesk: TypeAlias = Callable[[], "Desk"]
 
 
 class NewReport:
-    """A report, loaded as the only run of a desk that nobody keeps."""
+    """A report, loaded as the only run of a temporary desk."""
 
     def __init__(self, desk: Desk, run: Run, name: str) -> None:
         """Keep the desk and the run; ``name`` is the report's, as messages show it."""
@@ -47,7 +47,7 @@ class NewReport:
 
     @cached_property
     def contents(self) -> list[ReportContent]:
-        """What the report's verdicts are about, in the order of its file."""
+        """The contents of the report's verdicts, in the order of its file."""
         from reviewdesk.store import figures
 
         return figures.contents(self.desk.conn, self.run.key)
@@ -88,9 +88,9 @@ def older_panels(against: Against, options: LoadOptions | None) -> Iterator[Olde
 class JoinedReport(Struct, frozen=True):
     """The verdicts of a new report under a suite's labels, weighed by the draw of the suite.
 
-    ``doubts`` say why the labels may not represent the report, ``short`` why too few of them are
-    there to say anything. ``notes`` are what else to know. ``changes`` compare its panel with older
-    ones.
+    ``doubts`` say why the labels may not represent the report, ``short`` why there are too few
+    of them to conclude anything. ``notes`` are other remarks. ``changes`` compare its panel with
+    older ones.
     """
 
     made: LabelledRows
@@ -110,7 +110,7 @@ def joined_report(
     """Join the labels of an entry to the new report.
 
     Raises:
-        SuiteError: no label is of an answer in the report, or the panel decided none of them.
+        SuiteError: no label belongs to an answer in the report, or the panel decided none of them.
     """
     from reviewdesk.domain.labels.summary import make_rows
     from reviewdesk.store import figures
@@ -266,7 +266,7 @@ def _weighed(made: LabelledRows, found: Joined) -> LabelledRows:
 
 
 def _doubts(labels: SuiteLabels, counts: JoinCounts) -> Iterator[str]:
-    """Yield why the labels may not represent what the new panel decides."""
+    """Yield the reasons why the labels may not represent the new panel's decisions."""
     if counts.frame is None:
         yield "the suite does not list what its labels are drawn from: export it again"
     elif not counts.whole:
@@ -277,7 +277,7 @@ def _doubts(labels: SuiteLabels, counts: JoinCounts) -> Iterator[str]:
 
 
 def _short(found: Joined, made: LabelledRows) -> Iterator[str]:
-    """Yield why there is too little to say anything about the new panel."""
+    """Yield the reasons why there are too few labels to conclude anything about the new panel."""
     counts = found.counts
     if not counts.enough:
         yield f"only {_what_joined(counts)}; {ENOUGH:.0%} are needed"

@@ -23,7 +23,7 @@ class Against(Struct, frozen=True):
     """The reports of older panels, and the accuracy that a new panel may lose to each of them.
 
     Without a ``baseline``, the panel that was labelled is the first one: the suite's frame has its
-    decisions. A ``margin`` lies above 0 and below 1.
+    decisions. A ``margin`` is above 0 and below 1.
     """
 
     parent: Source
@@ -82,7 +82,7 @@ def finding(labels: SuiteLabels, new: list[ReportContent], older: OlderPanel) ->
 
 
 def _change(labels: SuiteLabels, new: list[ReportContent], older: OlderPanel) -> PanelChange | str:
-    """Compare two panels, or return why they cannot be compared."""
+    """Compare two panels, or return the reason why they cannot be compared."""
     if labels.drawn and labels.frame is None:
         return _NO_FRAME
     if older.contents is None:

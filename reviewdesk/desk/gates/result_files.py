@@ -46,7 +46,7 @@ def write_markdown(result: SuiteResult, path: Path, *, representative: bool) -> 
 
 @contextmanager
 def _replaced(path: Path, first: bytes, kind: str) -> Iterator[BinaryIO]:
-    """Open a file that is new, empty or begins with the byte ``first``, as all of a kind do."""
+    """Open a file that is new, empty or begins with ``first``, the first byte of its kind."""
     try:
         if path.is_file() and not is_stream(path) and path.read_bytes()[:1] not in {b"", first}:
             raise UsageError(f"{path}: is there already and is no {kind}", "Name another file.")

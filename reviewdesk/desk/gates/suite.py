@@ -63,7 +63,7 @@ def hold_juries(
 ) -> None:
     """Check every entry, and read a report or run that several entries name only once.
 
-    A ``new`` report is checked in place of what they name.
+    A ``new`` report is checked in place of those that they name.
     """
     if new is not None:
         _check_verdicts([*entries], lambda: _of_run(lambda: new.desk, new.run.name))
@@ -226,7 +226,7 @@ def run_suite(
     options: LoadOptions | None = None,
     against: Against | None = None,
 ) -> SuiteResult:
-    """Check everything that a suite names against what it expects.
+    """Check everything that a suite names against its expectations.
 
     Paths are relative to the suite, and ``open_desk`` is called only if an entry names a run. Each
     entry keeps its first ``keep`` findings of each status. An entry whose report, run or labels
@@ -234,11 +234,11 @@ def run_suite(
 
     A ``report`` is read by ``options`` and checked in place of what the suite was written about:
     ``jury:`` entries check its verdicts, and the labels of ``calibration:`` entries are joined to
-    it. Its panel is then also held ``against`` older ones, by the labels of each entry.
+    it. Its panel is also compared with those of ``against``, by the labels of each entry.
 
     Raises:
         SuiteError: the suite itself is wrong, and nothing was run.
-        UsageError: older panels are named, and no report or no labels to compare them by.
+        UsageError: older panels are named without a report or without labels to compare by.
         ReportError: the report cannot be read.
     """
     from reviewdesk.reports.suites.suite import JuryGate, read_suite

@@ -59,14 +59,14 @@ _EACH = 2
 _MARK = "# The wrong items of the tuning half follow. All from here on is left out of the file."
 
 
-# What a panel decides by ballots that are there
+# What a panel decides by stored ballots
 
 
 def asked_case(body: CanonicalVerdict, panel: PanelSpec, rubric: str | None) -> Case:
     """Return the case of a verdict as a panel is asked about it.
 
-    Where all cases of the run have one ``rubric``, that of the panel replaces it. Cases with
-    rubrics of their own keep them.
+    If all cases of the run share one ``rubric``, the panel's rubric replaces it. Cases with
+    different rubrics keep them.
     """
     case = case_of(body)
     if panel.rubric is not None and rubric is not None:
@@ -85,7 +85,7 @@ def decision(case: Case, panel: PanelSpec, ballots: Sequence[CanonicalBallot]) -
 def stored_ballots(panel: PanelSpec, body: CanonicalVerdict) -> list[CanonicalBallot] | None:
     """Return the panel's ballots of a verdict, weighted as the panel does.
 
-    ``None`` if one of its jurors is not on the panel of the verdict, or with another model or
+    ``None`` if one of its jurors is not on the panel of the verdict, or has another model or
     prompt there.
     """
     held = {one["id"]: one for one in body["jurors"]}
@@ -103,7 +103,7 @@ def stored_ballots(panel: PanelSpec, body: CanonicalVerdict) -> list[CanonicalBa
 def asks(parent: PanelSpec, candidate: PanelSpec, rubric: str | None) -> bool:
     """Return True if jurors must be asked to know what a candidate of a panel decides.
 
-    Ballots of the run tell, if they were given under the panel's rubric, and only the rule, the
+    Ballots of the run suffice if they were given under the panel's rubric, and only the rule, the
     weights or the number of jurors differ.
     """
     seats = [dataclasses.replace(one, weight=None, order=None) for one in parent.jurors]
@@ -190,7 +190,7 @@ def made(desk: Desk, labels: SplitLabels, parent: Path, change: str) -> WrittenC
     """Write the candidate that a change such as ``threshold=0.6`` makes of a panel.
 
     Raises:
-        UsageError: there is no such change, or no such juror.
+        UsageError: the change or the juror does not exist.
     """
     plain = changed(desk, labels, read_plain(parent), change)
     return written(parent, change, plain_text(plain), labels.rubric)
@@ -293,8 +293,8 @@ def exemplars(
 ) -> list[tuple[LabelledCase, CanonicalVerdict]]:
     """Choose examples from the tuning half: equally many of each label, short, in a fixed order.
 
-    Those on which the panel was wrong come first. Texts that speak to their juror are left out:
-    an example stands where jurors take instructions from.
+    Those on which the panel was wrong come first. Texts that address their juror are left out,
+    because jurors take instructions from the place where examples are.
     """
     from reviewdesk.domain.jury.injection import passages
 
@@ -331,10 +331,10 @@ def page(desk: Desk, run: Run, parent: Path | None = None) -> ImprovePage:
 
 
 def offers(desk: Desk, labels: SplitLabels, parent: Path) -> tuple[OfferedChange, ...]:
-    """Return the panel as it is, then changes by how often they are right in the tuning half.
+    """Return the current panel, then changes by how often they are right in the tuning half.
 
-    Changes that must be asked come last. Of others, those that are right more often are kept, and
-    smaller panels that are right as often.
+    Changes that need calls come last. Others are kept if they are right more often, or if they
+    are right as often with fewer jurors.
     """
     spec = read_panel(parent)
     plain = read_plain(parent)
@@ -371,7 +371,7 @@ def offers(desk: Desk, labels: SplitLabels, parent: Path) -> tuple[OfferedChange
 
 
 def _changes(plain: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the changes of the rule, and of who sits, that need no call."""
+    """Yield the changes of the rule and of the seats that need no call."""
     strategy = plain.get("strategy")
     yield from (f"strategy={word}" for word in STRATEGIES if word != strategy)
     if not plain.get("labels"):

@@ -40,7 +40,7 @@ def _rubrics(desk: Desk, run: Run) -> list[str | None]:
 
 
 def split_of(desk: Desk, run: Run) -> Split:
-    """Return the split of a run's rubric as it stands, without any item if none was made."""
+    """Return the current split of a run's rubric; it has no items if no split was made."""
     with reading(desk.conn, desk.path):
         return store.split(desk.conn, rubric_name(_rubrics(desk, run)))
 
@@ -119,10 +119,10 @@ def make_split(
 ) -> SplitLabels:
     """Split the labels of a run's rubric, or add those that came since; record it as an event.
 
-    Labels given blind are split, and all with ``open_labels``. What is in a half stays there.
+    Labels given blind are split, or all with ``open_labels``. An item stays in its half.
 
     Raises:
-        UsageError: too few labels are there, or none came since the last split.
+        UsageError: there are too few labels, or no new ones since the last split.
     """
     with reading(desk.conn, desk.path):
         name = rubric_name(_rubrics(desk, run))

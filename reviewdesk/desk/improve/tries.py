@@ -1,8 +1,8 @@
-"""Try a candidate beside its parent on the holdout, adopt it, and tell the lineage of panels.
+"""Try a candidate and its parent on the holdout, adopt it, and list the lineage of panels.
 
-Both panels are asked afresh, one after the other about each item, because asking alone moves what a
-noisy first run had got wrong. A try tells one word; what it rests on is told when it is adopted,
-which spends the holdout.
+Both panels are asked again, one after the other about each item, because asking alone changes what
+a noisy first run got wrong. A try returns one word; its figures are shown at the adoption, which
+spends the holdout.
 """
 
 from __future__ import annotations
@@ -103,10 +103,10 @@ class PreparedTry(Struct, frozen=True):
     gain: float | None = None
     """The smallest gain that this holdout could show; ``None`` if it can show none."""
     plan: ConsentPlan | None = None
-    """What would be sent; ``None`` if stored ballots tell."""
+    """What would be sent; ``None`` if stored ballots suffice."""
     resumes: bool = True
     before: TryVerdict | None = None
-    """What an earlier try of the same candidate on this holdout told."""
+    """The word of an earlier try of the same candidate on this holdout."""
     limits: RunLimits = RunLimits()
 
     def cases(self, desk: Desk) -> Iterator[TryCase]:
@@ -122,7 +122,7 @@ class PreparedTry(Struct, frozen=True):
 
 
 class TryAnswer(Struct, frozen=True):
-    """What a try brought: its word, unless too many ballots were lost to tell."""
+    """The result of a try: its word, unless too many ballots were lost."""
 
     verdict: TryVerdict | None
     turnouts: Turnouts
@@ -140,7 +140,7 @@ def prepare(
     """Prepare a try of a candidate's file; one that was cut off is continued.
 
     Raises:
-        UsageError: there is no holdout, both panels are one, or a ceiling is given without prices.
+        UsageError: there is no holdout, both panels are the same, or a ceiling has no prices.
         PanelError: a panel file cannot be used.
     """
     labels = split_labels(desk, run)
@@ -377,7 +377,7 @@ def adopt(
     anyway: bool = False,
     environment: Mapping[str, str] = PROCESS,
 ) -> Adoption:
-    """Put a candidate in its parent's place, tell what its try showed, and spend the holdout.
+    """Replace the parent with a candidate, return what its try showed, and spend the holdout.
 
     The parent's file is kept beside it, under a name with its hash.
 
@@ -391,7 +391,7 @@ def adopt(
     text = candidate.read_bytes()
     last = labels.split.adopted[-1] if labels.split.adopted else None
     if last is not None and last.candidate == new.hash(new.rubric or labels.rubric):
-        # A stop came between the event and the file.
+        # The program stopped between the event and the file.
         _write(panel, text)
         return Adoption(panel, _kept(place, last), last)
     _refuse_without_holdout(labels)
@@ -437,7 +437,7 @@ def _figures(
     tried: TriedCandidate,
     environment: Mapping[str, str],
 ) -> TryFigures:
-    """Work out what a try showed from its stored replies."""
+    """Compute what a try showed from its stored replies."""
     ready = PreparedTry(labels, pair, tried.begun, _rows(labels, tried.begun), tried.k)
     with closing(DeskJournal(desk, tried.begun.name, 0)) as journal:
         journal.plan, _ = store.began(desk.conn, tried.begun.name)

@@ -39,7 +39,7 @@ class Batches:
         """What the labels of one import have in common, so that one undo finds them all."""
 
     def record(self, entries: Callable[[], Sequence[NewEvent]]) -> None:
-        """Record the entries that a call returns, which is made under the write lock.
+        """Record the entries that a call returns; the call is made under the write lock.
 
         Raises:
             UsageError: another window took the import back while it ran.

@@ -56,9 +56,9 @@ def score_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
 class SuiteExport(Struct, frozen=True):
     """The full rows of a run's labels, with the counts that a suite states for its figures.
 
-    ``n`` of the rows are behind the figures. The others are labels of verdicts that give none: a
-    new panel may decide them. ``frame`` is what the labels are drawn from; it is empty for an
-    archive, of which the desk holds a part.
+    The figures use ``n`` of the rows. The others are labels of verdicts that do not count: a new
+    panel may decide them. ``frame`` is what the labels are drawn from; it is empty for an
+    archive, which the desk holds only in part.
     """
 
     rows: tuple[dict[str, Any], ...]
@@ -72,7 +72,7 @@ class SuiteExport(Struct, frozen=True):
     design: Design
     warnings: tuple[str, ...]
     question: dict[str, Any] | None = None
-    """What the run was asked, as a suite states it."""
+    """The question about the run, as a suite states it."""
 
 
 def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
@@ -159,7 +159,7 @@ def _omission_warnings(made: LabelledRows, kept: Sequence[int]) -> list[str]:
 
 
 def _blocking(desk: Desk, run: Run, made: LabelledRows) -> tuple[str, ...]:
-    """Name the items that labels wait behind."""
+    """Name the items that labels wait for."""
     named = blockers(desk, run, made.weighing.gaps)
     return tuple(f"{before}{show_line(name, 80)}{after}" for before, name, after in waits(named))
 
@@ -213,9 +213,9 @@ def _labels(count: int) -> str:
 
 
 def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
-    """Return every label of a run in full; without a row, its correct is ``null``.
+    """Return every label of a run in full; without a row, its ``correct`` is ``null``.
 
-    So is its confidence, unless the panel decided and the label says neither pass nor fail.
+    Its confidence is ``null`` too, unless the panel decided and the label is not pass or fail.
 
     If several people labelled a verdict, only the first label carries the figures, so that a reader
     counts the verdict once; an adjudication comes first. A design without weights writes the weight
@@ -250,7 +250,7 @@ def _labelled_rows(desk: Desk, run: Run, source: str | None) -> LabelledRows:
 
 
 class _Shared(Struct, frozen=True):
-    """What is alike in all rows: the head of the log, and the question that the run was asked."""
+    """The facts that all rows share: the head of the log, and the question about the run."""
 
     head: str
     question: RunQuestion | None

@@ -36,7 +36,7 @@ class LabelConflict(Struct, frozen=True):
 class ImportResult(Struct, frozen=True):
     """The counts of an import; ``places`` are the lines of the file that match no verdict.
 
-    ``differing`` has the rows that say something else than the desk does. ``unusable_tags`` counts
+    ``differing`` has the rows that differ from the desk. ``unusable_tags`` counts
     the invalid tags in the file, whose rows are imported without them.
     """
 
@@ -105,7 +105,7 @@ def import_labels(
 
 
 class _Seen(Struct):
-    """What an import met: the lines that match no verdict, and the rows that differ."""
+    """The findings of an import: the lines that match no verdict, and the rows that differ."""
 
     unknown: list[int] = field(default_factory=list)
     differing: list[LabelConflict] = field(default_factory=list)
@@ -120,7 +120,7 @@ def _new_entries(
     started: Mapping[str, str],
     seen: _Seen,
 ) -> list[NewEvent]:
-    """Return the labels that the desk does not hold yet; note in ``seen`` what else was met."""
+    """Return the labels that the desk does not hold yet; note other findings in ``seen``."""
     entries = []
     for row in rows:
         found = _verdict_of(desk, run, row)
@@ -171,7 +171,7 @@ def _label_event(
         "imported": True,
         "note": row.note,
         "blind": row.blind,
-        # That a response was seen is a fact of a session on screen, which no file can vouch for.
+        # Only a session on screen knows that a response was seen; a file cannot prove it.
         "seen": False if row.seen is False else None,
         "at": row.time,
         "tags": list(usable_tags(row.tags)) or None,

@@ -66,11 +66,11 @@ class Order(RunLimits, frozen=True, kw_only=True):
     yes: bool = False
     """Whether the user gave consent in advance, so that no question is asked."""
     stop_when_decided: bool = False
-    """Whether the next juror is asked only while it can turn the decision, as a panel may say."""
+    """Whether the next juror is asked only while it can change the decision, as a panel may say."""
     in_batches: bool = False
-    """Whether calls go to the vendors' batch interfaces, where there are any."""
+    """Whether calls go to the vendors' batch interfaces, where they exist."""
     cache: str | None = None
-    """The folder of replies that are kept from run to run, if any are."""
+    """The folder of replies that are kept between runs, if they are kept."""
     desk: Path | None = None
     """The desk that keeps the journal; ``None`` is a private file beside the report."""
 
@@ -178,7 +178,7 @@ class BatchRun:
     kept: Callable[[int, CanonicalVerdict], None] = lambda _place, _body: None
     """Receives each verdict with the place of its case."""
     came: str = "nothing was sent"
-    """How far the run came, in words."""
+    """The progress of the run, in words."""
     _journal: ReportJournal | None = None
     _plan: ConsentPlan | None = None
     _count: int = 0

@@ -58,14 +58,14 @@ REPLIES = ".replies.db"
 
 OLD_REPLIES = ".replies.jsonl"
 FORMAT = "reviewdesk.replies/1"
-"""What journals of earlier versions began with, which were JSON Lines."""
+"""The first words of journals of earlier versions, which were JSON Lines."""
 
 
 class DeskJournal:
     """Writes replies into a desk, many in one transaction, in a thread with its own connection.
 
-    What waits is written together, so that the lock is held for milliseconds and many replies share
-    one sync to the disk, for which the event loop does not wait.
+    Queued replies are written together, so that the lock is held for milliseconds and many share
+    one sync to the disk. The event loop does not wait for it.
     """
 
     def __init__(self, desk: Desk, word: str, of: int) -> None:
@@ -88,7 +88,7 @@ class DeskJournal:
         self._thread.shutdown()
 
     def draw(self, calls: tuple[Call, ...], plan: int | None) -> None:
-        """Take replies to these calls for a plan; with ``None``, take none any more."""
+        """Accept replies to these calls for a plan; with ``None``, stop accepting them."""
         for call in calls:
             if plan is None:
                 self._plans.pop(call.key, None)
@@ -129,7 +129,7 @@ class DeskJournal:
             await asyncio.sleep(_AGAIN)
 
     def flush(self) -> None:
-        """Write what waits, in one transaction; all of it goes on waiting if that fails."""
+        """Write everything queued in one transaction; if that fails, all of it stays queued."""
         self._thread.submit(self._write_all).result()
 
     def _write_all(self) -> None:
@@ -145,7 +145,7 @@ class DeskJournal:
         self._stored += count
 
     def append(self, kind: str, facts: Mapping[str, Any], run: str | None = None) -> None:
-        """Write what waits, and an event about the whole run."""
+        """Write everything queued, and an event about the whole run."""
         entry = NewEvent(kind, self.desk.at(), run=run, detail={**self.about, **facts})
         self.put(lambda desk: events.append(desk.conn, desk.reviewer, [entry]))
         self.flush()
@@ -154,7 +154,7 @@ class DeskJournal:
 
     @property
     def batches(self) -> dict[str, VendorBatch]:
-        """The vendors' batches that are not over, by name."""
+        """The vendors' unfinished batches, by name."""
         found = reruns.kept_values(self.desk.conn, f"vendor_batch {self.about['batch']} ")
         return {name: msgspec.json.decode(text, type=VendorBatch) for name, text in found.items()}
 
@@ -162,7 +162,7 @@ class DeskJournal:
         self._keep_batch(batch, msgspec.json.encode(batch).decode())
 
     def drop_batch(self, batch: VendorBatch) -> None:
-        """Store that a batch holds nothing that is waited for, once its answers are stored."""
+        """Record that no answer of a batch is awaited, once its answers are stored."""
         self._keep_batch(batch, None)
 
     def _keep_batch(self, batch: VendorBatch, text: str | None) -> None:
@@ -213,9 +213,9 @@ class ReportJournal(DeskJournal):
     def commit(
         self, commitment: Mapping[str, Any], cases: int, consent: Mapping[str, Any]
     ) -> CommitTimes:
-        """Write what is fixed before the first request, and how consent was given, and to what.
+        """Write what is fixed before the first request, and how and to what consent was given.
 
-        A run whose commitment is the same as an earlier one keeps the times of that.
+        A run whose commitment equals an earlier one keeps the times of the earlier one.
         """
         sha256 = _sha256(commitment)
         self.about["of"] = cases

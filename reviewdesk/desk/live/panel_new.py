@@ -1,4 +1,4 @@
-"""Make a panel: of the keys in the environment, of a report's jurors, or of a list of models."""
+"""Make a panel from the keys in the environment, a report's jurors, or a list of models."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.panels.panel_file import read_panel
 
 PLAIN_RULE: Final = PanelRule(Strategy.MEDIAN, quorum="1/2")
-"""The rule of a panel whose jurors alone are chosen."""
+"""The rule of a panel for which only the jurors were chosen."""
 
 PROBE: Final = Case(
     "probe", "4", input="What is 2 + 2?", rubric="The answer is the right number and nothing else."
@@ -139,7 +139,7 @@ def report_jurors(
     """Return those jurors of a report that known addresses serve, and notes about the others.
 
     A juror whose vendor has no key, or no address here, is asked through OpenRouter if its key is
-    set. A report never says where a key is sent: its words only choose among known vendors.
+    set. A report never determines where a key is sent: it only selects among known vendors.
     """
     jurors = []
     notes = []
@@ -159,7 +159,7 @@ def report_jurors(
 def reachable_panel(verdict: Verdict, environment: Mapping[str, str] = PROCESS) -> PanelDraft:
     """Return those jurors of a verdict whose key is set, under the verdict's rule.
 
-    If no juror's is, current models of the keys that are set take their seats, with a note.
+    If no juror's key is set, current models of the set keys replace them, with a note.
 
     Raises:
         UsageError: no key of a known vendor is set.
@@ -251,7 +251,7 @@ def _problem(juror: Juror, environment: Mapping[str, str]) -> str | None:
 
 
 def write_panel(draft: PanelDraft, path: Path, *, force: bool = False) -> None:
-    """Write a panel file, which has its name only once it is complete.
+    """Write a panel file; it gets its name only once it is complete.
 
     Raises:
         UsageError: the name is taken and ``force`` is not given, or the file cannot be written.

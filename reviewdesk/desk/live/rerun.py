@@ -56,7 +56,7 @@ from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
 
 JURORS = "@jurors"
-"""The name of the panel that is made of the report's jurors, where others are paths of files."""
+"""The name of the panel made of the report's jurors; other names are paths of files."""
 
 HELD = 50
 """The most verdicts whose calls are held between consent and sending; those of others are made
@@ -82,7 +82,7 @@ class PreparedRerun(Struct, frozen=True):
         return CaseCalls(self.calls)
 
     def body(self, ballots: Mapping[str, CanonicalBallot], committed_at: str) -> CanonicalVerdict:
-        """Return the new verdict; calls without one of the ``ballots``, by call, were stopped."""
+        """Return the new verdict; calls that are not in ``ballots``, by call, were stopped."""
         jurors = dict(self.seats.kept)
         for call in self.calls:
             jurors[call.seat] = ballots.get(call.key) or {
@@ -219,7 +219,7 @@ class ReadyRerun:
 
     @property
     def first(self) -> PreparedRerun:
-        """The first verdict of it."""
+        """Its first verdict."""
         return self.held[self.keys[0]]
 
     def prepared(self, desk: Desk, key: int) -> PreparedRerun:
@@ -251,7 +251,7 @@ class ReadyRerun:
 
     @property
     def name(self) -> str:
-        """Its verdict or, of several, how many there are."""
+        """Its verdict or, if it has several, their number."""
         alone = len(self.keys) == 1
         return self.first.item.verdict.id if alone else f"{len(self.keys):,} verdicts"
 
@@ -263,10 +263,10 @@ def survey_rest(
     environment: Mapping[str, str] = PROCESS,
     told: Callable[[float], bool] = lambda _share: True,
 ) -> ReadyRerun:
-    """Prepare what is left of a re-run that did not end; ``order`` gives its limits.
+    """Prepare the rest of an unfinished re-run; ``order`` gives its limits.
 
     Raises:
-        UsageError: its panel is not the one that was agreed to, or cannot be had any more.
+        UsageError: its panel is not the one that was agreed to, or is no longer available.
         DeskError: another process is at work on it.
     """
     found.refuse_held()
@@ -350,7 +350,7 @@ def survey(
 
 
 class RerunListener(Struct, frozen=True):
-    """Callbacks of a re-run: each ballot as it comes, the progress, and what it brought at last."""
+    """Callbacks of a re-run: each ballot as it comes, the progress, and the result at the end."""
 
     came: Callable[[int, CanonicalBallot], None] = lambda _key, _ballot: None
     told: Callable[[LiveProgress], None] = lambda _: None
@@ -539,7 +539,7 @@ class _Run:
 
 
 def give_up(desk: Desk, found: UnfinishedRerun) -> int:
-    """End a re-run for good: what came of each verdict is kept; return how many were left."""
+    """End a re-run for good, keep what came of each verdict, and return how many were left."""
     found.refuse_held()
     order = RerunOrder(wish=found.wish, source=found.source)
     rest = [one for one in reruns.planned(desk.conn, found.event) if not one.done]
@@ -560,7 +560,7 @@ def give_up(desk: Desk, found: UnfinishedRerun) -> int:
 
 
 def run_now(desk: Desk, ready: ReadyRerun, listener: RerunListener) -> RerunSummary:
-    """Carry out a re-run over the network, and return what it brought.
+    """Carry out a re-run over the network, and return its result.
 
     Raises:
         KeyboardInterrupt: a person stopped it; what came is kept.

@@ -1,4 +1,4 @@
-"""What a reviewer does and leaves on a desk: events, and drafts, choices and what was seen."""
+"""What a reviewer stores on a desk: events, drafts, choices and what was seen."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def with_key(facts: Mapping[str, object]) -> dict[str, object]:
 
 
 def saved(desk: OpenFile, entry: NewEvent) -> Event | None:
-    """Return the event of the edit that an entry is made by, ``None`` if it is not in the log."""
+    """Return the event of the edit that made an entry; ``None`` if it is not in the log."""
     once = entry.detail.get(ONCE)
     if once is None or entry.item is None:
         return None
@@ -102,7 +102,7 @@ def saved(desk: OpenFile, entry: NewEvent) -> Event | None:
 def tags(key: int, wanted: Sequence[str], added: Sequence[str] | None = None) -> Edit:
     """Return the edit that replaces the reviewer's tags on an item.
 
-    ``added`` are those given while the others were out of sight; they are recorded in any case.
+    ``added`` are those given while the others were hidden; they are recorded in any case.
 
     Raises:
         UsageError: one of them is not a valid tag.
@@ -155,7 +155,7 @@ class Turn(Struct, frozen=True):
     facts: Mapping[str, object] = field(default_factory=dict)
 
     def __call__(self, desk: OpenFile) -> Event | None:
-        """Undo or redo it, or the first batch of the import that it is of, and return the event.
+        """Undo or redo it, or the first batch of its import, and return the event.
 
         ``None`` if there is nothing to undo or redo.
         """
@@ -164,7 +164,7 @@ class Turn(Struct, frozen=True):
             return None if action is None else _turn(desk, self.kind, action, self.facts)
 
     def fits(self, desk: OpenFile, last: str, keys: frozenset[str]) -> bool:
-        """Return True if the reviewer did nothing since ``last`` but the edits with these keys."""
+        """Return True if the reviewer made only the edits with these keys since ``last``."""
         since = events.actions_after(desk.conn, desk.reviewer, last)
         return since is not None and keys.issuperset(since) and self.facts[ONCE] not in since
 
@@ -214,7 +214,7 @@ def _turn(
 
 
 def hurry(desk: OpenFile, seconds: float) -> None:
-    """Let every write of this connection raise BusyError after waiting so long for the lock."""
+    """Let every write of this connection raise BusyError after waiting this long for the lock."""
     set_patience(desk.conn, seconds)
 
 
@@ -229,7 +229,7 @@ def write_at(desk: OpenFile, act: Callable[[Any], Any], at: datetime) -> Any:
 
 
 def same_items(desk: OpenFile, item: Item) -> frozenset[int]:
-    """Return the verdicts of the item's run with its content: a label of one is one of all."""
+    """Return the verdicts of the item's run with its content: a label of one labels all of them."""
     if item.same_content == 1:
         return frozenset({item.row.key})
     found = verdicts.keys_of_item(desk.conn, item.run.key, bytes.fromhex(item.item_hash))
@@ -269,7 +269,7 @@ def suggest(desk: OpenFile, key: int, truth: Truth, note: str | None, agent: str
 
 
 def kept(desk: OpenFile) -> dict[str, Any]:
-    """Return the kept values by name; what cannot be read counts as not kept."""
+    """Return the kept values by name; unreadable values count as not kept."""
     try:
         with explained(desk.path):
             return _values(reviewers.kept_settings(desk.conn, desk.reviewer))
@@ -304,7 +304,7 @@ def forget(desk: OpenFile, name: str | None = None) -> None:
 def peek(path: Path, who: str) -> tuple[dict[str, Any], dict[str, View]]:
     """Return a reviewer's kept values, and the last view of each run, without writing anything.
 
-    A desk that is not there or cannot be read keeps nothing.
+    A desk that is missing or unreadable keeps nothing.
     """
     try:
         with connect_read_only(path) as conn, explained(path):
@@ -326,7 +326,7 @@ def _values(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 _CAME_BACK = re.compile("\x1e[0-9]+\x1e")
-"""Stands in a stored draft between what was written before an item came back and what since."""
+"""Separates, in a stored draft, the text from before an item came back from the later text."""
 
 
 def draft(desk: OpenFile, key: int, since: int = 0) -> str | None:
@@ -366,7 +366,7 @@ class NoteDraft(Struct, frozen=True):
         return self.text in (draft(desk, self.key, self.since) or "")
 
     def add(self, desk: OpenFile) -> None:
-        """Store the text beside what was written in the meantime, of which it may be the end."""
+        """Append the text to one written in the meantime, or replace one that it continues."""
         stored = draft(desk, self.key, self.since) or ""
         if not self.is_stored(desk):
             new = stored and not self.text.startswith(stored)
@@ -381,7 +381,7 @@ def _mark(since: int) -> str:
 def keep_seen(desk: OpenFile, keys: Collection[int]) -> None:
     """Record that the desk's reviewer has seen the panel's answers on these verdicts' contents.
 
-    A desk that cannot be written takes no label, which this would make one that is not blind.
+    A read-only desk is left alone: it takes no labels that this could make not blind.
     """
     if keys and not desk.read_only:
         with writing(desk.conn, desk.path):

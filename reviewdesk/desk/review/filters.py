@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def tag_counts(desk: Desk, run: Run) -> list[TagCount]:
     """Count the items of a run that carry each tag, by any author; the most used come first.
 
-    What others gave an item that is withheld from the reviewer is left out.
+    Tags that others gave to items withheld from the reviewer are left out.
     """
     if not (withheld := desk.apart.now):
         return verdicts.tag_counts(desk.conn, run.key)
@@ -42,7 +42,7 @@ def own_tags(desk: Desk) -> list[str]:
 
 
 def known_tags(desk: Desk) -> list[str]:
-    """Return every tag in the desk, the most used first, as far as it is not withheld."""
+    """Return every tag in the desk that is not withheld, the most used first."""
     if not (withheld := desk.apart.now):
         return verdicts.used_tags(desk.conn)
     told = verdicts.told_tags(desk.conn, withheld)
@@ -68,7 +68,7 @@ def tag_digits(desk: Desk, configured: Sequence[str], own: Sequence[str]) -> tup
 
 
 def add_digits(desk: Desk, other: sqlite3.Connection) -> None:
-    """Give the tags that have a digit on another desk the next free ones on this desk."""
+    """Assign the next free digits on this desk to tags that have a digit on another desk."""
     if found := _stored_digits(other, DESK):
         _keep_digits(desk, found, ())
 

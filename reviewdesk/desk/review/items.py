@@ -92,8 +92,8 @@ def item(desk: OpenFile, key: int, run: Run | None = None) -> Item:
 def _is_told(event: Event, reviewer: str, *, hidden: bool) -> bool:
     """Return True if an event may be shown to a reviewer who has not labelled its item.
 
-    Labels of others are never told, not even those that were undone; where what they gave is
-    ``hidden``, notes, tags and marks are not either.
+    Labels of others are never shown, not even those that were undone; if what others gave is
+    ``hidden``, their notes, tags and marks are not shown either.
     """
     if event.reviewer == reviewer or event.kind.startswith("rerun"):
         return True
@@ -103,8 +103,8 @@ def _is_told(event: Event, reviewer: str, *, hidden: bool) -> bool:
 def criteria(desk: OpenFile, item: Item) -> list[tuple[str, int]]:
     """Return the names and keys of the criteria by which an item's response is judged.
 
-    They are in file order; empty for an item without a dimension. No label of another criterion
-    serves an item: each is an item of its own.
+    They are in file order; empty for an item without a dimension. A label of one criterion does
+    not count for another: each is a separate item.
     """
     name = item.dimension
     if name is None or not item.verdict.has_response:
@@ -231,7 +231,7 @@ def session_history(desk: OpenFile, run: Run | None) -> list[Event]:
 
 
 def last_label(desk: OpenFile, run: Run) -> Event | None:
-    """Return the last label that the reviewer gave in a run by hand, also if it was undone."""
+    """Return the last label that the reviewer gave in a run by hand, even if it was undone."""
     return events.newest_label(desk.conn, desk.reviewer, run.hash)
 
 
@@ -273,7 +273,7 @@ class PaceReader:
 
 
 _held: set[str] = set()
-"""The runs that this process is at work on, by the word that their events share."""
+"""The runs that this process is working on, by the word that their events share."""
 
 
 @contextmanager
@@ -304,7 +304,7 @@ class UnfinishedRerun(Struct, frozen=True):
     left: int
     stopped: bool
     batch: str
-    """What its events share."""
+    """The word that its events share."""
     of: int
     """The number of its verdicts."""
     source: str
@@ -323,7 +323,7 @@ class UnfinishedRerun(Struct, frozen=True):
 
     @property
     def facts(self) -> RerunExtent:
-        """Who was asked about what, and how much of it is left since when."""
+        """Who was asked about what, how much of it is left, and since when."""
         wish = self.wish
         panel = str(self.event.detail["panel"])
         return RerunExtent(

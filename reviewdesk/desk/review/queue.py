@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.query.run_columns import RunColumns
 
 USUAL = ("draw", "decision", "band", "flags")
-"""The columns that are read before they are asked for: codes of what stands in the queue.
+"""The columns that are read in advance: codes of what the queue shows.
 
 A number takes eight times the memory of a code, and is read by the first filter on it.
 """
@@ -84,9 +84,9 @@ _GIVEN = frozenset({"tag", "state", "words"})
 PAGE = 256
 """The number of keys in a first page: more than the tallest screen shows."""
 SMALL = 20_000
-"""A queue of no more than this is read, in an order of the file, sooner than numpy is loaded."""
+"""A queue up to this length, in an order of the file, is read faster than numpy is loaded."""
 _STRETCHES = (0, 1_024, 4_096, 16_384)
-"""Where the stretches of an order end that are read for a first page, one after the other."""
+"""The ends of the stretches of an order that are read for a first page, one after the other."""
 
 
 def keys(desk: QueueFile, run: Run, text: str, order: str) -> array[int]:
@@ -108,7 +108,7 @@ def _from_file(desk: QueueFile, run: Run, order: str, most: int | None = None) -
 
 
 def first_page(desk: QueueFile, run: Run, text: str, order: str) -> array[int] | None:
-    """Return the first keys of a queue, ``None`` if only columns in memory can tell them."""
+    """Return the first keys of a queue; ``None`` if they need columns in memory."""
     if not _in_file(parse_filter(text), order):
         return None
     return _from_file(desk, run, order, PAGE)
@@ -144,8 +144,8 @@ def _in_file(kept: Filter, order: str) -> bool:
 def _from_the_start(desk: QueueFile, run: Run, kept: Filter, order: str) -> array[int] | None:
     """Return the first page of a filter, from as many rows at the start of an order as it takes.
 
-    ``None`` if the columns are in memory already, if the rows do not tell it, or if so few hold
-    that to read whole columns is as quick.
+    ``None`` if the columns are in memory already, if the rows are not enough, or if so few
+    match that reading whole columns is as fast.
     """
     if not kept.groups or parse_order(order)[0] not in queue.IN_FILE:
         return None

@@ -1,6 +1,6 @@
 """Items that a blind session gives a second time: what comes back, and the second labels.
 
-A label that an item comes back after names its content, so that the log alone tells what is due.
+A label after which an item comes back names its content, so that the log alone shows what is due.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class WorkLog:
         return touched
 
     def _turn(self, event: WorkEvent, touched: set[bytes], *, stands: bool) -> None:
-        """Add an event that stands, or take away one that does not."""
+        """Add an event that stands, or remove one that was undone."""
         log = self._of_item.setdefault(event.item, [])
         if stands is (event in log):
             return
@@ -123,7 +123,7 @@ class WorkLog:
                 yield item.hex(), key
 
     def repeated(self, item: bytes) -> RepeatedItem | None:
-        """Return an item as it came back, ``None`` if it did not."""
+        """Return an item that came back; ``None`` if it did not come back."""
         if not (all_ := self._came.get(item)):
             return None
         came = all_[-1]
@@ -184,7 +184,7 @@ def _newest_label(log: Sequence[WorkEvent], before: float = math.inf) -> WorkEve
 
 
 def second_label(key: int, truth: Truth, view: View | None, *, blind: bool, unseen: bool) -> Edit:
-    """Return a second label of an item, which is no label: it only measures the reviewer.
+    """Return a second label of an item, which does not count: it only measures the reviewer.
 
     It is ``blind`` if the panel's answer was hidden since the item came back, and ``unseen`` if it
     was never seen at all, not even after the first label.

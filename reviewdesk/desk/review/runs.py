@@ -83,7 +83,7 @@ def label_named(
 
     Raises:
         NotFoundError, AmbiguousError: as ``named_verdict``.
-        UsageError: nobody gives this label, or there is no response to judge and no ``force``.
+        UsageError: people cannot give this label, or the response is missing without ``force``.
     """
     if truth not in GIVEN:
         raise UsageError(f"{truth!r} is not a label", f"Labels: {', '.join(GIVEN)}.")
@@ -98,7 +98,7 @@ def label_named(
 
 
 def after(desk: Desk, made: Event) -> tuple[Run | None, Event, Truth | None]:
-    """Return the run of an event if it is loaded, the event, and the label of its item now."""
+    """Return the run of an event if it is loaded, the event, and the current label of its item."""
     run = next((found for found in desk.runs() if found.hash == made.run), None)
     if run is None or made.verdict is None:
         return run, made, None

@@ -71,8 +71,8 @@ def indexed(desk: Desk, run: Run) -> float:
 def find(desk: Desk, run: Run, text: str, *, blind: bool) -> array[int]:
     """Return the keys of the verdicts that contain every term of ``text``, in no given order.
 
-    With ``blind``, the jurors' reasons and the notes of others are not searched, nor ever those of
-    others on what is withheld. An empty search is an error.
+    With ``blind``, the jurors' reasons and the notes of others are not searched; notes of others on
+    withheld items never are. An empty search is an error.
     """
     with explained(desk.path):
         return search.find(desk.conn, run.key, text, desk.reviewer, withheld(desk), blind=blind)

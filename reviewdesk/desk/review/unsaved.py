@@ -1,7 +1,7 @@
-"""Edits that another process's lock kept off the disk until the app ended: a private file.
+"""A private file of edits that another process's lock kept off the disk until the app ended.
 
-It lies beside the desk until its edits are saved at a later opening. Each edit carries a random
-key, which its event keeps, so that none is saved twice. The file is input from outside.
+It stays beside the desk until its edits are saved at a later opening. Each edit carries a random
+key, which its event keeps, so that none is saved twice. The file is untrusted input.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _FORMS: Mapping[str, Callable[[Any], object]] = {
     "tags": normal_tags,
     "added": lambda given: given if isinstance(given, str) else normal_tags(given),
 }
-"""What raises ValueError or TypeError for a fact that no event has."""
+"""Checks that raise ValueError or TypeError for a fact that no event can have."""
 _PLACE = ("run", "verdict", "item")
 
 Kept = Edit | edits.Turn | NoteDraft
@@ -178,7 +178,7 @@ def waiting(desk: Desk) -> Iterator[UnsavedFile]:
 
 
 def notices(desk: Desk) -> Iterator[str]:
-    """Yield what to say of the reviewer's files where they cannot be offered."""
+    """Yield messages about the reviewer's files where the files cannot be offered."""
     try:
         for file in waiting(desk):
             count = f"{len(file.edits):,} change{'s' * (len(file.edits) != 1)}"
@@ -313,6 +313,6 @@ def save(desk: Desk, files: Sequence[UnsavedFile]) -> int:
 
 
 def delete(path: Path) -> None:
-    """Delete a file whose edits are saved; one that stays is read and deleted another time."""
+    """Delete a file whose edits are saved; if that fails, it is read and deleted another time."""
     with suppress(OSError):
         path.unlink(missing_ok=True)

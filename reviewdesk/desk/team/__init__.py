@@ -1,1 +1,1 @@
-"""Several reviewers on one desk: who has which item open, how far they agree, what settles it."""
+"""Several reviewers on one desk: open items, agreement, and how disagreements are settled."""

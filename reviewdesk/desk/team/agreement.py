@@ -165,7 +165,7 @@ def _opinion(label: Mapping[str, Any]) -> Opinion:
 
 
 def adjudication(desk: OpenFile, key: int, truth: Truth, note: str | None = None) -> Edit:
-    """Return the edit that makes ``truth`` that of an item, whatever its labels say.
+    """Return the edit that makes ``truth`` the truth of an item, whatever its labels are.
 
     Raises:
         UsageError: the labels of the item do not differ.
@@ -180,7 +180,7 @@ def adjudication(desk: OpenFile, key: int, truth: Truth, note: str | None = None
 
 
 def opinions(desk: OpenFile, key: int) -> dict[str, Truth]:
-    """Return what each person labelled the item of a verdict, by name."""
+    """Return each person's label of the item of a verdict, by name."""
     row = verdicts.by_key(desk.conn, key)
     said = verdicts.of_item(desk.conn, row["item"])
     return {one["author"]: Truth(one["label"]) for one in said if not one["adjudicated"]}

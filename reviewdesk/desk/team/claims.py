@@ -1,4 +1,4 @@
-"""What others have open, and which items are to get the labels of two people."""
+"""The items that others have open, and the items that two people label."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def claim(desk: OpenFile, items: Collection[bytes]) -> frozenset[bytes]:
 
 
 def item_of(desk: OpenFile, key: int) -> bytes:
-    """Return the item that a verdict is on, as claims name it."""
+    """Return the item of a verdict, as claims name it."""
     item: bytes = verdicts.by_key(desk.conn, key)["item"]
     return item
 
 
 def open_with(desk: OpenFile, run: Run) -> dict[int, str]:
-    """Return the verdicts of a run that others have open, by key, and with whom."""
+    """Return the verdicts of a run that others have open, by key, and who has them open."""
     with explained(desk.path):
         return reviewers.others(desk.conn, desk.reviewer, run.key, desk.at())
 
@@ -54,7 +54,7 @@ def release(desk: OpenFile) -> None:
 def double_share(desk: OpenFile, given: float | None = None) -> float:
     """Return the desk's share of items that two people label, after replacing it by ``given``.
 
-    A desk that cannot be written keeps what it has, and the share holds for this session alone.
+    A read-only desk keeps its share, and ``given`` applies to this session only.
     """
     found = _kept(desk, "double", None if given is None else float(given))
     return found if isinstance(found, float) and 0 <= found <= 1 else 0.0
@@ -82,8 +82,8 @@ def _kept(desk: OpenFile, name: str, given: float | None) -> object:
 
 
 _TELL = frozenset({"label", "repeat", "defer", "note", "tags", "mark"})
-"""The kinds of a reviewer's events that end and begin nothing that is withheld from the reviewer,
-unless their item is."""
+"""The kinds of a reviewer's events that do not change what is withheld from the reviewer,
+unless their item is withheld."""
 _MANY = 500
 """If the log touched more contents than this, all of them are read again."""
 
@@ -106,7 +106,7 @@ def withheld(desk: OpenFile, items: Collection[bytes] | None = None) -> Withheld
 def told_marks(desk: OpenFile, of: RunKeys, hidden: Withheld) -> bytearray:
     """Return the byte of each verdict's label of a run.
 
-    Those that wait for the reviewer's second opinion have none.
+    It is 0 for verdicts that wait for the reviewer's second opinion.
     """
     found = marks(desk.conn, of.first, of.size)
     waiting = verdicts.keys_of_items(desk.conn, of.run, hidden.waiting)
@@ -129,7 +129,7 @@ class WithheldLabels:
         self._waiting: set[bytes] = set()
         self._others: set[bytes] = set()
         self._current = False
-        """Whether all that this connection knows of the log was taken in."""
+        """Whether everything that this connection knows of the log was read."""
         self._run = 0
         self._keys: dict[bytes, frozenset[int]] = {}
         """The verdicts of the waiting items in the run that was asked for last."""
@@ -159,11 +159,11 @@ class WithheldLabels:
 
     @property
     def seen(self) -> Head | None:
-        """The newest event that was taken in."""
+        """The newest event that was read."""
         return self._seen
 
     def heard(self, done: Applied) -> None:
-        """Follow an action of the desk's reviewer that nobody's came before."""
+        """Follow an action of the desk's reviewer if no other event came before it."""
         if self._seen is not None and done.head.key <= self._seen.key:
             return
         told = all(

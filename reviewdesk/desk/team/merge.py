@@ -1,4 +1,4 @@
-"""Take in the chains of other desks: each is held to its hashes before any of it is kept."""
+"""Merge the chains of other desks: each is checked by its hashes before any of it is kept."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from reviewdesk.reports.report import Report
 
 ASK = "Nothing of it was taken; ask for another copy."
-"""What to do about a chain that is not as it was written."""
+"""What to do about a chain that was changed or damaged."""
 _FORKED = "is another event than the one here"
 _HINTS = {
     _FORKED: "One of both desks is a copy or an older backup that was written to, or was changed.",
@@ -86,10 +86,10 @@ class Merged(Struct, frozen=True):
 
 
 def merge(desk: Desk, other: Path) -> Merged:
-    """Take in every chain of another desk file, which is only read; one that is wrong stops all.
+    """Merge every chain of another desk file, which is only read; one bad chain stops the merge.
 
     Raises:
-        ChainError: a chain is not as it was written, or is another one than the chain that is here.
+        ChainError: a chain was changed or damaged, or differs from the chain that is here.
         DeskError: the file cannot be read, or is of another version.
     """
     refuse_read_only(desk.conn)
@@ -97,7 +97,7 @@ def merge(desk: Desk, other: Path) -> Merged:
         raise UsageError(f"{other}: is the desk itself", "Name the file of another desk.")
     with reviewers.elsewhere(other) as conn:
         arrivals = [
-            # The file is somebody else's, so that even a name may be of a wrong kind.
+            # The file is from somebody else, so even a name may have the wrong type.
             ArrivingChain(
                 str(one.desk), str(one.reviewer), partial(reviewers.events_of, conn, *chain)
             )
@@ -118,21 +118,21 @@ class Taking:
     """Checks chains that arrive, those of the desks themselves first, and takes them in."""
 
     def __init__(self, desk: Desk) -> None:
-        """Know no chain but those that are here."""
+        """Start with the chains that are here."""
         self._desk = desk
         self._covered: dict[str, dict[str, Covered]] = {}
 
     def check(self, arrival: ArrivingChain) -> int:
-        """Hold a whole chain to its hashes, and to the part of it that is here; return its length.
+        """Check a whole chain against its hashes and the part that is here; return its length.
 
         Raises:
-            ChainError: it is not as it was written, or another one is here.
+            ChainError: it was changed or damaged, or differs from the one that is here.
         """
         try:
             with _named(arrival):
                 return self._check(arrival)
         except ChainError:
-            # What a wrong chain says of counters covers nothing.
+            # The counters in a bad chain cover nothing.
             self._covered.pop(arrival.desk, None)
             raise
 
@@ -151,7 +151,7 @@ class Taking:
         return check.seq
 
     def take(self, arrival: ArrivingChain) -> int:
-        """Put what is new of a checked chain into the log, and return the number of events."""
+        """Add the new events of a checked chain to the log, and return their number."""
         desk = self._desk
         pace = LockPace()
         new = 0
@@ -177,7 +177,7 @@ class Taking:
         return ChainCheck(arrival.desk, arrival.reviewer, older)
 
     def _first_other(self, arrival: ArrivingChain) -> int:
-        """Return the number of the first event that is another one than here."""
+        """Return the number of the first event that differs from the one here."""
         place = arrival.desk, arrival.reviewer
         here = reviewers.events_of(self._desk.conn, *place)
         pairs = zip(arrival.read(), here, strict=False)
@@ -201,7 +201,7 @@ def _coverage(arrival: ArrivingChain) -> dict[str, Covered]:
 
 @contextmanager
 def _named(arrival: ArrivingChain) -> Iterator[None]:
-    """Say of what is wrong with an event whose chain it stands in."""
+    """Name the chain in the error about one of its events."""
     try:
         yield
     except ChainProblem as wrong:
@@ -217,7 +217,7 @@ MOST = 1 << 30
 """The most bytes of such a file, and of what is in it."""
 _SMALL = 1 << 26
 _DENSEST = 400
-"""What any file may unpack to, and how many times its size; reports reach a quarter of that."""
+"""The bytes any file may unpack to, or this many times its size; reports reach a quarter of it."""
 _MARK = SCHEMA.partition("/")[0] + "/"
 _LINE = 1 << 26
 _BLOCK = 1 << 20
@@ -266,7 +266,7 @@ def read_run(
     """Load the run of a file under its own hash; ``said`` returns what desks wrote of a run.
 
     Raises:
-        ReportError: the file is damaged, is no report, or is another run than a desk wrote of.
+        ReportError: the file is damaged, is no report, or is not the run that a desk named.
     """
     named = NAME.fullmatch(name.rpartition("/")[2])
     if named is None or _sha256(packed) != named[2]:
@@ -292,12 +292,12 @@ def read_run(
             if not any(_same(ours, theirs) for theirs in written):
                 raise ReportError(name, "", _UNLIKE, AGAIN)
 
-        # What a load of others has left is never gone on with, as its bodies may be other ones.
+        # The remains of a load by others are never continued, because its bodies may differ.
         return write_new(desk, new, secrets.token_hex(8), read, progress, accept)[0]
 
 
 def _same(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
-    """Compare two events of a run: whole, or what is given if other rules derived the rest."""
+    """Compare two events of a run: all, or only what is given if other rules derived the rest."""
     if ours["rules"] == theirs.get("rules"):
         return bool(ours["content"] == theirs.get("content"))
     columns = theirs.get("columns", {})
@@ -306,7 +306,7 @@ def _same(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
 
 
 def _sha256(file: BinaryIO) -> str:
-    """Return the sha256 of a file from its start, and go back there."""
+    """Return the sha256 of a file from its start, and seek back to the start."""
     file.seek(0)
     digest = hashlib.sha256()
     while block := file.read(_BLOCK):
@@ -316,7 +316,7 @@ def _sha256(file: BinaryIO) -> str:
 
 
 def _unpack(name: str, packed: BinaryIO, path: Path) -> dict[str, Any]:
-    """Write the report of a file to a path, and return what stands before it."""
+    """Write the report of a file to a path, and return the facts in the line before it."""
     size = 0
     packed_size = packed.seek(0, os.SEEK_END)
     most = min(MOST, max(_SMALL, _DENSEST * packed_size))

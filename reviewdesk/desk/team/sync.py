@@ -1,7 +1,7 @@
 """Exchange chains and runs with other desks through a shared folder, without a server.
 
 Each chain is a file that only its own desk writes, so that no two machines ever write the same one.
-What others wrote is taken in first, each chain by itself; then what is new here is put there.
+What others wrote is read first, chain by chain; then everything new here is written there.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ RUNS = "runs"
 MOST = 1 << 30
 """The most bytes of a chain's file: those of about two million events."""
 _LOOK = 500
-"""How many events are read between two looks at whether a person stops it."""
+"""The number of events that are read between two checks for a stop."""
 _OWN_HINT = "This desk has the chain: delete the file, and the next sync writes it anew."
 _OTHER_HINT = "Nothing of it was taken; delete it, and its desk writes it anew at its next sync."
 _CAME_BACK = (
@@ -110,7 +110,7 @@ class Synced(Struct, frozen=True):
 
 
 def sync(desk: Desk, place: SharedFolder, options: SyncOptions, told: Told) -> Synced:
-    """Take in what others put at a place, and put there what is new on this desk.
+    """Read what others put at a place, and write there what is new on this desk.
 
     Raises:
         DeskError: the place cannot be read or written, or the desk is busy or read-only.
@@ -152,11 +152,11 @@ class _Chains:
                 yield _CAME_BACK.format(show_line(one.reviewer, 80), one.taken)
 
     def take(self, files: PlaceFiles) -> None:
-        """Take in every chain that is as it was written."""
+        """Take in every intact chain."""
         taking = Taking(self._desk)
         last = file_name(ChainName("", DESK))
         every = files.named(CHAINS, FILE.fullmatch)
-        # What a desk itself says of its events is needed to check those of its reviewers.
+        # A desk's own chain is needed to check the chains of its reviewers.
         every.sort(key=lambda one: (not one.name.endswith(last), one.name))
         for number, entry in enumerate(every):
 
@@ -228,7 +228,7 @@ def _arriving(
 
 
 class _Runs:
-    """Takes the runs that desks wrote of in their chains, and sends those that are not there."""
+    """Takes the runs that desks name in their chains, and sends those that are missing there."""
 
     def __init__(self, desk: Desk, options: SyncOptions, told: Told) -> None:
         self._desk = desk
@@ -308,7 +308,7 @@ class PlaceProblem(ValueError):
     """A file of a place is not taken; the text says what was found, the hint what to do."""
 
     def __init__(self, text: str, hint: str = "") -> None:
-        """Keep the hint apart; it is empty where what is in the file is wrong."""
+        """Keep the hint separately; it is empty if the content of the file is wrong."""
         self.hint = hint
         super().__init__(text)
 
@@ -385,7 +385,7 @@ class SharedFolder:
             raise PlaceProblem(f"cannot be read: {_reason(error)}", hint) from error
 
     def put(self, name: str, given: BinaryIO) -> None:
-        """Write a file under a name of its own, and then give it this one."""
+        """Write a file under a temporary name, and then give it this one."""
         path = self._root / name
         try:
             self._root.mkdir(exist_ok=True)
@@ -393,7 +393,7 @@ class SharedFolder:
             with whole_file(path, replace=True) as out:
                 copyfileobj(given, out, BLOCK)
             if os.name == "posix":
-                # Who may read the place may read the file, whatever the writer's mask says.
+                # Everybody who may read the place may read the file, whatever the writer's umask.
                 descriptor = os.open(path, _READ)
                 try:
                     os.fchmod(descriptor, self._mode() & 0o666 & ~_OTHERS_WRITE | 0o600)
@@ -404,9 +404,9 @@ class SharedFolder:
             raise _failed(str(path), error, hint) from error
 
     def _make_folders(self, names: list[str]) -> None:
-        """Make the folders of a file that are missing: who may write in the place may in the first.
+        """Make the missing folders of a file; writers of the place may write in the first folder.
 
-        One inside it belongs to a desk, where others may read what they may read of the place.
+        A folder inside it belongs to a desk; others may read in it what they may read in the place.
         """
         path = self._root
         mode = self._mode()
@@ -443,7 +443,7 @@ _IN_MEMORY = 4 << 20
 
 
 class RefusedFile(Struct, frozen=True):
-    """A file of the place that was not taken: which, what is wrong with it, and what to do."""
+    """A file of the place that was not taken: its name, the problem, and what to do."""
 
     file: str
     problem: str
@@ -452,14 +452,14 @@ class RefusedFile(Struct, frozen=True):
 
 @dataclass(slots=True)
 class PlaceFiles:
-    """Reads the files of a place; keeps which were refused, and what else a person should know."""
+    """Reads the files of a place; keeps the refused files, and notes for the user."""
 
     place: SharedFolder
     refused: dict[str, RefusedFile] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def named(self, folder: str, fits: Callable[[str], object]) -> list[SharedFile]:
-        """Return the files of a folder by name; those that we do not write are left alone."""
+        """Return the files of a folder by name; files that desks do not write are left alone."""
         found = []
         for entry in self.place.entries(folder):
             name = entry.name.removeprefix(f"{folder}/")
@@ -487,7 +487,7 @@ class PlaceFiles:
 
     @contextmanager
     def refusing(self, entry: SharedFile, hint: str) -> Iterator[None]:
-        """Note what is wrong with a file, so that the others are taken nevertheless."""
+        """Note the problem of a file, so that the other files are still taken."""
         try:
             yield
         except ChainError as error:
@@ -505,5 +505,5 @@ class PlaceFiles:
 
 
 def spool() -> BinaryIO:
-    """Return a file for a while, in memory as long as it is small."""
+    """Return a temporary file, in memory as long as it is small."""
     return cast("BinaryIO", SpooledTemporaryFile(_IN_MEMORY, prefix="reviewdesk-"))
